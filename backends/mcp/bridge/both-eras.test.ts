@@ -14,7 +14,7 @@ import {
 } from '@modelcontextprotocol/sdk/types.js'
 import { inputRequired, type McpServer as StatelessMcpServer } from '@modelcontextprotocol/server'
 import { z } from 'zod'
-import type { McpStdioTarget } from '#backends/mcp/config/snapshot.ts'
+import type { McpStdioTarget } from '#backends/mcp/targets/stdio.ts'
 import { clientOf, gatewayOf, httpTarget, mcpOf, post } from '#backends/mcp/testing/gateway.ts'
 import { startMcp } from '#backends/mcp/testing/servers.ts'
 import { startStateless, statelessClientOf } from '#backends/mcp/testing/stateless.ts'

@@ -1,15 +1,15 @@
 /** What is kept with targets outlives configurations that have them, and nothing outlives the last one. */
 import { equal, notEqual } from 'node:assert/strict'
 import { test } from 'node:test'
-import type { McpTarget } from '#backends/mcp/config/snapshot.ts'
 import { configDigest } from '#backends/mcp/targets/config-digest.ts'
+import type { McpStdioTarget } from '#backends/mcp/targets/stdio.ts'
 import { optionsFor, ScriptedTarget, turns } from '#backends/mcp/testing/scripted.ts'
 import { TargetState, TargetStates } from './target-state.ts'
 import type { PoolRequest } from './upstream-pool.ts'
 import type { UpstreamSession } from './upstream-session.ts'
 
 const HOUR_MS = 3_600_000
-const TARGET: McpTarget = {
+const TARGET: McpStdioTarget = {
   kind: 'stdio',
   name: 'one',
   cmd: 'serve',
@@ -49,11 +49,13 @@ test('targets that are configured alike are one, whatever the rules about them',
   equal(targets.of('backend', structuredClone(TARGET), TRAITS), one)
   equal(targets.of('backend', { ...TARGET, authorization: { allow: [], deny: [], require: [] } as never }, TRAITS), one)
   notEqual(targets.of('other', TARGET, TRAITS), one)
-  notEqual(targets.of('backend', { ...TARGET, args: ['more'] }, TRAITS), one)
+  const other: McpStdioTarget = { ...TARGET, args: ['more'] }
+  notEqual(targets.of('backend', other, TRAITS), one)
 })
 
 test('what a server is shown is part of its mark', () => {
-  const [first, second] = ['1', '2'].map((key) => configDigest({ ...TARGET, env: { KEY: key } }))
+  const shown = (KEY: string): McpStdioTarget => ({ ...TARGET, env: { KEY } })
+  const [first, second] = ['1', '2'].map((key) => configDigest(shown(key)))
   notEqual(first, second)
 })
 

@@ -1,4 +1,5 @@
 /** Configuration of backends that are MCP servers. */
+import { TARGET_KEYS } from '#backends/mcp/targets/index.ts'
 import type { BackendConfig } from '#engine/contract/backend-config.ts'
 import { PLAIN_ONLY } from '#engine/contract/backend-config.ts'
 import { proxyHeaderPolicies } from '#engine/contract/backend-transport/policies.ts'
@@ -16,6 +17,12 @@ const SCHEMA = deferred(() => mcpSchema().meta({ id: 'McpBackend' }))
 
 const targetsOf = ({ raw, path }: Placed): Placed[] => entriesOf(raw.targets, [...path, 'targets'])
 
+/** The values of keys that have policies too. */
+const withPolicies = ({ raw, path }: Placed): Placed[] =>
+  TARGET_KEYS.filter(({ name, hasPolicies }) => hasPolicies && raw[name] !== undefined).map(({ name }) => {
+    return { raw: objectOf(raw[name]), path: [...path, name] }
+  })
+
 export const mcpConfig: BackendConfig = {
   keys: [{ name: 'mcp', schema: SCHEMA.optional().describe('MCP servers behind one endpoint.') }],
   policies: [mcpPolicies],
@@ -24,12 +31,7 @@ export const mcpConfig: BackendConfig = {
   parts: {
     word: 'target',
     of: targetsOf,
-    // `static` has policies too.
-    places: (value) =>
-      targetsOf(value).flatMap(({ raw, path }) => [
-        { raw, path },
-        ...(raw.static === undefined ? [] : [{ raw: objectOf(raw.static), path: [...path, 'static'] }])
-      ]),
+    places: (value) => targetsOf(value).flatMap((target) => [target, ...withPolicies(target)]),
     policies: [mcpPolicies]
   },
   check: checkFiles,

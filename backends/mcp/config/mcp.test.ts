@@ -4,6 +4,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { backends } from '#backends/index.ts'
 import type { McpBackend, McpTarget } from '#backends/mcp/config/snapshot.ts'
+import type { McpOpenApiTarget } from '#backends/mcp/targets/openapi/config.ts'
+import type { McpHttpTarget } from '#backends/mcp/targets/remote.ts'
 import { formatErrors, loadConfig, type SnapshotDraft } from '#engine/standalone/load.ts'
 import { policies } from '#policies/index.ts'
 
@@ -72,7 +74,7 @@ test('a backend of one target has the defaults of the specification and of peers
 
 test('an address is a URL, or host, port and path; its scheme decides about TLS', () => {
   const of = (text: string) => {
-    const [{ kind, host, port, path, hasTls }] = targets(`{ name: a, ${text} }`) as [McpTarget & { kind: 'http' }]
+    const [{ kind, host, port, path, hasTls }] = targets(`{ name: a, ${text} }`) as [McpHttpTarget]
     return [kind, `${hasTls ? 'https' : 'http'}://${host}:${port}${path}`]
   }
   const cases: [text: string, kind: string, address: string][] = [
@@ -95,7 +97,7 @@ test('an address is a URL, or host, port and path; its scheme decides about TLS'
 test('a target is shown a key, as a bearer token or where it wants it', () => {
   const authOf = (text: string) => {
     const [target] = targets(`{ name: a, mcp: { host: b }, policies: { ${text} } }`)
-    return (target as McpTarget & { kind: 'http' }).auth
+    return (target as McpHttpTarget).auth
   }
   assert.deepEqual(authOf('auth: { key: abc }'), { header: 'authorization', value: 'Bearer abc' })
   assert.deepEqual(authOf('backendAuth: { key: "Basic YTpi" }'), { header: 'authorization', value: 'Basic YTpi' })
@@ -109,7 +111,7 @@ test('a target is shown a key, as a bearer token or where it wants it', () => {
 test('an OpenAPI document is text, a file, or stands there itself', () => {
   const of = (schema: string, more = '') => {
     const [target] = targets(`{ name: a, openapi: { host: "http://b:1", schema: ${schema}${more} } }`)
-    const { kind, document, pathPrefix, port } = target as McpTarget & { kind: 'openapi' }
+    const { kind, document, pathPrefix, port } = target as McpOpenApiTarget
     return [kind, document!.openapi ?? document!.swagger, pathPrefix, port]
   }
   assert.deepEqual(of('{ file: api.yaml }'), ['openapi', '3.1.0', '/v2', 1])
@@ -372,5 +374,5 @@ backends:
   assert.deepEqual(authorization!.allow, ['false'])
   assert.equal(targets[0]!.authorization, null)
   assert.deepEqual(targets[1]!.authorization!.allow, ['true'])
-  assert.equal((targets[1] as McpTarget & { kind: 'http' }).auth!.value, 'Bearer abc')
+  assert.equal((targets[1] as McpHttpTarget).auth!.value, 'Bearer abc')
 })

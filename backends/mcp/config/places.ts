@@ -1,19 +1,17 @@
-/** Problems of `mcp` targets that show once their documents are read: places of the Snapshot as those of the file. */
-import { entriesOf, type Path, type Placed, parsePath } from '#engine/schema/placed.ts'
+/** Problems of `mcp` targets that show once they are prepared: places of the Snapshot as those of the file. */
+import { TARGET_KEYS } from '#backends/mcp/targets/index.ts'
+import { entriesOf, type Path, type Placed } from '#engine/schema/placed.ts'
 
 /** In the Snapshot. Names of targets have neither dots nor quotes. */
-const PLACE = /^targets\["(?<target>[^"]*)"\]\.(?<part>document|operations)(?<within>.*)$/
+const PLACE = /^targets\["(?<target>[^"]*)"\]\.(?<within>.*)$/
 
 /** Null: it is about something else. */
 export function locateInTarget(
   { raw, path }: Placed,
   text: string
 ): { readonly path: Path; readonly prefix: string } | null {
-  const { target, part, within = '' } = PLACE.exec(text)?.groups ?? {}
+  const { target, within = '' } = PLACE.exec(text)?.groups ?? {}
   const found = entriesOf(raw.targets, [...path, 'targets']).find((one) => one.raw.name === target)
-  if (found === undefined || part === undefined) return null
-  const own = [...found.path, 'openapi']
-  if (part === 'operations') return { path: [...own, 'operations', ...parsePath(within)], prefix: '' }
-  // The document may be another file: what is in it has no line here.
-  return { path: [...own, 'schema'], prefix: within === '' ? '' : `${within.replace(/^\./, '')}: ` }
+  const key = TARGET_KEYS.find(({ name }) => found?.raw[name] !== undefined)
+  return key?.locate?.([...found!.path, key.name], within) ?? null
 }

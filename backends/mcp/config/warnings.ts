@@ -1,4 +1,5 @@
 /** What is said of `mcp` backends and does nothing. */
+import { neverHasSessions } from '#backends/mcp/targets/index.ts'
 import type { Doubt } from '#engine/contract/backend-config.ts'
 import { entriesOf, objectOf, type Placed } from '#engine/schema/placed.ts'
 
@@ -10,7 +11,7 @@ export function uselessSessions(values: readonly Placed[]): Doubt[] {
     const why =
       routing === 'stateless'
         ? 'sessionRouting is Stateless'
-        : entriesOf(mcp.targets, []).every(({ raw }) => raw.openapi !== undefined)
+        : entriesOf(mcp.targets, []).every(({ raw }) => neverHasSessions(raw))
           ? 'no target keeps sessions'
           : null
     return why === null ? [] : [{ path: [...path, 'session', 'anonymous'], message: `does nothing: ${why}` }]

@@ -1,9 +1,9 @@
 /** The endpoint of a target. Its address comes from the configuration, so it needs no address guard. */
 
-import type { McpHttpTarget } from '#backends/mcp/config/snapshot.ts'
 import type { BackendContext } from '#engine/contract/backend.ts'
 import { endpointOptions } from '#engine/contract/backend-transport/transport.ts'
 import type { Endpoint } from '#engine/contract/endpoint.ts'
+import type { McpHttpTarget } from './remote.ts'
 export function targetEndpoint(
   { host, port, hasTls, transport }: Pick<McpHttpTarget, 'host' | 'port' | 'hasTls' | 'transport'>,
   { upstream, connectTimeoutMs }: BackendContext

@@ -2,7 +2,8 @@
 import type { TestContext } from 'node:test'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
-import type { McpBackend, McpHttpTarget } from '#backends/mcp/config/snapshot.ts'
+import type { McpBackend } from '#backends/mcp/config/snapshot.ts'
+import type { McpHttpTarget } from '#backends/mcp/targets/remote.ts'
 import type { Snapshot } from '#engine/ir/snapshot.ts'
 import { startGateway, type TestOptions } from '#engine/testing/gateway.ts'
 

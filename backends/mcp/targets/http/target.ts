@@ -3,7 +3,6 @@
  * an event stream; a stream that breaks off is resumed with Last-Event-ID.
  */
 
-import type { McpHttpTarget } from '#backends/mcp/config/snapshot.ts'
 import { isFieldValue } from '#backends/mcp/protocol/field-values.ts'
 import { appendFlat } from '#backends/mcp/protocol/flat-headers.ts'
 import { mirroredFields } from '#backends/mcp/protocol/headers.ts'
@@ -11,6 +10,7 @@ import type { RpcNotification, RpcRequest, RpcResponse } from '#backends/mcp/pro
 import { STATELESS } from '#backends/mcp/protocol/revisions.ts'
 import { splitPath, targetEndpoint } from '#backends/mcp/targets/endpoint.ts'
 import type { TargetKind } from '#backends/mcp/targets/kind.ts'
+import { type McpHttpTarget, remoteKey } from '#backends/mcp/targets/remote.ts'
 import type { Link, LinkEvents, LinkFailure, LinkOptions, ListenEvents, Target } from '#backends/mcp/targets/target.ts'
 import type { BackendContext } from '#engine/contract/backend.ts'
 import type { Endpoint } from '#engine/contract/endpoint.ts'
@@ -31,6 +31,7 @@ const SESSION_ID = /^[\x21-\x7e]{1,1024}$/
 
 export const httpKind: TargetKind<McpHttpTarget> = {
   kind: 'http',
+  key: remoteKey('http', 'A server that speaks streamable HTTP.'),
   traits: { keepsLink: false, sessions: 'byId', era: null, isProcess: false },
   compile: (target, { messageBytesMax }, context) => new HttpTarget(target, messageBytesMax, context)
 }

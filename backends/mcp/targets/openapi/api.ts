@@ -4,9 +4,9 @@
  * reload, which brings every document again, mostly unchanged, takes what is known.
  */
 import { createHash } from 'node:crypto'
-import type { McpApi, McpOpenApiTarget } from '#backends/mcp/config/snapshot.ts'
 import { ConfigError, type Problem } from '#engine/contract/config-error.ts'
 import { Lru } from '#engine/kit/lru.ts'
+import type { McpApi, McpOpenApiTarget } from './config.ts'
 import { Document } from './document.ts'
 import { readOperations } from './operations.ts'
 import { shortened } from './schema.ts'

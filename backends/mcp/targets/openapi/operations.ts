@@ -1,8 +1,8 @@
 /** The operations of an OpenAPI document that become tools. */
 
-import type { McpApi } from '#backends/mcp/config/snapshot.ts'
 import { ConfigError } from '#engine/contract/config-error.ts'
 import { ArgumentSchemas } from './arguments.ts'
+import type { McpApi } from './config.ts'
 import { type Document, isNode, LimitError, type Node } from './document.ts'
 import { OperationReader } from './operation.ts'
 import type { Operation } from './plan.ts'

@@ -3,7 +3,6 @@
  * a tool becomes one request. It has no sessions, nothing to say unasked, and no other methods than those of tools.
  */
 
-import type { McpApi, McpOpenApiTarget } from '#backends/mcp/config/snapshot.ts'
 import {
   errorResponse,
   INVALID_PARAMS,
@@ -30,6 +29,7 @@ import type { Endpoint } from '#engine/contract/endpoint.ts'
 import type { HeaderBlock } from '#engine/http/headers.ts'
 import { compiledApi } from './api.ts'
 import { CallExchange, later } from './call.ts'
+import { type McpApi, type McpOpenApiTarget, openApiKey } from './config.ts'
 import type { Plan } from './plan.ts'
 import { type Written, writeRequest } from './request.ts'
 import { toolError } from './result.ts'
@@ -47,6 +47,7 @@ const placeOf = (backend: string, { name }: McpOpenApiTarget): string => `backen
 
 export const openApiKind: TargetKind<McpOpenApiTarget> = {
   kind: 'openapi',
+  key: openApiKey,
   traits: { keepsLink: false, sessions: 'never', era: 'stateful', isProcess: false },
   compile: (target, { messageBytesMax }, context) => new OpenApiTarget(target, messageBytesMax, context),
   /** The target with its tools instead of its document. */

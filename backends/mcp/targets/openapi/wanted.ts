@@ -1,7 +1,7 @@
 /** Which operations become tools (`operations` of a target): by operationId, tag, or method and path. */
 
-import type { McpOpenApiTarget } from '#backends/mcp/config/snapshot.ts'
 import { nearestWord } from '#engine/kit/nearest.ts'
+import type { McpOpenApiTarget } from './config.ts'
 import type { Node } from './document.ts'
 
 /** Of a list with many mistakes the first are compared with all operations: there may be thousands of them. */

@@ -4,15 +4,16 @@
  * (engine/workers/children).
  */
 
-import type { McpHttpTarget } from '#backends/mcp/config/snapshot.ts'
 import { targetEndpoint } from '#backends/mcp/targets/endpoint.ts'
 import type { TargetKind } from '#backends/mcp/targets/kind.ts'
 import { LineTarget } from '#backends/mcp/targets/line-target.ts'
+import { type McpHttpTarget, remoteKey } from '#backends/mcp/targets/remote.ts'
 import type { Target } from '#backends/mcp/targets/target.ts'
 import type { Children, ChildSpec } from '#engine/contract/children.ts'
 import { SseChannel, type SseServer } from './channel.ts'
 export const sseKind: TargetKind<McpHttpTarget> = {
   kind: 'sse',
+  key: remoteKey('sse', 'A server that speaks HTTP with SSE, as before 2025-03-26.'),
   traits: { keepsLink: true, sessions: 'always', era: 'stateful', isProcess: false },
   compile(target, { messageBytesMax, session }, context) {
     const { name, host, port, path, hasTls, auth } = target

@@ -3,7 +3,7 @@ import { deepEqual, equal, throws } from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { FileSources } from '#engine/standalone/file-sources.ts'
 import { assertLinear } from '#engine/testing/cpu.ts'
-import { readDocument } from './document.ts'
+import { readDocument } from './read-document.ts'
 
 const read = (text: string): unknown => readDocument(text, new FileSources('/'))
 const lines = (count: number, line: (i: number) => string): string =>
