@@ -114,7 +114,7 @@ export interface Policy {
    * route, otherwise one compiled form serves every route with the same configuration.
    */
   readonly usesMatches?: true
-  /** Whether compile reads context.place: equal configurations in two places are two policies, with state each. */
+  /** compile reads context.attachment: one configuration at two attachments is two policies, with state each. */
   readonly usesAttachment?: true
   /**
    * Load time, main thread: replaces references (files) in a validated configuration by what they refer to.

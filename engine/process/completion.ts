@@ -27,13 +27,13 @@ function bash(): string {
   return `_weir() {
   local word="\${COMP_WORDS[COMP_CWORD]}" before="\${COMP_WORDS[COMP_CWORD-1]}"
   case "$before" in
-    ${takes('file').join('|')}) COMPREPLY=($(compgen -f -- "$word")) ;;
+    ${takes('file').join('|')}) compopt -o filenames 2>/dev/null; local IFS=$'\\n'; COMPREPLY=($(compgen -f -- "$word")) ;;
     ${takes('text').join('|')}) COMPREPLY=() ;;
 ${commands.map(([name, next]) => `    ${name}) COMPREPLY=($(compgen -W "${next.join(' ')}" -- "$word")) ;;`).join('\n')}
     *) COMPREPLY=($(compgen -W "${words}" -- "$word")) ;;
   esac
 }
-complete -o filenames -F _weir weir
+complete -F _weir weir
 `
 }
 
@@ -49,7 +49,10 @@ ${commands.map(([name, next]) => `    ${name}) [[ $CURRENT -eq 3 ]] && compadd -
   [[ $CURRENT -eq 2 ]] && compadd -- ${commands.map(([name]) => name).join(' ')}
   _arguments ${lines.join(' ')}
 }
-compdef _weir weir
+if [[ "$funcstack[1]" == _weir ]]; then _weir "$@"
+elif (( $+functions[compdef] )); then compdef _weir weir
+else print -u2 'weir: completion needs zsh to have run: autoload -Uz compinit && compinit'
+fi
 `
 }
 

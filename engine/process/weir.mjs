@@ -64,7 +64,12 @@ if (!isInstalled()) {
   const child = spawn(pinnedNode(), args, { stdio: 'inherit' })
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP']) process.on(signal, () => child.kill(signal))
   child.on('error', (error) => {
-    process.stderr.write(`weir: cannot start Node: ${error.message}; run npm ci again\n`)
+    // Its package is a script that fetches it, and npm may be told to run no scripts.
+    const isMissing = error.code === 'ENOENT'
+    const why = isMissing ? 'npm was not allowed to run the install script of the package node' : error.message
+    process.stderr.write(
+      `weir: cannot start the pinned Node: ${why}; run npm rebuild node, or weir on Node 22.18 or later\n`
+    )
     process.exitCode = 1
   })
   child.on('exit', (code, signal) => {

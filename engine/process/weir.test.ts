@@ -106,3 +106,18 @@ test('without its packages the launcher says what to do', async (t) => {
   assert.equal(await again.exited(), 1)
   assert.equal(again.output, told)
 })
+
+test('where npm runs no install scripts the pinned Node is missing: the launcher says how to get it', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'weir-scriptless-'))
+  t.after(() => rmSync(folder, { recursive: true }))
+  cpSync(LAUNCHER, join(folder, 'engine', 'process', 'weir.mjs'))
+  for (const path of ['dist', 'node_modules/node']) mkdirSync(join(folder, path), { recursive: true })
+  writeFileSync(join(folder, 'dist', 'weir.mjs'), "process.stdout.write('built')")
+  writeFileSync(join(folder, 'node_modules', 'node', 'package.json'), '{}')
+  const program = launch(true, [], '', join(folder, 'engine', 'process', 'weir.mjs'))
+  assert.equal(await program.exited(), 1)
+  assert.match(
+    program.output,
+    /^weir: cannot start the pinned Node: npm .* run npm rebuild node, or .* 22\.18 or later\n$/
+  )
+})

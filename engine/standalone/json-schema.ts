@@ -6,8 +6,8 @@ import { isRefused, z } from '#engine/schema/schema.ts'
 import { kindsOf } from '#engine/source/kinds.ts'
 import { fileSchema } from './file.ts'
 
-/** Its address: the schema of one version never changes. */
-const ID = `https://weir.dev/schema/${VERSION}/weir.schema.json`
+/** Its name, and no address: nobody serves it (docs/design/031-package.md#the-schemas-name). */
+const ID = `urn:weir:configuration:${VERSION}`
 const COMMENT =
   'Write it with "weir schema > weir.schema.json", and begin a YAML file beside it with this line: ' +
   '# yaml-language-server: $schema=weir.schema.json'

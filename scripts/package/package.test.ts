@@ -83,7 +83,7 @@ describe('the package', () => {
     assert.equal(await program.exited(), 0)
     const schema = JSON.parse(program.output)
     assert.deepEqual(schema, JSON.parse(await readFile(join(installed, 'dist', 'weir.schema.json'), 'utf8')))
-    assert.match(schema.$id, /\/\d+\.\d+\.\d+\//)
+    assert.match(schema.$id, /^urn:weir:configuration:\d+\.\d+\.\d+$/)
     assert.match(schema.$comment, /# yaml-language-server: \$schema=/)
   })
 
