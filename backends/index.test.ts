@@ -59,7 +59,7 @@ test('sources know no kind of backend, no provider, no kind of target and no pol
     ...kinds.keys.map(({ name }) => name),
     ...kinds.shortcuts.map(({ key }) => key),
     ...kinds.policies.flatMap(({ keys }) => Object.keys(keys)),
-    ...[...Object.keys(KINDS), ...PRESETS.keys()],
+    ...[...KINDS.keys(), ...PRESETS.keys()],
     ...['stdio', 'sse', 'openapi'],
     ...policies.flatMap(({ name, aliases }) => [name, ...aliases.map((alias) => alias.name)])
   ].filter((name) => !COMMON.has(name))

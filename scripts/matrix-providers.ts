@@ -9,7 +9,7 @@ import { FormatError } from '#backends/llm/formats/format.ts'
 import { formatFor } from '#backends/llm/formats/index.ts'
 import type { ResolvedProvider } from '#backends/llm/plan/request-plan.ts'
 import { dialectFor } from '#backends/llm/providers/dialects.ts'
-import { providerOf } from '#backends/llm/providers/index.ts'
+import { compileProvider } from '#backends/llm/providers/index.ts'
 import { LargeOperation } from '#backends/llm/routes/body-operation.ts'
 import { operationOf } from '#backends/llm/routes/index.ts'
 import { loadConfig } from '#engine/standalone/load.ts'
@@ -105,7 +105,7 @@ function recipient({ provider, model }: Column): ResolvedProvider {
   if (settings === undefined) throw new Error('no provider in the configuration')
   return {
     settings,
-    provider: providerOf(settings),
+    provider: compileProvider(settings),
     aliases: new ModelPatterns([['*', model]]),
     learned: { dialect: dialectFor(null, '') }
   }

@@ -12,7 +12,7 @@ import { isObject } from '#backends/llm/formats/fields.ts'
 import { FormatError } from '#backends/llm/formats/format.ts'
 import type { ResolvedProvider } from '#backends/llm/plan/request-plan.ts'
 import { dialectFor } from '#backends/llm/providers/dialects.ts'
-import { providerOf } from '#backends/llm/providers/index.ts'
+import { compileProvider } from '#backends/llm/providers/index.ts'
 import type { AnswerSpec } from '#backends/llm/routes/answer-spec.ts'
 import { LargeOperation } from '#backends/llm/routes/body-operation.ts'
 import { type OtherType, operationOf } from '#backends/llm/routes/index.ts'
@@ -41,7 +41,7 @@ function writer(
   const settings = { type, cloud, formats, model, path: null, pathPrefix: null, edits }
   return {
     settings,
-    provider: providerOf(settings),
+    provider: compileProvider(settings),
     aliases: new ModelPatterns([['m', 'n']]),
     learned: { dialect: dialectFor(null, '') }
   }

@@ -1,9 +1,11 @@
 /** What of a request is a credential, and what may stand in a header line. */
 import { deepEqual } from 'node:assert/strict'
 import { test } from 'node:test'
-import { openai } from '#backends/llm/providers/openai.ts'
+import { compileProvider } from '#backends/llm/providers/index.ts'
 import { fakeExchange } from '#engine/testing/exchange.ts'
 import { clientKeys, putKey, removeKeys, withoutAccount } from './client-key.ts'
+
+const openai = compileProvider({ type: 'openai', cloud: null, formats: [] })
 
 test('what policies have taken out is told apart, whatever header it stood in', () => {
   const ex = fakeExchange()

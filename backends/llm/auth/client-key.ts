@@ -2,21 +2,8 @@
 
 import { KEY_FIELDS, type KeyField, type Provider } from '#backends/llm/providers/provider.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
+import type { ClientKey, ClientKeys } from './authenticator.ts'
 import { decoded, keyInQuery } from './query-keys.ts'
-
-export interface ClientKey {
-  /** A key or token without its scheme; null: there is none. */
-  readonly key: string | null
-  /** An Authorization of another scheme than Bearer (Basic), as it came: no provider of models takes it for a key. */
-  readonly other: string | null
-}
-
-export interface ClientKeys {
-  /** What stands in the request: no policy of the gateway has claimed it. */
-  readonly inRequest: ClientKey
-  /** What a policy of the gateway has taken out. */
-  readonly consumed: ClientKey
-}
 
 const NONE: ClientKey = { key: null, other: null }
 export const NO_KEYS: ClientKeys = { inRequest: NONE, consumed: NONE }

@@ -2,12 +2,17 @@
  * Access and id tokens of Google. Sources: "Using OAuth 2.0 for server to server applications" (JWT bearer grant, RFC
  * 7523), "How Application Default Credentials works" and "Get an ID token" of Google Cloud's documentation.
  */
-import { createPrivateKey, type KeyObject, sign } from 'node:crypto'
+import { createHash, createPrivateKey, type KeyObject, sign } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
+import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { type FetchText, parseObject, TokenFetchError, textOf, tokenOf } from './fetch-text.ts'
-import type { Fetched } from './refreshed.ts'
+import type { AiAuth } from '#backends/llm/config/snapshot.ts'
+import type { BackendContext } from '#engine/contract/backend.ts'
+import { reveal } from '#engine/kit/secret.ts'
+import { type FetchText, fetchText, parseObject, TokenFetchError, textOf, tokenOf } from './fetch-text.ts'
+import { keptValue } from './kept.ts'
+import type { Fetched, RefreshedValue } from './refreshed.ts'
 
 export interface GoogleEnvironment {
   readonly env: Readonly<Record<string, string | undefined>>
@@ -35,6 +40,20 @@ const METADATA_TIMEOUT_MS = 3_000
 const HOUR_S = 3_600
 
 type Account = Readonly<Record<string, unknown>>
+
+/** Tokens for `host`, each until shortly before it ends. */
+export function googleTokens(
+  { token, audience, credential }: Extract<AiAuth, { readonly kind: 'gcp' }>,
+  host: string,
+  context: BackendContext
+): RefreshedValue<string> {
+  const json = credential !== null && 'json' in credential ? reveal(credential.json) : null
+  const file = credential !== null && 'file' in credential ? credential.file : null
+  const wanted = token === 'access' ? null : (audience ?? `https://${host}`)
+  const key = JSON.stringify([json === null ? null : createHash('sha256').update(json).digest('hex'), file, wanted])
+  const world = { env: process.env, home: homedir(), ask: fetchText, now: Date.now }
+  return keptValue('Google', key, context, () => googleToken({ json, file, audience: wanted }, world))
+}
 
 /** Rejects with an AskError. */
 export async function googleToken(wish: GoogleTokenRequest, world: GoogleEnvironment): Promise<Fetched<string>> {

@@ -135,7 +135,8 @@ export interface AiCaching {
 
 export interface AiProvider {
   readonly name: string
-  readonly type: 'openai' | 'azureopenai' | 'anthropic' | 'gemini' | 'vertexai' | 'bedrock' | 'custom'
+  /** One of providers/index.ts. */
+  readonly type: string
   /** Instead of the one that the request names; null: the request's. */
   readonly model: string | null
   /** Null: the provider's own. */
@@ -146,7 +147,7 @@ export interface AiProvider {
   readonly formats: readonly ('completions' | 'messages' | 'responses')[]
   readonly hasTls: boolean
   readonly transport?: BackendTransport | undefined
-  /** What a provider in somebody's cloud needs to know besides; null: nothing. */
+  /** What the type needs to know besides, such as a place in somebody's cloud; null: nothing. */
   readonly cloud: AiCloud | null
   readonly auth: AiAuth
   /** Those of the backend, as far as the provider has none of its own. */
@@ -159,15 +160,11 @@ export interface AiProvider {
   readonly dialect: DialectName | null
 }
 
-export type AiCloud =
-  /** `apiVersion`: "v1", "preview" or a date. */
-  | { readonly kind: 'azureopenai'; readonly apiVersion: string }
-  | { readonly kind: 'vertexai'; readonly projectId: string; readonly region: string }
-  | {
-      readonly kind: 'bedrock'
-      readonly region: string
-      readonly guardrail: { readonly identifier: string; readonly version: string } | null
-    }
+/** `kind`: the type, which knows the rest. */
+export interface AiCloud {
+  readonly kind: string
+  readonly [field: string]: unknown
+}
 
 /** How a provider is shown who asks (docs/specification.md#backend-authentication). */
 export type AiAuth =
@@ -193,3 +190,5 @@ export type AiAuth =
       readonly audience: string | null
       readonly credential: { readonly file: string } | { readonly json: Secret } | null
     }
+  /** Its type's own way; `credentials` is what that has made of the provider's fields. */
+  | { readonly kind: 'provider'; readonly credentials: unknown }

@@ -1,13 +1,9 @@
 /** Settings of models that are probably not meant: without effect, or without TLS. */
+import { PROVIDERS } from '#backends/llm/providers/index.ts'
 import type { Doubt, WarnContext } from '#engine/contract/backend-config.ts'
-import { realName } from '#engine/schema/names.ts'
+import { realKeys } from '#engine/schema/names.ts'
 import { entriesOf, objectOf, type Path, type Placed, type Raw, text } from '#engine/schema/placed.ts'
-
-/** Providers whose formats have no marks of a cache: they keep prompts as they see fit. */
-const WITHOUT_MARKS: readonly string[] = ['openai', 'openAI', 'azureopenai', 'gemini']
-
-/** By the names that `llm` has. */
-const WITH_MARKS: ReadonlySet<string> = new Set(['anthropic', 'bedrock', 'vertex', 'vertexai'])
+import { KINDS } from './shortcut/presets.ts'
 
 /** Of `ai` backends. */
 export function uselessCaching(values: readonly Placed[]): Doubt[] {
@@ -17,7 +13,8 @@ export function uselessCaching(values: readonly Placed[]): Doubt[] {
 /** Of the models of `llm`. */
 export function uselessCachingOfModels(models: readonly Placed[]): Doubt[] {
   return models.flatMap(({ raw: { provider, promptCaching }, path }) => {
-    if (promptCaching === undefined || typeof provider !== 'string' || WITH_MARKS.has(provider)) return []
+    if (promptCaching === undefined || typeof provider !== 'string') return []
+    if (KINDS.get(provider)?.cacheMarks === 'always') return []
     return report(path, provider)
   })
 }
@@ -69,9 +66,10 @@ function inBackend(value: Placed): Doubt[] {
 
 /** The name of a provider that can be told no marks; null: it can. */
 function withoutMarks(provider: Raw): string | null {
-  const name = Object.keys(provider).find((key) => WITHOUT_MARKS.includes(realName(key)))
-  if (name !== undefined) return realName(name)
-  if (provider.custom === undefined) return null
-  const { formats } = objectOf(provider.custom)
-  return Array.isArray(formats) && formats.includes('messages') ? null : 'custom without messages'
+  const given = realKeys(provider)
+  const kind = PROVIDERS.find(({ name }) => given[name] !== undefined)
+  if (kind === undefined || kind.cacheMarks === 'always') return null
+  if (kind.cacheMarks === 'never') return kind.name
+  const { formats } = objectOf(given[kind.name])
+  return Array.isArray(formats) && formats.includes('messages') ? null : `${kind.name} without messages`
 }

@@ -1,6 +1,6 @@
 /** Which format reaches a provider: its own where the client speaks it, else the one that it prefers. */
 import type { FormatName } from '#backends/llm/conversation.ts'
-import type { Provider } from '#backends/llm/providers/index.ts'
+import type { Provider } from '#backends/llm/providers/provider.ts'
 import { completions } from './completions/index.ts'
 import { converse } from './converse/index.ts'
 import type { ChatFormat } from './format.ts'

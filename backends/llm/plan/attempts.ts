@@ -1,6 +1,6 @@
 /** What an exchange with models remembers from one provider to the next. */
 
-import type { ClientKeys } from '#backends/llm/auth/client-key.ts'
+import type { ClientKeys } from '#backends/llm/auth/authenticator.ts'
 import type { FormatName } from '#backends/llm/conversation.ts'
 import type { FormatError } from '#backends/llm/formats/format.ts'
 import type { Dialect } from '#backends/llm/providers/compatible.ts'

@@ -1,6 +1,7 @@
 /** One provider as a worker asks it. */
 
-import { type Authenticator, authenticatorFor } from '#backends/llm/auth/authenticator.ts'
+import type { Authenticator } from '#backends/llm/auth/authenticator.ts'
+import { authenticatorFor } from '#backends/llm/auth/compile.ts'
 import type { AiBackend, AiProvider } from '#backends/llm/config/snapshot.ts'
 import { dialectFor, type LearnedDialect } from '#backends/llm/providers/dialects.ts'
 import type { BackendContext } from '#engine/contract/backend.ts'
@@ -39,7 +40,7 @@ export function buildProvider(settings: AiProvider, backend: AiBackend, context:
     spec,
     aliases,
     learned,
-    authenticator: authenticatorFor(settings.auth, { provider, cloud: settings.cloud, host }, context)
+    authenticator: authenticatorFor(settings.auth, { type, provider, host }, context)
   }
 }
 

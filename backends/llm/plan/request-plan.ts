@@ -5,7 +5,8 @@ import { applyEdits, withDefaultModel } from '#backends/llm/edits/apply-edits.ts
 import { ModelPatterns } from '#backends/llm/edits/model-patterns.ts'
 import { formatFor } from '#backends/llm/formats/index.ts'
 import type { LearnedDialect } from '#backends/llm/providers/dialects.ts'
-import { type Provider, providerOf } from '#backends/llm/providers/index.ts'
+import { compileProvider } from '#backends/llm/providers/index.ts'
+import type { Provider } from '#backends/llm/providers/provider.ts'
 import type { ChatRequest } from '#backends/llm/request/chat-request.ts'
 import { providerModel, type RequestPlan } from '#backends/llm/request/provider-request.ts'
 
@@ -26,7 +27,7 @@ export interface ResolvedProvider {
 }
 
 export function resolveProvider({ settings, aliases, learned }: ProviderSpec): ResolvedProvider {
-  return { settings, provider: providerOf(settings), aliases: new ModelPatterns(Object.entries(aliases)), learned }
+  return { settings, provider: compileProvider(settings), aliases: new ModelPatterns(Object.entries(aliases)), learned }
 }
 
 export interface PlannedRequest {

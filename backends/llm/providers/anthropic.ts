@@ -1,7 +1,15 @@
 /** Anthropic (API reference). */
+import type { ProviderKind } from './kind.ts'
 import type { Provider } from './provider.ts'
 
-export const anthropic: Provider = {
+export const anthropic: ProviderKind = {
+  name: 'anthropic',
+  schema: ({ modelOnly }) => modelOnly(),
+  cacheMarks: 'always',
+  compile: () => PROVIDER
+}
+
+const PROVIDER: Provider = {
   name: 'anthropic',
   host: 'api.anthropic.com',
   formats: () => ['messages'],

@@ -2,14 +2,46 @@
  * Amazon Bedrock by Converse and ConverseStream (API reference of Amazon Bedrock Runtime). The model is in the path,
  * percent-encoded: ids may be ARNs, with ":" and "/".
  */
+import type { Makers, Output } from './fields.ts'
+import type { ProviderKind } from './kind.ts'
 import { type Provider, segment } from './provider.ts'
 
-interface Place {
+const fields = ({ z, modelName, awsRegion, shortString }: Makers) =>
+  z.strictObject({
+    model: modelName(),
+    region: awsRegion().optional().describe('Default us-east-1.'),
+    guardrail: z
+      .strictObject({ identifier: shortString(), version: shortString() })
+      .optional()
+      .describe('A guardrail of Bedrock that requests and answers go through.')
+  })
+
+type Cloud = {
+  readonly kind: 'bedrock'
   readonly region: string
   readonly guardrail: { readonly identifier: string; readonly version: string } | null
 }
 
-export function bedrock({ region, guardrail }: Place): Provider {
+export const bedrock: ProviderKind<Output<typeof fields>, Cloud> = {
+  name: 'bedrock',
+  schema: fields,
+  cacheMarks: 'always',
+  shortcut: {
+    names: ['bedrock'],
+    params: {
+      awsRegion: { schema: ({ awsRegion }) => awsRegion().optional().describe('Of bedrock. Default us-east-1.') }
+    },
+    fields: ({ awsRegion }) => ({ region: awsRegion })
+  },
+  translate: ({ region = 'us-east-1', guardrail = null }) => ({
+    cloud: { kind: 'bedrock', region, guardrail },
+    // Clients have no credentials of the cloud: the gateway's own are meant.
+    auth: { kind: 'aws', keys: null, region: null }
+  }),
+  compile: ({ cloud }) => compile(cloud)
+}
+
+function compile({ region, guardrail }: Cloud): Provider {
   return {
     name: 'aws.bedrock',
     host: `bedrock-runtime.${region}.amazonaws.com`,
@@ -18,6 +50,7 @@ export function bedrock({ region, guardrail }: Place): Provider {
     // Without a signature: an API key of Bedrock.
     keyField: () => 'authorization',
     fields: [],
+    signingRegion: region,
     ...(guardrail === null
       ? {}
       : {

@@ -1,10 +1,18 @@
 /** Gemini API (Google AI for Developers, API reference). */
+import type { ProviderKind } from './kind.ts'
 import { isJwt, type Provider, segment } from './provider.ts'
+
+export const gemini: ProviderKind = {
+  name: 'gemini',
+  schema: ({ modelOnly }) => modelOnly(),
+  cacheMarks: 'never',
+  compile: () => PROVIDER
+}
 
 /** How generateContent is called for an answer in one piece, and in events. */
 export const methodOf = (isStreamed: boolean) => (isStreamed ? 'streamGenerateContent?alt=sse' : 'generateContent')
 
-export const gemini: Provider = {
+const PROVIDER: Provider = {
   name: 'gcp.gemini',
   host: 'generativelanguage.googleapis.com',
   formats: () => ['gemini'],

@@ -1,21 +1,24 @@
-/** The providers, by what a configuration says. */
+/**
+ * The providers, as files list them. To add one: its file here, and its line. One that speaks OpenAI's chat completions
+ * and takes a key is a row of compatible.ts.
+ */
 import type { AiProvider } from '#backends/llm/config/snapshot.ts'
 import { anthropic } from './anthropic.ts'
 import { azureopenai } from './azureopenai.ts'
 import { bedrock } from './bedrock.ts'
 import { gemini } from './gemini.ts'
+import type { ProviderKind } from './kind.ts'
 import { custom, openai } from './openai.ts'
 import type { Provider } from './provider.ts'
 import { vertexai } from './vertexai.ts'
 
-export type { Provider } from './provider.ts'
+export const PROVIDERS: readonly ProviderKind[] = [openai, azureopenai, anthropic, gemini, vertexai, bedrock, custom]
 
-/** The provider that a configuration means. */
-export function providerOf({ type, cloud, formats }: Pick<AiProvider, 'type' | 'cloud' | 'formats'>): Provider {
-  if (cloud?.kind === 'azureopenai') return azureopenai(cloud.apiVersion)
-  if (cloud?.kind === 'vertexai') return vertexai(cloud)
-  if (cloud?.kind === 'bedrock') return bedrock(cloud)
-  if (type === 'anthropic') return anthropic
-  if (type === 'gemini') return gemini
-  return type === 'openai' ? openai : custom(formats)
+const BY_NAME: ReadonlyMap<string, ProviderKind> = new Map(PROVIDERS.map((kind) => [kind.name, kind]))
+
+export const providerKind = (name: string): ProviderKind | undefined => BY_NAME.get(name)
+
+/** What workers need to know of the provider that a configuration means. */
+export function compileProvider(settings: Pick<AiProvider, 'type' | 'cloud' | 'formats'>): Provider {
+  return BY_NAME.get(settings.type)!.compile(settings)
 }

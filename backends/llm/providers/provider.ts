@@ -23,7 +23,16 @@ export interface Provider {
     readonly ends: { readonly [format in FormatName]?: string }
     body(format: FormatName, model: string, body: JsonObject): JsonObject
   }
+  /** Operations that it lacks although it speaks a format that has them, and what it `has`: part of the reply. */
+  readonly lacks?: { readonly [operation in Operation]?: string }
+  /** That Signature Version 4 is made for, if the configuration names none. */
+  readonly signingRegion?: string
+  /** A server of one's own may want another Authorization than a key: a user name and a password. */
+  readonly takesPasswords?: true
 }
+
+/** What is asked of providers beside chat (capabilities.ts). */
+export type Operation = 'count' | 'embeddings' | 'models' | 'realtime'
 
 /** All that carry keys of any provider: a client's own goes to the field that its provider reads. */
 export const KEY_FIELDS = ['authorization', 'x-api-key', 'x-goog-api-key', 'api-key'] as const

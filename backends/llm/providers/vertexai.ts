@@ -5,8 +5,44 @@
  */
 import type { FormatName, JsonObject } from '#backends/llm/conversation.ts'
 import { isObject } from '#backends/llm/formats/fields.ts'
+import type { Makers, Output } from './fields.ts'
 import { methodOf } from './gemini.ts'
+import type { ProviderKind } from './kind.ts'
 import { type Provider, segment } from './provider.ts'
+
+const PROJECT = /^[a-z0-9][a-z0-9.:-]*$/
+const REGION = /^[a-z0-9-]+$/
+
+const fields = ({ z, modelName, tinyString }: Makers) =>
+  z.strictObject({
+    model: modelName(),
+    projectId: tinyString().regex(PROJECT, 'must be the id of a project: letters, digits and "-"'),
+    region: tinyString()
+      .regex(REGION, 'must have only lower-case letters, digits and "-"')
+      .describe('A location such as us-central1, or global.')
+  })
+
+type Cloud = { readonly kind: 'vertexai'; readonly projectId: string; readonly region: string }
+
+export const vertexai: ProviderKind<Output<typeof fields>, Cloud> = {
+  name: 'vertexai',
+  schema: fields,
+  cacheMarks: 'always',
+  shortcut: {
+    names: ['vertex', 'vertexai'],
+    params: {
+      vertexProject: { schema: ({ matching }) => matching(PROJECT).describe('Of vertex.'), isNeeded: true },
+      vertexRegion: { schema: ({ matching }) => matching(REGION).describe('Of vertex.'), isNeeded: true }
+    },
+    fields: ({ vertexProject, vertexRegion }) => ({ projectId: vertexProject, region: vertexRegion })
+  },
+  translate: ({ projectId, region }) => ({
+    cloud: { kind: 'vertexai', projectId, region },
+    // Clients have no credentials of the cloud: the gateway's own are meant.
+    auth: { kind: 'gcp', token: 'access', audience: null, credential: null }
+  }),
+  compile: ({ cloud }) => compile(cloud)
+}
 
 type Publisher = 'google' | 'anthropic' | 'other'
 
@@ -18,7 +54,7 @@ const FORMAT: Readonly<Record<Publisher, FormatName>> = {
 /** Instead of the header and of the body's model. */
 const ANTHROPIC_VERSION = 'vertex-2023-10-16'
 
-export function vertexai({ projectId, region }: { readonly projectId: string; readonly region: string }): Provider {
+function compile({ projectId, region }: Cloud): Provider {
   const place = `/v1/projects/${segment(projectId)}/locations/${region}`
   return {
     name: 'gcp.vertex_ai',
@@ -34,6 +70,8 @@ export function vertexai({ projectId, region }: { readonly projectId: string; re
     keyField: (key) => (/^(?:AIza|AQ\.)/.test(key) ? 'x-goog-api-key' : 'authorization'),
     keyParameter: 'key',
     fields: [],
+    // Embedding models are asked by :predict, and the OpenAI-compatible endpoint has chat only.
+    lacks: { embeddings: 'no embeddings here', models: 'no list of its models', realtime: 'no realtime API' },
     adapt: (format, body) => (format === 'messages' ? withoutModel(body) : body),
     counting: {
       ends: { messages: CLAUDE_COUNT },

@@ -11,7 +11,7 @@ import { ModelPatterns } from '#backends/llm/edits/model-patterns.ts'
 import { enrich } from '#backends/llm/edits/prompt-messages.ts'
 import { FormatError } from '#backends/llm/formats/format.ts'
 import { dialectFor } from '#backends/llm/providers/dialects.ts'
-import { providerOf } from '#backends/llm/providers/index.ts'
+import { compileProvider } from '#backends/llm/providers/index.ts'
 import { Exchange } from '#engine/contract/exchange.ts'
 import { HeaderBlock } from '#engine/http/headers.ts'
 import { loadConfig } from '#engine/standalone/load.ts'
@@ -77,7 +77,7 @@ function recipients() {
   ok(backend.kind === 'ai')
   return backend.groups.flat().map((settings) => ({
     settings,
-    provider: providerOf(settings),
+    provider: compileProvider(settings),
     aliases: new ModelPatterns([['', 'm']]),
     learned: { dialect: dialectFor(null, '') }
   }))

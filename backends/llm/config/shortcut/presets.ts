@@ -1,4 +1,7 @@
+/** What the name of a provider stands for in `llm`. */
 import { COMPATIBLE, type CompatibleService, type DialectName } from '#backends/llm/providers/compatible.ts'
+import { PROVIDERS } from '#backends/llm/providers/index.ts'
+import type { ProviderKind } from '#backends/llm/providers/kind.ts'
 
 export interface CompatibleProvider {
   readonly baseUrl: string
@@ -12,21 +15,11 @@ export const PRESETS: ReadonlyMap<string, CompatibleProvider> = new Map(
   )
 )
 
-/** Names of providers -> their canonical ones. */
-export const KINDS = {
-  openai: 'openai',
-  openAI: 'openai',
-  anthropic: 'anthropic',
-  gemini: 'gemini',
-  azure: 'azureopenai',
-  azureopenai: 'azureopenai',
-  vertex: 'vertexai',
-  vertexai: 'vertexai',
-  bedrock: 'bedrock'
-} as const
+const hasParams = ({ shortcut }: ProviderKind): boolean => shortcut?.params !== undefined
 
-export type Kind = keyof typeof KINDS
-
-export function isKind(name: string): name is Kind {
-  return Object.hasOwn(KINDS, name)
-}
+/** The others by the names that stand for them, those that need no parameters of their own first. */
+export const KINDS: ReadonlyMap<string, ProviderKind> = new Map(
+  PROVIDERS.toSorted((a, b) => Number(hasParams(a)) - Number(hasParams(b))).flatMap((kind) =>
+    (kind.shortcut?.names ?? [kind.name]).map((name) => [name, kind] as const)
+  )
+)

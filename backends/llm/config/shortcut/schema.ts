@@ -1,29 +1,22 @@
 /** The file's `llm`: models by the names that clients use, each with its provider, on a port of their own. */
 
-import { awsRegion } from '#backends/llm/config/auth.ts'
 import { edits, type FileEdits } from '#backends/llm/config/edits.ts'
 import { type FileGuards, promptGuard } from '#backends/llm/config/guards.ts'
 import { dialect } from '#backends/llm/config/providers.ts'
+import type { AiProvider } from '#backends/llm/config/snapshot.ts'
 import type { DialectName } from '#backends/llm/providers/compatible.ts'
+import { makers } from '#backends/llm/providers/fields.ts'
+import { PROVIDERS } from '#backends/llm/providers/index.ts'
+import type { ShortcutParams } from '#backends/llm/providers/kind.ts'
 import type { Shortcut } from '#engine/contract/backend-config.ts'
 import { oneOf } from '#engine/schema/choice.ts'
 import { authKey } from '#engine/schema/credential.ts'
 import { path } from '#engine/schema/http.ts'
 import { host, port } from '#engine/schema/net.ts'
-import {
-  list,
-  misplacedKeys,
-  name,
-  refusedKeys,
-  says,
-  shortString,
-  tinyString,
-  whole,
-  z
-} from '#engine/schema/schema.ts'
+import { list, misplacedKeys, name, refusedKeys, says, shortString, whole, z } from '#engine/schema/schema.ts'
 import { nearest } from '#engine/schema/suggest.ts'
 import { together } from '#engine/schema/together.ts'
-import { isKind, KINDS, PRESETS } from './presets.ts'
+import { KINDS, PRESETS } from './presets.ts'
 import { serving } from './serving.ts'
 import { soundParts } from './sound.ts'
 
@@ -35,9 +28,8 @@ const ALIASES_MAX = 1024
 const API_KEY_CHARS_MAX = 16_384
 const WEIGHT_MAX = 1_000_000
 const PRIORITY_MAX = 1_000_000
-const FORMATS = ['completions', 'messages', 'responses'] as const
 
-const PROVIDER_NAMES = [...Object.keys(KINDS), ...PRESETS.keys()] as [string, ...string[]]
+const PROVIDER_NAMES = [...KINDS.keys(), ...PRESETS.keys()] as [string, ...string[]]
 const LATER: readonly string[] = ['copilot']
 
 /** Exact, or with one star at its beginning or end. */
@@ -59,9 +51,7 @@ const choice = () =>
       z.enum(PROVIDER_NAMES),
       oneOf({
         custom: z
-          .strictObject({
-            formats: list(z.enum(FORMATS), 1, FORMATS.length).optional().describe('Default completions.')
-          })
+          .strictObject({ formats: makers.formats() })
           .optional()
           .describe('A server that speaks formats of OpenAI or Anthropic. Needs params.baseUrl or params.host.'),
         reference: name().optional().describe('One of llm.providers.'),
@@ -81,7 +71,16 @@ const baseUrl = () =>
     .regex(BASE_URL, BASE_URL_EXPECTED)
     .refine((text) => !BASE_URL.test(text) || URL.canParse(text), BASE_URL_EXPECTED)
 
-const named = (pattern: RegExp) => tinyString().regex(pattern, `must match ${pattern.source}`).optional()
+/** Parameters of one provider each, by their vendors. */
+const ownParams = () =>
+  Object.fromEntries(
+    PROVIDERS.flatMap(({ shortcut }) => Object.entries(shortcut?.params ?? {}))
+      .toSorted(([a], [b]) => vendorOf(a).localeCompare(vendorOf(b)))
+      .map(([key, { schema }]) => [key, schema(makers)])
+  )
+
+/** "aws" of "awsRegion". */
+const vendorOf = (key: string): string => key.replace(/[A-Z].*/, '')
 
 const params = () =>
   z
@@ -94,11 +93,7 @@ const params = () =>
       path: path().optional().describe("Of the API, whole; default: the provider's own."),
       pathPrefix: path().optional().describe('Instead of the version at the beginning of the path ("/v1").'),
       dialect: dialect().optional(),
-      awsRegion: awsRegion().optional().describe('Of bedrock. Default us-east-1.'),
-      azureResourceName: named(/^[A-Za-z0-9-]+$/).describe('Of azure: the first part of its host.'),
-      azureApiVersion: named(/^(?:v1|preview|\d{4}-\d{2}-\d{2}(?:-preview)?)$/).describe('Of azure. Default v1.'),
-      vertexProject: named(/^[a-z0-9][a-z0-9.:-]*$/).describe('Of vertex.'),
-      vertexRegion: named(/^[a-z0-9-]+$/).describe('Of vertex.'),
+      ...ownParams(),
       ...misplacedKeys('is called apiKey here', ['key', 'auth']),
       ...refusedKeys('parameter', ['azureProjectName', 'azureResourceType', 'hostOverride', 'pathOverride', 'tokenize'])
     })
@@ -237,11 +232,12 @@ export interface LlmFile {
 export type LlmChoice =
   | string
   | {
-      readonly custom?: { readonly formats?: readonly (typeof FORMATS)[number][] | undefined } | undefined
+      readonly custom?: { readonly formats?: AiProvider['formats'] | undefined } | undefined
       readonly reference?: string | undefined
     }
 
-export interface LlmParams {
+/** With those of single providers. */
+export interface LlmParams extends ShortcutParams {
   readonly model?: string | undefined
   readonly apiKey?: string | undefined
   readonly baseUrl?: string | undefined
@@ -250,11 +246,6 @@ export interface LlmParams {
   readonly path?: string | undefined
   readonly pathPrefix?: string | undefined
   readonly dialect?: DialectName | undefined
-  readonly awsRegion?: string | undefined
-  readonly azureResourceName?: string | undefined
-  readonly azureApiVersion?: string | undefined
-  readonly vertexProject?: string | undefined
-  readonly vertexRegion?: string | undefined
 }
 
 export interface LlmChanges {
@@ -333,15 +324,6 @@ function checkReferences(
   }
 }
 
-/** Parameters of one provider each, and whether it needs them. */
-const CLOUD_PARAMS = [
-  ['awsRegion', 'bedrock', false],
-  ['azureResourceName', 'azureopenai', true],
-  ['azureApiVersion', 'azureopenai', false],
-  ['vertexProject', 'vertexai', true],
-  ['vertexRegion', 'vertexai', true]
-] as const
-
 function checkAddress(
   provider: LlmChoice,
   params: LlmParams | undefined,
@@ -349,16 +331,16 @@ function checkAddress(
   report: Report
 ): void {
   const isCustom = typeof provider === 'object' && provider.custom !== undefined
-  const kind = typeof provider === 'string' && isKind(provider) ? KINDS[provider] : null
-  for (const [key, owner, isNeeded] of CLOUD_PARAMS) {
-    const isGiven = params?.[key] !== undefined
-    if (isGiven && kind !== owner) report([...at, 'params', key], `is for ${owner} only`)
-    else if (isNeeded && !isGiven && kind === owner) report([...at, 'provider'], `needs params.${key}`)
+  const own = typeof provider === 'string' ? KINDS.get(provider) : undefined
+  for (const { name, shortcut } of PROVIDERS) {
+    for (const [key, { isNeeded }] of Object.entries(shortcut?.params ?? {})) {
+      const isGiven = params?.[key] !== undefined
+      if (isGiven && own?.name !== name) report([...at, 'params', key], `is for ${name} only`)
+      else if (isNeeded && !isGiven && own?.name === name) report([...at, 'provider'], `needs params.${key}`)
+    }
   }
-  const isDated = (params?.azureApiVersion ?? 'v1') !== 'v1'
-  if (kind === 'azureopenai' && isDated && params?.model === undefined) {
-    report([...at, 'params', 'azureApiVersion'], 'needs params.model, the name of the deployment')
-  }
+  const problem = own?.shortcut?.check?.(params ?? {}) ?? null
+  if (problem !== null) report([...at, 'params', problem.key], problem.message)
   if (isCustom && params?.baseUrl === undefined && params?.host === undefined) {
     report([...at, 'provider', 'custom'], 'needs params.baseUrl or params.host')
   }

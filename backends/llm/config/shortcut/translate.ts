@@ -8,7 +8,7 @@ import type { AiBackend, AiProvider, ModelsBackend } from '#backends/llm/config/
 import { silenceOf } from '#backends/llm/config/streams.ts'
 import type { TranslateContext } from '#engine/contract/backend-config.ts'
 import type { BackendTransport } from '#engine/contract/backend-transport/transport.ts'
-import { KINDS, type Kind, PRESETS } from './presets.ts'
+import { KINDS, PRESETS } from './presets.ts'
 import type { LlmChanges, LlmFile, LlmModel, LlmParams, LlmProvider } from './schema.ts'
 import { serving } from './serving.ts'
 
@@ -128,31 +128,20 @@ function fileProvider(choice: LlmProvider['provider'], params: LlmParams) {
   const preset = typeof choice === 'string' ? PRESETS.get(choice) : undefined
   const baseUrl = params.baseUrl ?? (params.host === undefined ? preset?.baseUrl : undefined)
   const { model, apiKey } = params
-  const named = { model }
-  const kind =
-    typeof choice !== 'string'
-      ? { custom: { ...named, formats: choice.custom!.formats } }
-      : preset !== undefined
-        ? { custom: named }
-        : { [KINDS[choice as Kind]]: { ...named, ...cloudOf(KINDS[choice as Kind], params) } }
+  const kind = typeof choice === 'string' ? KINDS.get(choice) : undefined
+  const fields =
+    kind !== undefined
+      ? { [kind.name]: { model, ...kind.shortcut?.fields?.(params) } }
+      : { custom: { model, formats: typeof choice === 'string' ? undefined : choice.custom!.formats } }
   const address = addressOf({ ...params, baseUrl })
   const auth = apiKey === undefined ? undefined : { key: apiKey }
   const { hasTls, pathPrefix, ...place } = address
   const policies = { auth, tls: hasTls ? {} : undefined }
   const dialect = params.dialect ?? preset?.dialect
   return {
-    file: { ...kind, ...place, path: params.path, dialect, policies },
+    file: { ...fields, ...place, path: params.path, dialect, policies },
     pathPrefix: params.pathPrefix ?? pathPrefix
   }
-}
-
-/** What a provider in somebody's cloud needs besides. */
-function cloudOf(kind: (typeof KINDS)[Kind], params: LlmParams): object {
-  if (kind === 'bedrock') return { region: params.awsRegion }
-  if (kind === 'vertexai') return { projectId: params.vertexProject, region: params.vertexRegion }
-  if (kind !== 'azureopenai') return {}
-  const endpoint = { host: `${params.azureResourceName!.toLowerCase()}.openai.azure.com`, port: null }
-  return { endpoint, deploymentName: params.model, apiVersion: params.azureApiVersion }
 }
 
 interface Place {

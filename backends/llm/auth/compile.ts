@@ -1,0 +1,68 @@
+/** Kinds of authentication -> what does it for one provider. Secrets leave the Snapshot here. */
+import type { AiAuth } from '#backends/llm/config/snapshot.ts'
+import { providerKind } from '#backends/llm/providers/index.ts'
+import type { AuthenticatorTarget } from '#backends/llm/providers/kind.ts'
+import type { Provider } from '#backends/llm/providers/provider.ts'
+import type { BackendContext } from '#engine/contract/backend.ts'
+import { reveal } from '#engine/kit/secret.ts'
+import type { Authenticator } from './authenticator.ts'
+import { awsAuthenticator } from './aws.ts'
+import { bearing } from './bearer.ts'
+import { putKey, removeKeys } from './client-key.ts'
+import { googleTokens } from './google.ts'
+
+interface Place extends AuthenticatorTarget {
+  /** Of the provider. */
+  readonly type: string
+}
+
+type Kinds = {
+  readonly [K in AiAuth['kind']]: (
+    auth: Extract<AiAuth, { readonly kind: K }>,
+    place: Place,
+    context: BackendContext
+  ) => Authenticator
+}
+
+const KINDS: Kinds = {
+  client: (_, { provider }) => passing(provider, 'client'),
+  passthrough: (_, { provider }) => passing(provider, 'passthrough'),
+  key: ({ key }, { provider }) => keyed(provider, reveal(key).replace(/^bearer +/i, '')),
+  aws: (auth, { provider }, context) => awsAuthenticator(auth, provider, context),
+  gcp: (auth, { provider, host }, context) => bearing(provider, googleTokens(auth, host, context)),
+  provider: ({ credentials }, place, context) => providerKind(place.type)!.authenticator!(credentials, place, context)
+}
+
+export function authenticatorFor(auth: AiAuth, place: Place, context: BackendContext): Authenticator {
+  return KINDS[auth.kind](auth as never, place, context)
+}
+
+const nothing = (): void => {}
+
+function keyed(provider: Provider, key: string): Authenticator {
+  return {
+    wantsClient: false,
+    authorize(ex) {
+      removeKeys(ex, provider)
+      putKey(ex, provider, key)
+      return null
+    },
+    refused: nothing
+  }
+}
+
+function passing(provider: Provider, kind: 'client' | 'passthrough'): Authenticator {
+  return {
+    wantsClient: true,
+    authorize(ex, { inRequest, consumed }) {
+      const isEmpty = inRequest.key === null && inRequest.other === null
+      const { key, other } = isEmpty && kind === 'passthrough' ? consumed : inRequest
+      removeKeys(ex, provider, kind)
+      if (key !== null) putKey(ex, provider, key)
+      // Only a server of one's own may want a user name and a password, and only who says so sends them on.
+      else if (other !== null && kind === 'passthrough' && provider.takesPasswords === true) putKey(ex, provider, other)
+      return null
+    },
+    refused: nothing
+  }
+}
