@@ -1,6 +1,7 @@
 /** Hooks of four header policies, and of an authorization of three rules over claims. The goals are 1 and 2 us. */
 import type { Bench } from 'tinybench'
 import type { Hook } from '#engine/contract/filter.ts'
+import { identityOf } from '#engine/contract/identity.ts'
 import type { Policy } from '#engine/contract/policy.ts'
 import { HeaderBlock } from '#engine/http/headers.ts'
 import { HEADER_POLICIES, RULES } from '#engine/testing/chain.ts'
@@ -47,7 +48,7 @@ function addHooks(bench: Bench, what: string, hooks: readonly Hook[]): void {
   response.receive('Content-Type', 'application/json')
   response.receive('Content-Length', '1024')
   const ex = takeMatch(fakeExchange({ target: '/items/1', headers: COMMON }), MATCHES)
-  ex.jwt = CLAIMS
+  identityOf(ex).jwt = CLAIMS
   ex.response = response
   bench.add(`chain: ${what}`, () => {
     for (let i = 0; i < calls; i++) {

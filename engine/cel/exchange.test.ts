@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { BODY_STREAM } from '#engine/contract/exchange.ts'
+import { identityOf } from '#engine/contract/identity.ts'
 import { HeaderBlock } from '#engine/http/headers.ts'
 import { fakeExchange } from '#engine/testing/exchange.ts'
 import { LOG_ROOTS, METADATA, REQUEST_ROOTS, RESPONSE_ROOTS } from './exchange.ts'
@@ -34,18 +35,18 @@ test('what no policy has found is not there', () => {
   assert.ok(read('jwt.sub') instanceof CelError)
   assert.equal(read('has(jwt.sub) || has(apiKey.id) || has(basicAuth.username)'), false)
   assert.equal(read('request.body'), '')
-  ex.jwt = { sub: 'alice', realm: { roles: ['admin'] } }
-  ex.basicAuth = { username: 'bob' }
+  identityOf(ex).jwt = { sub: 'alice', realm: { roles: ['admin'] } }
+  identityOf(ex).basicAuth = { username: 'bob' }
   assert.equal(read('jwt.sub + basicAuth.username + jwt.realm.roles[0]'), 'alicebobadmin')
 })
 
 test('a token and a key are secrets beside what is known of them, and print as none', () => {
   const read = (source: string) => compileExpression(source, REQUEST_ROOTS).run(ex)
   assert.equal(read('has(jwt.rawToken) || has(apiKey.key)'), false)
-  ex.jwt = Object.freeze({ sub: 'alice' })
-  ex.rawToken = 'canary-token'
-  ex.apiKey = { team: 'blue' }
-  ex.rawKey = 'canary-key'
+  identityOf(ex).jwt = Object.freeze({ sub: 'alice' })
+  identityOf(ex).rawToken = 'canary-token'
+  identityOf(ex).apiKey = { team: 'blue' }
+  identityOf(ex).rawKey = 'canary-key'
   assert.equal(
     read("jwt.sub + apiKey.team + jwt.rawToken.unredacted() + apiKey['key'].unredacted()"),
     'alicebluecanary-tokencanary-key'

@@ -2,6 +2,7 @@
 
 import { performance } from 'node:perf_hooks'
 import { BODY_NONE, type BodyKind, type ClientStream, type Exchange } from '#engine/contract/exchange.ts'
+import type { Identity } from '#engine/contract/identity.ts'
 import { type McpItem, mcpErrorType } from '#engine/contract/mcp-use.ts'
 import { firstTokenMs, perTokenMs } from '#engine/contract/model-use.ts'
 import type { ListenerParts, Route } from '#engine/contract/route.ts'
@@ -37,12 +38,7 @@ export type Facts = Pick<
   | 'requestPrefix'
   | 'responsePrefix'
   | 'grpcStatus'
-  | 'jwt'
-  | 'apiKey'
-  | 'basicAuth'
   | 'slots'
-  | 'rawToken'
-  | 'rawKey'
   | 'backend'
   | 'backendKind'
   | 'llm'
@@ -52,6 +48,7 @@ export type Facts = Pick<
   | 'servedAt'
   | 'respondedAt'
 > & {
+  readonly identity: Omit<Identity, 'credentials'> | null
   readonly client: Pick<
     ClientStream,
     'remoteAddress' | 'remotePort' | 'localAddress' | 'localPort' | 'httpVersion' | 'tls'
@@ -74,16 +71,16 @@ function offer(name: string, readers: Readers): Variable<Facts> {
 }
 
 /** A variable with any fields, which is not there as long as its policy has not found it. */
-function open(read: (ex: Facts) => object | null, fields: Variable<Facts>['fields'] = {}): Variable<Facts> {
+function open(read: (ex: Facts) => object | null | undefined, fields: Variable<Facts>['fields'] = {}): Variable<Facts> {
   return { type: 'map', read: (ex) => read(ex) ?? undefined, fields, isOpen: true }
 }
 
 /** What prints as <redacted> and must be asked for by `.unredacted()`. */
-function credential(read: (ex: Facts) => string | null): Variable<Facts> {
+function credential(read: (ex: Facts) => string | null | undefined): Variable<Facts> {
   return {
     type: 'dyn',
     read: (ex) => {
-      const text = read(ex)
+      const text = read(ex) ?? null
       return text === null ? undefined : secret(text)
     }
   }
@@ -256,9 +253,9 @@ export const REQUEST_ROOTS: Roots<Facts> = {
     hostname: (ex) => ex.client.tls?.serverName || undefined
   }),
   // Claims and metadata are shared by many requests: what is of this one stands beside them.
-  jwt: open((ex) => ex.jwt, { rawToken: credential((ex) => ex.rawToken) }),
-  apiKey: open((ex) => ex.apiKey, { key: credential((ex) => ex.rawKey) }),
-  basicAuth: { ...VARIABLES.basicAuth!, read: (ex) => ex.basicAuth ?? undefined },
+  jwt: open(({ identity }) => identity?.jwt, { rawToken: credential(({ identity }) => identity?.rawToken) }),
+  apiKey: open(({ identity }) => identity?.apiKey, { key: credential(({ identity }) => identity?.rawKey) }),
+  basicAuth: { ...VARIABLES.basicAuth!, read: ({ identity }) => identity?.basicAuth ?? undefined },
   metadata: open((ex) => METADATA.get(ex)),
   proxy: offer('proxy', proxy),
   env: { ...VARIABLES.env!, read: () => ENVIRONMENT }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { identityOf } from '#engine/contract/identity.ts'
 import { fakeExchange } from '#engine/testing/exchange.ts'
 import { LOG_ROOTS } from './exchange.ts'
 import { compileExpression } from './expression.ts'
@@ -27,10 +28,10 @@ function fieldsOf(source: string): string {
       ['Accept', 'text/plain']
     ]
   })
-  ex.rawToken = CANARY
-  ex.rawKey = CANARY
-  ex.jwt = { sub: 'alice', access_token: CANARY, nested: [{ password: CANARY }] }
-  ex.apiKey = { id: 'k1' }
+  identityOf(ex).rawToken = CANARY
+  identityOf(ex).rawKey = CANARY
+  identityOf(ex).jwt = { sub: 'alice', access_token: CANARY, nested: [{ password: CANARY }] }
+  identityOf(ex).apiKey = { id: 'k1' }
   const found: unknown[] = []
   const add = (name: string, value: unknown) => found.push([name, value]) > 0
   writeField({ name: 'it', program: compileExpression(source, LOG_ROOTS) }, ex, { add })

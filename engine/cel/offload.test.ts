@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { identityOf } from '#engine/contract/identity.ts'
 import { fakeExchange } from '#engine/testing/exchange.ts'
 import { fakePool } from '#engine/testing/pool.ts'
 import { CelError, toJson, type Value } from './index.ts'
@@ -14,7 +15,7 @@ function exchange(body: string | null) {
       ['X-Tenant', 'red']
     ]
   })
-  ex.jwt = { sub: 'alice' }
+  identityOf(ex).jwt = { sub: 'alice' }
   ex.requestBytes = body === null ? null : Buffer.from(body)
   return ex
 }

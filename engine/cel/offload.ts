@@ -141,12 +141,8 @@ export function pack(ex: Facts, all: readonly Needs[]): PackedFacts {
     // Bytes that are not read do not travel, and those of a whole body do once.
     requestPrefix: some((needs) => needs.requestPrefix) && ex.requestBytes === null ? ex.requestPrefix : null,
     responsePrefix: some((needs) => needs.responsePrefix) && ex.responseBytes === null ? ex.responsePrefix : null,
-    jwt: ex.jwt,
-    apiKey: ex.apiKey,
-    basicAuth: ex.basicAuth,
+    identity: ex.identity === null ? null : identityFor(ex.identity, all),
     metadata: METADATA.get(ex),
-    rawToken: some((needs) => needs.reads('jwt.rawToken')) ? ex.rawToken : null,
-    rawKey: some((needs) => needs.reads('apiKey.key')) ? ex.rawKey : null,
     backend: ex.backend,
     backendKind: ex.backendKind,
     mcp: ex.mcp,
@@ -166,6 +162,19 @@ export function pack(ex: Facts, all: readonly Needs[]): PackedFacts {
     },
     listener: listener === null ? null : { name: listener.name, port: listener.port },
     route: route === null ? null : { name: route.name, rule: route.rule }
+  }
+}
+
+/** Credentials that are not read do not travel. */
+function identityFor(
+  { jwt, apiKey, basicAuth, rawToken, rawKey }: NonNullable<Facts['identity']>,
+  all: readonly Needs[]
+) {
+  const reads = (path: string) => all.some((needs) => needs.reads(path))
+  return {
+    ...{ jwt, apiKey, basicAuth },
+    rawToken: reads('jwt.rawToken') ? rawToken : null,
+    rawKey: reads('apiKey.key') ? rawKey : null
   }
 }
 

@@ -9,6 +9,7 @@ import type { ReadSlot } from '#engine/socket/memory.ts'
 import type { WheelTimer } from '#engine/socket/timer-wheel.ts'
 import type { ErrorCode } from './errors.ts'
 import type { AnswerHook, Peek } from './filter.ts'
+import type { Identity } from './identity.ts'
 import type { McpUse } from './mcp-use.ts'
 import type { ModelUse } from './model-use.ts'
 import type { Listener, Route, RouteRetry } from './route.ts'
@@ -57,9 +58,6 @@ export interface BodyTaker {
   take(chunk: Buffer, start: number, end: number): boolean
   end(): void
 }
-
-/** What is known of a caller: claims or metadata, as JSON. */
-export type Identity = Readonly<Record<string, unknown>>
 
 /** The client's side of one exchange. Implemented by every downstream transport. */
 export interface ClientStream {
@@ -216,16 +214,8 @@ export class Exchange {
   pending: PendingAttempt | null = null
 
   // --- what policies have found out, for later hooks, expressions and logs ---
-  /** Claims of the verified token (JSON object), or null. */
-  jwt: Identity | null = null
-  /** Metadata of the API key that was presented, or null. */
-  apiKey: Identity | null = null
-  basicAuth: Identity | null = null
-  /** The verified token and the API key themselves, for expressions that ask for them; never printed. */
-  rawToken: string | null = null
-  rawKey: string | null = null
-  /** Header lines that held credentials and were taken out before SERVE, flat: name, value. Never printed. */
-  credentials: readonly string[] | null = null
+  /** Who calls; null: no policy has found out. */
+  identity: Identity | null = null
   /** State of single policies (slot.ts); null: none has set any. */
   slots: SlotEntry | null = null
   /** The whole body, when a filter asked for it (Filter.buffers) and its end has arrived. */

@@ -96,8 +96,6 @@ export class FieldError extends Error {
   }
 }
 
-export type Identity = 'jwt' | 'apiKey' | 'basicAuth'
-
 export interface Policy {
   /** Canonical name: the field of the resource (camelCase). Also the file's name. */
   readonly name: string
@@ -130,7 +128,7 @@ export interface Policy {
   /** Prefixes that a route with this policy matches besides its own `paths` (exact ones and prefixes). */
   readonly alsoServes?: (paths: readonly string[]) => readonly string[]
   /** The variable of expressions that is there only behind this policy: whom it has found. */
-  readonly identifies?: Identity
+  readonly identifies?: 'jwt' | 'apiKey' | 'basicAuth'
   /** Sources of the expressions in a valid configuration that are wrong without the variables they read. */
   readonly expressions?: (config: never) => readonly string[]
   /** Build time. `config` has passed `schema` and `resolve`. Throws an Error when it does not fit the context. */

@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { CelError } from '#engine/cel/index.ts'
 import { evaluation } from '#engine/cel/offload.ts'
 import { offloadFor } from '#engine/contract/client-key.ts'
+import { identityOf } from '#engine/contract/identity.ts'
 import { fakeExchange } from '#engine/testing/exchange.ts'
 import { OffloadPool } from './offload.ts'
 import { RUNAWAY } from './runaway.fixture.ts'
@@ -13,7 +14,7 @@ test('a large body is looked through in another thread, with the same result', a
   const rule = 'json(request.body).items.all(i, i >= 0) && jwt.sub == "alice"'
   const all = evaluation(rule, 'request', 'bool', (name, job, client) => pool.run(name, job, client))
   const ex = fakeExchange({ method: 'POST' })
-  ex.jwt = { sub: 'alice' }
+  identityOf(ex).jwt = { sub: 'alice' }
   ex.requestBytes = Buffer.from(JSON.stringify({ items: Array.from({ length: 60_000 }, (_, i) => i) }))
   const waiting = all.run(ex)
   assert.ok(waiting instanceof Promise)

@@ -5,6 +5,7 @@ import * as path from 'node:path'
 import { type TestContext, test } from 'node:test'
 import type { FieldSink } from '#engine/contract/access-log.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
+import { identityOf } from '#engine/contract/identity.ts'
 import { secret } from '#engine/kit/secret.ts'
 import { type ExchangeOptions, fakeExchange } from '#engine/testing/exchange.ts'
 import { startGateway, type TestGateway } from '#engine/testing/gateway.ts'
@@ -17,9 +18,9 @@ const plan = (config: object) => compilePolicy(accessLog, config).accessLog!
 function exchange(headers: ExchangeOptions['headers'] = []): Exchange {
   const ex = fakeExchange({ target: '/a?b=c', headers })
   ex.status = 200
-  ex.jwt = { sub: 'ann', roles: ['dev', 'ops'], realm: { deep: { x: 1 } }, 'odd key="x"\n': 1 }
-  ex.apiKey = { name: 'k1', seal: secret('s3cret') } as never
-  ex.rawKey = 's3cret'
+  identityOf(ex).jwt = { sub: 'ann', roles: ['dev', 'ops'], realm: { deep: { x: 1 } }, 'odd key="x"\n': 1 }
+  identityOf(ex).apiKey = { name: 'k1', seal: secret('s3cret') } as never
+  identityOf(ex).rawKey = 's3cret'
   return ex
 }
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Exchange } from '#engine/contract/exchange.ts'
+import { identityOf } from '#engine/contract/identity.ts'
 import { type ExchangeOptions, fakeExchange } from '#engine/testing/exchange.ts'
 import { BEARER, credentialAt, type Location, location, SEVERAL } from './credential.ts'
 
@@ -26,7 +27,7 @@ test('the Authorization header, whatever the case of its scheme', () => {
     ])
     assert.equal(found, 'abc', value)
     assert.equal(ex.request.lines(), 'a: 1\r\nb: 2\r\n')
-    assert.deepEqual(ex.credentials, ['authorization', value.trim()])
+    assert.deepEqual(identityOf(ex).credentials, ['authorization', value.trim()])
   }
 })
 
@@ -38,7 +39,11 @@ test('only the blanks of HTTP are blanks', () => {
 test('nothing, or something of another kind, is no credential and stays', () => {
   for (const value of ['', 'Basic abc', 'Bearer', 'Bearer ', 'Bearerabc', 'abc']) {
     const [found, ex] = look(BEARER, [['authorization', value]])
-    assert.deepEqual([found, ex.request.count, ex.request.dropped(0), ex.credentials], [null, 1, false, null], value)
+    assert.deepEqual(
+      [found, ex.request.count, ex.request.dropped(0), identityOf(ex).credentials],
+      [null, 1, false, null],
+      value
+    )
   }
   assert.equal(find(BEARER, []), null)
 })
@@ -86,7 +91,10 @@ test('a query parameter by another spelling is the same credential', () => {
 test('a query parameter: the others stay as they are', () => {
   const at: Location = { kind: 'query', name: 'token' }
   const [found, ex] = look(at, [], '/p?a=1&token=a%2Eb&b=%20')
-  assert.deepEqual([found, ex.query, ex.credentials], ['a.b', '?a=1&b=%20', ['authorization', 'Bearer a.b']])
+  assert.deepEqual(
+    [found, ex.query, identityOf(ex).credentials],
+    ['a.b', '?a=1&b=%20', ['authorization', 'Bearer a.b']]
+  )
   assert.equal(look(at, [], '/p?token=x')[1].query, '')
   assert.equal(find(at, [], '/p?token=%zz'), '%zz')
   for (const none of ['/p', '/p?a=token', '/p?token', '/p?token=', '/p?mytoken=x'])
@@ -128,7 +136,7 @@ test('a second credential is added to the first', () => {
   ])
   const key = credentialAt({ kind: 'header', name: 'x-key', prefix: '' })
   key.take(ex, 'b')
-  assert.deepEqual(ex.credentials, ['authorization', 'Bearer a', 'x-key', 'b'])
+  assert.deepEqual(identityOf(ex).credentials, ['authorization', 'Bearer a', 'x-key', 'b'])
 })
 
 test('the schema: one place, with a sensible name', () => {

@@ -1,6 +1,7 @@
 /** Where a request carries a credential: a header, a query parameter or a cookie; found and taken out. */
 
 import type { Exchange } from '#engine/contract/exchange.ts'
+import { identityOf } from '#engine/contract/identity.ts'
 import type { KeyLocation } from '#engine/contract/route.ts'
 import { oneOf } from '#engine/schema/choice.ts'
 import { headerName } from '#engine/schema/http.ts'
@@ -49,7 +50,7 @@ export interface Credential {
   /** The credential without its prefix, its bytes as latin1 text; null: there is none, or one with another prefix. */
   readonly find: (ex: Exchange) => string | typeof SEVERAL | null
   /**
-   * Takes out what `find` found; what stands around it stays as it was. It is kept in ex.credentials, for a
+   * Takes out what `find` found; what stands around it stays as it was. It is kept in ex.identity, for a
    * backend that it may be passed on to.
    */
   readonly take: (ex: Exchange, found: string) => void
@@ -194,5 +195,7 @@ function unquote(text: string): string {
 
 function keep(ex: Exchange, name: string, value: string): void {
   // One array for the usual one credential; a second one is rare.
-  ex.credentials = ex.credentials === null ? [name, value] : ex.credentials.concat(name, value)
+  const identity = identityOf(ex)
+  const { credentials } = identity
+  identity.credentials = credentials === null ? [name, value] : credentials.concat(name, value)
 }

@@ -5,7 +5,7 @@
 
 import { hash } from 'node:crypto'
 import type { ErrorCode } from '#engine/contract/errors.ts'
-import type { Identity } from '#engine/contract/exchange.ts'
+import type { Claims } from '#engine/contract/identity.ts'
 import type { Time } from '#engine/contract/time.ts'
 import { type ClaimRules, deadlineOf, hasAudience, refusedClaims } from './jwt-claims.ts'
 import { fits, type KeySet, type VerificationKey, verifySignature } from './jwt-keys.ts'
@@ -70,7 +70,7 @@ export class Verifier {
   }
 
   /** A promise only when the signature has to be verified. */
-  check(token: string): Identity | ErrorCode | Promise<Identity | ErrorCode> {
+  check(token: string): Claims | ErrorCode | Promise<Claims | ErrorCode> {
     if (token.length > TOKEN_CHARS_MAX) return 'JWT_MALFORMED'
     const recent = this.#recent.get(token)
     if (recent !== undefined && this.#isStanding(recent)) return recent.claims
@@ -98,7 +98,7 @@ export class Verifier {
     return this.#options.providers[provider]!.keys.current?.fingerprint === fingerprint
   }
 
-  #verify(token: string, key: string): ErrorCode | Promise<Identity | ErrorCode> {
+  #verify(token: string, key: string): ErrorCode | Promise<Claims | ErrorCode> {
     const { underWay } = this.#checks
     // Configurations that differ in nothing but their keys share a cache key, and not what they are about to find out.
     const flight = this.#options.providers.reduce((text, { keys }) => `${text} ${keys.current?.fingerprint}`, key)

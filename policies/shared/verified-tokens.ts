@@ -1,12 +1,12 @@
 /** Tokens whose signature has been verified: bounded, those that nobody uses any more are forgotten first. */
-import type { Identity } from '#engine/contract/exchange.ts'
+import type { Claims } from '#engine/contract/identity.ts'
 
 const TOKENS_MAX = 10_000
 /** Characters of the tokens that are remembered, so a measure of their claims: 10,000 of 800, or 500 of 16,384. */
 const CHARS_MAX = 8 * 1024 * 1024
 
 export interface VerifiedToken {
-  readonly claims: Identity
+  readonly claims: Claims
   /** Milliseconds since 1970: from here on it is expired. */
   readonly deadline: number
   /** Index of the provider whose key it was verified with, and the fingerprint of its keys then. */

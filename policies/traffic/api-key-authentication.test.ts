@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import { describe, test } from 'node:test'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import { CONTINUE, STOP, type Verdict } from '#engine/contract/filter.ts'
+import { identityOf } from '#engine/contract/identity.ts'
 import { type ExchangeOptions, fakeExchange } from '#engine/testing/exchange.ts'
 import { compilePolicy, problemsOf, runRequest } from '#engine/testing/policy.ts'
 import { apiKeyAuthentication } from './api-key-authentication.ts'
@@ -30,21 +31,24 @@ const KEYS = [
 describe('requests', () => {
   test('a key opens the door: its metadata is known, the line is gone and kept aside', () => {
     const [verdict, ex] = ask({ keys: KEYS }, bearer('first-key'))
-    assert.deepEqual([verdict, ex.apiKey], [CONTINUE, { team: 'blue', limits: [1, 2] }])
-    assert.notEqual(ex.rawKey, null)
-    assert.deepEqual([ex.request.lines(), ex.credentials], ['a: 1\r\n', ['authorization', 'Bearer first-key']])
+    assert.deepEqual([verdict, identityOf(ex).apiKey], [CONTINUE, { team: 'blue', limits: [1, 2] }])
+    assert.notEqual(identityOf(ex).rawKey, null)
+    assert.deepEqual(
+      [ex.request.lines(), identityOf(ex).credentials],
+      ['a: 1\r\n', ['authorization', 'Bearer first-key']]
+    )
   })
 
   test('a key given by its hash, metadata that is no object, none at all, and bytes that are no ASCII', () => {
-    assert.deepEqual(ask({ keys: KEYS }, bearer('second-key'))[1].apiKey, { metadata: 'gold' })
+    assert.deepEqual(identityOf(ask({ keys: KEYS }, bearer('second-key'))[1]).apiKey, { metadata: 'gold' })
     const bytes = Buffer.from('clé €').toString('latin1')
-    assert.deepEqual(ask({ keys: KEYS }, bearer(bytes))[1].apiKey, {})
+    assert.deepEqual(identityOf(ask({ keys: KEYS }, bearer(bytes))[1]).apiKey, {})
   })
 
   test('what is not there, wrong, or there twice is refused, with a challenge', () => {
     const refusal = (options: ExchangeOptions, config: object = { keys: KEYS }) => {
       const [verdict, ex] = ask(config, options)
-      assert.deepEqual([verdict, ex.apiKey, ex.credentials], [STOP, null, null])
+      assert.deepEqual([verdict, identityOf(ex).apiKey, identityOf(ex).credentials], [STOP, null, null])
       return [ex.error, ex.refusalHeaders?.[1]]
     }
     const challenge = 'Bearer realm="Restricted"'
@@ -60,7 +64,7 @@ describe('requests', () => {
 
   test('Optional lets requests without a key pass', () => {
     const [verdict, ex] = ask({ keys: KEYS, mode: 'Optional' })
-    assert.deepEqual([verdict, ex.apiKey], [CONTINUE, null])
+    assert.deepEqual([verdict, identityOf(ex).apiKey], [CONTINUE, null])
   })
 
   test('other places; the challenge names a scheme that fits', () => {

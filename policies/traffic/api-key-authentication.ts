@@ -1,11 +1,11 @@
 /**
  * spec.traffic.apiKeyAuthentication: callers show one of the configured keys (docs/specification.md#authentication). Of
- * a key only its SHA-256 is kept, from the schema on. Its metadata is ex.apiKey; the key itself does not reach the
- * backend.
+ * a key only its SHA-256 is kept, from the schema on. Its metadata is ex.identity.apiKey; the key itself does not
+ * reach the backend.
  */
 import { hash as digestOf } from 'node:crypto'
-import type { Identity } from '#engine/contract/exchange.ts'
 import { CONTINUE, type Hook } from '#engine/contract/filter.ts'
+import { type Claims, identityOf } from '#engine/contract/identity.ts'
 import type { Compiled, Policy } from '#engine/contract/policy.ts'
 import { refuse } from '#engine/contract/refuse.ts'
 import { reveal, type Secret, secret } from '#engine/kit/secret.ts'
@@ -26,7 +26,7 @@ type Mode = 'Strict' | 'Optional'
 interface Key {
   /** SHA-256 of the key's bytes, in lower-case hexadecimal digits. Not a password: keys are long and random. */
   readonly hash: Secret
-  readonly metadata: Identity
+  readonly metadata: Claims
 }
 
 interface Config {
@@ -70,7 +70,7 @@ const key = () =>
   )
 
 /** Expressions read fields of `apiKey`: what has none is put into one. */
-function isRecord(value: unknown): value is Identity {
+function isRecord(value: unknown): value is Claims {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
@@ -109,7 +109,7 @@ const schema = deferred(() =>
 
 function compile(config: Config): Compiled {
   const keyed = new KeyedHash()
-  const known = new Map<string, Identity>()
+  const known = new Map<string, Claims>()
   for (const { hash, metadata } of config.keys) known.set(keyed.of(reveal(hash)), metadata)
   const challenge = ['WWW-Authenticate', `${schemeOf(config.location)} realm="Restricted"`]
   return { filter: { onRequest: authenticate(config, keyed, known, challenge) } }
@@ -126,7 +126,7 @@ function schemeOf(at: Location): string {
 function authenticate(
   { mode, location: at, isAnyPlace }: Config,
   keyed: KeyedHash,
-  known: ReadonlyMap<string, Identity>,
+  known: ReadonlyMap<string, Claims>,
   challenge: readonly string[]
 ): Hook {
   const usual = credentialAt(at)
@@ -150,8 +150,9 @@ function authenticate(
       return refuse(ex, 'API_KEY_INVALID', challenge)
     }
     credential.take(ex, found)
-    ex.apiKey = metadata
-    ex.rawKey = found
+    const identity = identityOf(ex)
+    identity.apiKey = metadata
+    identity.rawKey = found
     return CONTINUE
   }
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { CONTINUE, STOP } from '#engine/contract/filter.ts'
+import { identityOf } from '#engine/contract/identity.ts'
 import { fakeExchange } from '#engine/testing/exchange.ts'
 import { compilePolicy, problemsOf, runRequest } from '#engine/testing/policy.ts'
 import { authorization } from './authorization.ts'
@@ -8,7 +9,7 @@ import { authorization } from './authorization.ts'
 /** Whether `rules` let alice pass. */
 function passes(...rules: readonly unknown[]): boolean {
   const ex = fakeExchange({ target: '/a', headers: [['x-team', 'blue']] })
-  ex.jwt = { sub: 'alice', roles: ['dev'] }
+  identityOf(ex).jwt = { sub: 'alice', roles: ['dev'] }
   const verdict = runRequest(compilePolicy(authorization, { rules }), ex)
   if (verdict === CONTINUE) return true
   assert.deepEqual([verdict, ex.error], [STOP, 'FORBIDDEN'])
@@ -56,7 +57,7 @@ test('an expression that fails never opens a door', () => {
 test('the form of the resource: expressions of one policy are alternatives', () => {
   const verdict = (action: string | undefined, ...matchExpressions: readonly string[]) => {
     const ex = fakeExchange()
-    ex.jwt = { sub: 'alice' }
+    identityOf(ex).jwt = { sub: 'alice' }
     return runRequest(compilePolicy(authorization, { policy: { matchExpressions }, action }), ex)
   }
   assert.deepEqual(
@@ -69,7 +70,7 @@ test('levels add up', () => {
   const rules = [[{ action: 'Allow', expressions: ['true'] }], [{ action: 'Deny', expressions: [YES] }]]
   const compiled = authorization.compile(rules as never, {} as never)
   const ex = fakeExchange()
-  ex.jwt = { sub: 'alice' }
+  identityOf(ex).jwt = { sub: 'alice' }
   assert.equal(compiled.filter!.onRequest!(ex), STOP)
 })
 

@@ -3,6 +3,7 @@ import { describe, test } from 'node:test'
 import { NO_BUCKETS } from '#engine/contract/buckets.ts'
 import { type Exchange, STEP_RECORDED } from '#engine/contract/exchange.ts'
 import { CONTINUE, STOP, type Verdict } from '#engine/contract/filter.ts'
+import { identityOf } from '#engine/contract/identity.ts'
 import { FieldError } from '#engine/contract/policy.ts'
 import { NO_SERVICES, newStateStore } from '#engine/contract/state-store.ts'
 import { fakeExchange } from '#engine/testing/exchange.ts'
@@ -68,8 +69,8 @@ describe('requests', () => {
       const value = basic('Zoë:pass').replace('Basic', scheme)
       const [verdict, ex] = await ask(value)
       assert.equal(verdict, CONTINUE)
-      assert.deepEqual(ex.basicAuth, { username: 'Zoë' })
-      assert.deepEqual([ex.request.lines(), ex.credentials], ['a: 1\r\n', ['authorization', value]])
+      assert.deepEqual(identityOf(ex).basicAuth, { username: 'Zoë' })
+      assert.deepEqual([ex.request.lines(), identityOf(ex).credentials], ['a: 1\r\n', ['authorization', value]])
     }
     assert.equal(jobs.length, 1, 'then it is remembered')
   })
@@ -86,7 +87,7 @@ describe('requests', () => {
         const [verdict, ex] = await ask(value)
         assert.deepEqual([verdict, ex.error], [STOP, 'BASIC_INVALID'], value)
         assert.deepEqual(ex.refusalHeaders, ['WWW-Authenticate', 'Basic realm="Restricted", charset="UTF-8"'])
-        assert.deepEqual([ex.basicAuth, ex.credentials], [null, null])
+        assert.deepEqual([identityOf(ex).basicAuth, identityOf(ex).credentials], [null, null])
       }
       const [, ex] = await ask(basic('a:pass'), basic('a:pass'))
       assert.equal(ex.error, 'BASIC_REPEATED')
@@ -100,7 +101,10 @@ describe('requests', () => {
       assert.deepEqual([verdict, ex.error], [STOP, 'BASIC_MISSING'])
       assert.equal(ex.refusalHeaders![1], 'Basic realm="Say \\"x\\\\y\\"", charset="UTF-8"')
       const [passed, same] = await prepare({ users: [`a:${BCRYPT}`], mode: 'Optional' }).ask(...values)
-      assert.deepEqual([passed, same.basicAuth, same.request.dropped(values.length)], [CONTINUE, null, false])
+      assert.deepEqual(
+        [passed, identityOf(same).basicAuth, same.request.dropped(values.length)],
+        [CONTINUE, null, false]
+      )
     }
   })
 
@@ -118,7 +122,7 @@ describe('requests', () => {
     ex.step = STEP_RECORDED
     resolve(true)
     assert.equal(await waiting, STOP)
-    assert.deepEqual([ex.basicAuth, ex.error, ex.request.dropped(0)], [null, null, false])
+    assert.deepEqual([identityOf(ex).basicAuth, ex.error, ex.request.dropped(0)], [null, null, false])
   })
 })
 

@@ -1,11 +1,12 @@
 /**
  * spec.traffic.basicAuthentication: callers show a user name and a password (docs/specification.md#authentication, RFC
- * 7617), compared with lines of an htpasswd file. The name is ex.basicAuth; neither it nor the password reaches the
- * backend.
+ * 7617), compared with lines of an htpasswd file. The name is ex.identity.basicAuth; neither it nor the password
+ * reaches the backend.
  */
 import { hash as digestOf } from 'node:crypto'
-import { type Exchange, type Identity, STEP_REQUEST } from '#engine/contract/exchange.ts'
+import { type Exchange, STEP_REQUEST } from '#engine/contract/exchange.ts'
 import { CONTINUE, type Hook, STOP, type Verdict } from '#engine/contract/filter.ts'
+import { type Claims, identityOf } from '#engine/contract/identity.ts'
 import { type CompileContext, type Compiled, FieldError, type Policy, type Sources } from '#engine/contract/policy.ts'
 import { refuse } from '#engine/contract/refuse.ts'
 import { collect, type HtpasswdEntry, type LineProblem, parseHtpasswd } from '#engine/kit/password/htpasswd.ts'
@@ -143,14 +144,14 @@ const BUSY = ['Retry-After', '1'] as const
 /** What the hooks need of a user; looked up by the name's bytes as latin1 text. */
 interface Known {
   readonly hash: string
-  readonly identity: Identity
+  readonly claims: Claims
 }
 
 function compile(config: Config, { state, offload, time }: CompileContext): Compiled {
   const known = new Map<string, Known>()
   for (const { name, hash } of config.users) {
-    const identity = Object.freeze({ username: name })
-    known.set(Buffer.from(name).latin1Slice(), { hash: reveal(hash), identity })
+    const claims = Object.freeze({ username: name })
+    known.set(Buffer.from(name).latin1Slice(), { hash: reveal(hash), claims })
   }
   const realm = config.realm.replace(/["\\]/g, '\\$&')
   // RFC 7617 section 2.1: tells clients to encode as UTF-8.
@@ -225,7 +226,7 @@ function decide(
   if (answer === null) return refuse(ex, 'BASIC_OVERLOAD', BUSY)
   if (!answer || known === undefined) return refuse(ex, 'BASIC_INVALID', challenge)
   credential.take(ex, text)
-  ex.basicAuth = known.identity
+  identityOf(ex).basicAuth = known.claims
   return CONTINUE
 }
 

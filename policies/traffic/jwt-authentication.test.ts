@@ -4,6 +4,7 @@ import { backends } from '#backends/index.ts'
 import { ERRORS, type ErrorCode } from '#engine/contract/errors.ts'
 import { STEP_SENDING } from '#engine/contract/exchange.ts'
 import { CONTINUE, STOP } from '#engine/contract/filter.ts'
+import { identityOf } from '#engine/contract/identity.ts'
 import { FieldError, type Sources } from '#engine/contract/policy.ts'
 import { NO_SERVICES, newStateStore } from '#engine/contract/state-store.ts'
 import { loadConfig } from '#engine/standalone/load.ts'
@@ -46,9 +47,9 @@ const bearer = (text: string): [string, string] => ['Authorization', `Bearer ${t
 test('a valid token: its claims are known, the header is kept aside', async () => {
   const text = await token(key, hour({ sub: 'alice' }), { kid: 'a' })
   const { outcome, ex } = await ask(single(), ['a', '1'], bearer(text))
-  assert.deepEqual([outcome, ex.jwt!.sub, ex.request.lines()], ['ok', 'alice', 'a: 1\r\n'])
-  assert.equal(ex.rawToken?.split('.').length, 3)
-  assert.deepEqual(ex.credentials, ['authorization', `Bearer ${text}`])
+  assert.deepEqual([outcome, identityOf(ex).jwt!.sub, ex.request.lines()], ['ok', 'alice', 'a: 1\r\n'])
+  assert.equal(identityOf(ex).rawToken?.split('.').length, 3)
+  assert.deepEqual(identityOf(ex).credentials, ['authorization', `Bearer ${text}`])
 })
 
 test('modes: Strict, Optional and Permissive, without, with a bad and with two tokens', async () => {
@@ -68,10 +69,10 @@ test('modes: Strict, Optional and Permissive, without, with a bad and with two t
 test('Permissive: a token that is not valid stays in the request, and has no claims', async () => {
   const forged = compact({ alg: 'ES256', kid: 'a' }, hour({ sub: 'admin' }), Buffer.alloc(64))
   const { ex } = await ask(single({ mode: 'Permissive' }), bearer(forged))
-  assert.deepEqual([ex.jwt, ex.credentials], [null, null])
+  assert.deepEqual([identityOf(ex).jwt, identityOf(ex).credentials], [null, null])
   assert.equal(ex.request.lines(), `Authorization: Bearer ${forged}\r\n`)
   const { ex: valid } = await ask(single({ mode: 'Permissive' }), bearer(await token(key)))
-  assert.deepEqual([valid.jwt?.iss, valid.request.lines()], [ISSUER, ''])
+  assert.deepEqual([identityOf(valid).jwt?.iss, valid.request.lines()], [ISSUER, ''])
 })
 
 test('every refusal has static headers: RFC 6750 for the caller, none for a fault of ours', async () => {
@@ -113,7 +114,7 @@ test('claims of the same token are the same over a reload', async () => {
   const claims = async () => {
     const ex = fakeExchange({ headers: [bearer(text)] })
     const verdict = jwtAuthentication.compile(resolved(single()) as never, context).filter!.onRequest!(ex)
-    return { claims: ((await verdict) === CONTINUE && ex.jwt) || null, isNow: typeof verdict === 'number' }
+    return { claims: ((await verdict) === CONTINUE && identityOf(ex).jwt) || null, isNow: typeof verdict === 'number' }
   }
   const first = await claims()
   const second = await claims()
@@ -165,7 +166,7 @@ test('on a route whose clients show keys elsewhere, a token stands there; a key 
     const ex = takeMatch(fakeExchange({ headers: [['x-api-key', shown]] }), [])
     ex.route = { ...ex.route!, keyLocations: places }
     await hook(single({ mode }))(ex)
-    return [ex.error, ex.jwt?.sub, ex.request.lines(), ex.credentials]
+    return [ex.error, identityOf(ex).jwt?.sub, ex.request.lines(), identityOf(ex).credentials]
   }
   assert.deepEqual(await asked(text), [null, 'alice', '', ['x-api-key', text]])
   assert.deepEqual((await asked('sk-provider'))[0], 'JWT_MISSING')

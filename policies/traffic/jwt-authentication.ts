@@ -1,11 +1,12 @@
 /**
  * spec.traffic.jwtAuthentication: callers show a token that one of the configured issuers has signed
- * (docs/specification.md#authentication, RFC 7519, RFC 8725). Its claims are ex.jwt; the token itself
+ * (docs/specification.md#authentication, RFC 7519, RFC 8725). Its claims are ex.identity.jwt; the token itself
  * does not reach the backend.
  */
 import { ERRORS, type ErrorCode } from '#engine/contract/errors.ts'
-import { type Exchange, type Identity, STEP_REQUEST } from '#engine/contract/exchange.ts'
+import { type Exchange, STEP_REQUEST } from '#engine/contract/exchange.ts'
 import { CONTINUE, STOP, type Verdict } from '#engine/contract/filter.ts'
+import { type Claims, identityOf } from '#engine/contract/identity.ts'
 import type { CompileContext, Compiled, Policy, Sources } from '#engine/contract/policy.ts'
 import { refuse } from '#engine/contract/refuse.ts'
 import { oneOf } from '#engine/schema/choice.ts'
@@ -175,13 +176,7 @@ function authenticate(
 }
 
 /** In mode Permissive a token that is not valid stays where it is, for a backend that may understand it. */
-function decide(
-  ex: Exchange,
-  token: string,
-  answer: Identity | ErrorCode,
-  mode: Mode,
-  credential: Credential
-): Verdict {
+function decide(ex: Exchange, token: string, answer: Claims | ErrorCode, mode: Mode, credential: Credential): Verdict {
   if (typeof answer === 'string') {
     if (mode === 'Permissive') return CONTINUE
     // One for another audience works there.
@@ -189,8 +184,9 @@ function decide(
     return refuse(ex, answer, CHALLENGES.get(answer) ?? LATER)
   }
   credential.take(ex, token)
-  ex.jwt = answer
-  ex.rawToken = token
+  const identity = identityOf(ex)
+  identity.jwt = answer
+  identity.rawToken = token
   return CONTINUE
 }
 

@@ -4,8 +4,9 @@
  */
 
 import { ERRORS, type ErrorCode } from '#engine/contract/errors.ts'
-import { type Exchange, type Identity, STEP_REQUEST } from '#engine/contract/exchange.ts'
+import { type Exchange, STEP_REQUEST } from '#engine/contract/exchange.ts'
 import { CONTINUE, STOP, type Verdict } from '#engine/contract/filter.ts'
+import { type Claims, identityOf } from '#engine/contract/identity.ts'
 import type { CompileContext, Compiled, Policy, Sources } from '#engine/contract/policy.ts'
 import { answer, refuse } from '#engine/contract/refuse.ts'
 import { schemeOf } from '#engine/contract/transport.ts'
@@ -307,7 +308,7 @@ function authenticate(ex: Exchange, parts: Parts): Verdict | Promise<Verdict> {
 }
 
 /** In mode Permissive a token that is not valid is nobody's. */
-function decide(ex: Exchange, token: string, found: Identity | ErrorCode, parts: Parts): Verdict {
+function decide(ex: Exchange, token: string, found: Claims | ErrorCode, parts: Parts): Verdict {
   const { mode, requiredScopes } = parts.config
   if (typeof found === 'string') {
     if (mode === 'Permissive') return CONTINUE
@@ -315,8 +316,9 @@ function decide(ex: Exchange, token: string, found: Identity | ErrorCode, parts:
     return deny(ex, found, parts)
   }
   CREDENTIAL.take(ex, token)
-  ex.jwt = found
-  ex.rawToken = token
+  const identity = identityOf(ex)
+  identity.jwt = found
+  identity.rawToken = token
   return mode === 'Permissive' || hasScopes(found, requiredScopes) ? CONTINUE : deny(ex, 'SCOPE_MISSING', parts)
 }
 

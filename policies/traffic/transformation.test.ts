@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { beforeEach, describe, test } from 'node:test'
 import { METADATA } from '#engine/cel/exchange.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
+import { identityOf } from '#engine/contract/identity.ts'
 import { HeaderBlock } from '#engine/http/headers.ts'
 import { fakeExchange } from '#engine/testing/exchange.ts'
 import {
@@ -174,8 +175,8 @@ describe('metadata', () => {
 
   test('what fails is not noted, and counted; a secret is none of it', () => {
     const ex = fakeExchange()
-    ex.jwt = { sub: 'ann' }
-    ex.rawToken = 'canary'
+    identityOf(ex).jwt = { sub: 'ann' }
+    identityOf(ex).rawToken = 'canary'
     request({ metadata: { a: 'jwt.missing', b: 'jwt.sub', c: 'jwt.rawToken', d: '[jwt.rawToken]' } }, ex)
     assert.equal(METADATA.get(ex)!.b, 'ann')
     assert.equal('a' in METADATA.get(ex)!, false)

@@ -2,6 +2,7 @@
 import { deepEqual } from 'node:assert/strict'
 import { test } from 'node:test'
 import { compileProvider } from '#backends/llm/providers/index.ts'
+import { identityOf } from '#engine/contract/identity.ts'
 import { fakeExchange } from '#engine/testing/exchange.ts'
 import { clientKeys, putKey, removeKeys, withoutAccount } from './client-key.ts'
 
@@ -10,7 +11,7 @@ const openai = compileProvider({ type: 'openai', cloud: null, formats: [] })
 test('what policies have taken out is told apart, whatever header it stood in', () => {
   const ex = fakeExchange()
   ex.request.append('Authorization', 'Basic dTpw')
-  ex.credentials = ['X-Team-Key', 'secret', 'authorization', 'Bearer jwt']
+  identityOf(ex).credentials = ['X-Team-Key', 'secret', 'authorization', 'Bearer jwt']
   const { inRequest, consumed } = clientKeys(ex, ex.query)
   deepEqual(inRequest, { key: null, other: 'Basic dTpw' })
   deepEqual(consumed, { key: 'secret', other: null })

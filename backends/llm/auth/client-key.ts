@@ -11,10 +11,11 @@ export const NO_KEYS: ClientKeys = { inRequest: NONE, consumed: NONE }
 /** Of a request whose fields are as they came; `query`: as it came too. */
 export function clientKeys(ex: Exchange, query: string): ClientKeys {
   const inFields = ofLines(KEY_FIELDS.flatMap((name) => lineOf(name, ex.request.get(name))))
+  const lines = ex.identity?.credentials ?? null
   const fromQuery = inFields.key === null ? keyInQuery(query) : null
   return {
     inRequest: fromQuery === null ? inFields : { key: fromQuery, other: null },
-    consumed: ex.credentials === null ? NONE : ofLines(ex.credentials)
+    consumed: lines === null ? NONE : ofLines(lines)
   }
 }
 

@@ -4,6 +4,7 @@ import { addRules } from '#backends/mcp/config/add-rules.ts'
 import type { McpRules } from '#backends/mcp/config/snapshot.ts'
 import { MCP_ROOTS } from '#engine/cel/exchange.ts'
 import { compileExpression } from '#engine/cel/expression.ts'
+import { identityOf } from '#engine/contract/identity.ts'
 import type { McpItem } from '#engine/contract/mcp-use.ts'
 import { fakeExchange } from '#engine/testing/exchange.ts'
 import { compileRules } from './rules.ts'
@@ -16,7 +17,7 @@ const prompt = (name: string, target = 'a'): McpItem => ({ kind: 'prompt', name,
 function seen(given: Partial<McpRules> | null, items: readonly McpItem[], jwt: Record<string, unknown> | null = null) {
   const gate = compileRules(given === null ? null : rules(given))
   const ex = fakeExchange()
-  ex.jwt = jwt
+  identityOf(ex).jwt = jwt
   return items.filter((item) => gate(ex, item)).map(({ kind, name }) => `${kind} ${name}`)
 }
 
@@ -131,7 +132,7 @@ test('a thousand tools with a rule each are filtered without a million runs', ()
   const gate = compileRules(rules({ allow }))
   let runs = 0
   const ex = fakeExchange()
-  Object.defineProperty(ex, 'jwt', {
+  Object.defineProperty(identityOf(ex), 'jwt', {
     get: () => {
       runs++
       return { sub: 'ann' }

@@ -1,7 +1,8 @@
 /** Who calls, as far as policies have found out: a session belongs to one caller. */
 import { createHash } from 'node:crypto'
 import { clientKey } from '#engine/contract/client-key.ts'
-import type { Exchange, Identity } from '#engine/contract/exchange.ts'
+import type { Exchange } from '#engine/contract/exchange.ts'
+import type { Claims } from '#engine/contract/identity.ts'
 import { Lru } from '#engine/kit/lru.ts'
 
 const NOBODY = ''
@@ -14,7 +15,9 @@ const keyHashes = new Lru<string, string>(CACHE_MAX)
  * The same text for the same caller, in every replica; '' for nobody. Of a token issuer and subject count (RFC 7519
  * section 4.1), since a refreshed token is the same caller; of an API key the key itself.
  */
-export function callerOf({ jwt, apiKey, rawKey, basicAuth }: Exchange): string {
+export function callerOf({ identity }: Exchange): string {
+  if (identity === null) return NOBODY
+  const { jwt, apiKey, rawKey, basicAuth } = identity
   if (jwt === null && apiKey === null && basicAuth === null) return NOBODY
   const parts = [
     jwt === null ? null : (['jwt', jwt.iss ?? null, subjectOf(jwt)] as const),
@@ -30,7 +33,7 @@ export function partyOf(ex: Exchange): string {
 }
 
 /** A token without a subject is its own caller: two of them may be anybody's. */
-function subjectOf(jwt: Identity): unknown {
+function subjectOf(jwt: Claims): unknown {
   return jwt.sub === undefined ? ['claims', jwt.client_id ?? null, jwt.azp ?? null, jwt.jti ?? null, jwt] : jwt.sub
 }
 

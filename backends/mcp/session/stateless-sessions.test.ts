@@ -2,6 +2,7 @@
 import { deepEqual, equal, notDeepEqual, ok } from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Exchange } from '#engine/contract/exchange.ts'
+import { identityOf } from '#engine/contract/identity.ts'
 import { isSensitive } from '#engine/kit/sensitive.ts'
 import { fakeExchange } from '#engine/testing/exchange.ts'
 import { CREDENTIALS, isPerRequest } from './forwarded-headers.ts'
@@ -10,8 +11,8 @@ import { identify } from './stateless-sessions.ts'
 function verified(sub: string, rawToken: string, more: readonly (readonly [string, string])[] = []): Exchange {
   // Policies take credentials away; backendAuth passthrough gives them back.
   const ex = fakeExchange({ headers: [['Authorization', `Bearer ${rawToken}`], ...more] })
-  ex.jwt = { iss: 'https://issuer', sub }
-  ex.rawToken = rawToken
+  identityOf(ex).jwt = { iss: 'https://issuer', sub }
+  identityOf(ex).rawToken = rawToken
   return ex
 }
 

@@ -57,7 +57,9 @@ export function identify(ex: Exchange, forwarded: readonly string[]): CallerIden
 }
 
 /** What the caller has been verified by says no more than who that is: a token that is refreshed is another text. */
-function isVerifiedBy({ rawToken, rawKey }: Exchange, value: string): boolean {
+function isVerifiedBy({ identity }: Exchange, value: string): boolean {
+  if (identity === null) return false
+  const { rawToken, rawKey } = identity
   return (rawToken !== null && value.endsWith(rawToken)) || (rawKey !== null && value.endsWith(rawKey))
 }
 
