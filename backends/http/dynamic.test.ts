@@ -5,6 +5,7 @@ import { NO_CHILDREN } from '#engine/contract/children.ts'
 import { SPOKEN_DEFAULT } from '#engine/contract/endpoint.ts'
 import { NO_CALLS } from '#engine/contract/in-process.ts'
 import { NO_REVOCATIONS } from '#engine/contract/revocations.ts'
+import { NO_REMOTE_SERVICES } from '#engine/contract/service.ts'
 import { NO_SERVICES, newStateStore } from '#engine/contract/state-store.ts'
 import { fakeExchange } from '#engine/testing/exchange.ts'
 import { fakeUpstream } from '#engine/testing/upstream.ts'
@@ -22,6 +23,7 @@ function compiled(hostRewrite: BackendContext['hostRewrite'] = 'default') {
     fail: (_ex, code) => failed.push(code),
     reply() {},
     inProcess: NO_CALLS,
+    services: NO_REMOTE_SERVICES,
     children: NO_CHILDREN,
     secret: new Uint8Array(32),
     worker: { index: 0, count: 1 },

@@ -4,10 +4,17 @@ import type { AccessLogPlan } from '#engine/contract/access-log.ts'
 import type { Problem } from '#engine/contract/config-error.ts'
 import type { Background, Hook, RetryPlan, RouteSettings } from '#engine/contract/filter.ts'
 import type { MirrorPlan } from '#engine/contract/mirror.ts'
-import type { CompileContext, Compiled, Policy, PolicyServices } from '#engine/contract/policy.ts'
+import {
+  type CompileContext,
+  type Compiled,
+  FieldError,
+  type Policy,
+  type PolicyServices
+} from '#engine/contract/policy.ts'
 import type { CompiledMatch } from '#engine/contract/route.ts'
 import { mergePolicies } from '#engine/ir/merge.ts'
 import type { PolicySet } from '#engine/ir/snapshot.ts'
+import type { ServiceTable, UsedService } from './services.ts'
 
 /** Policies of one attachment point and where it stands in the configuration. */
 export interface Level {
@@ -55,15 +62,25 @@ export interface CompiledPolicy {
   readonly policy: Policy
   readonly config: unknown
   readonly compiled: Compiled
+  /** Backends that it asks as services, by name. */
+  readonly uses: ReadonlyMap<string, UsedService>
 }
 
 /** What is compiled, by key. JSON shows secrets as "<redacted>", so there may be several under one. */
 export type PolicyCache = Map<string, CompiledPolicy[]>
 
+/** What the compiler is lent. */
+export interface CompilerParts {
+  readonly lent: PolicyServices
+  readonly services: ServiceTable
+  readonly collectors: Collectors
+}
+
 export class PolicyCompiler {
   readonly #policies: readonly Policy[]
   readonly #accumulating: ReadonlySet<string>
-  readonly #services: PolicyServices
+  readonly #lent: PolicyServices
+  readonly #services: ServiceTable
   readonly #collectors: Collectors
   readonly #problems: Problem[]
   /** Of the configuration before: what is in this one too keeps its form, and the caches that are in it. */
@@ -73,8 +90,7 @@ export class PolicyCompiler {
   /** `policies`: the registry, in run order. Problems are appended to `problems`. `before`: what `cache` was then. */
   constructor(
     policies: readonly Policy[],
-    services: PolicyServices,
-    collectors: Collectors,
+    { lent, services, collectors }: CompilerParts,
     problems: Problem[],
     before: PolicyCache = new Map()
   ) {
@@ -82,6 +98,7 @@ export class PolicyCompiler {
     this.#collectors = collectors
     this.#policies = policies
     this.#accumulating = new Set(policies.filter((policy) => policy.accumulates).map((policy) => policy.name))
+    this.#lent = lent
     this.#services = services
     this.#problems = problems
   }
@@ -89,6 +106,11 @@ export class PolicyCompiler {
   /** All that this configuration uses. */
   get cache(): PolicyCache {
     return this.#done
+  }
+
+  /** Whether what a chain was made of would be made the same again. */
+  holds(made: readonly CompiledPolicy[]): boolean {
+    return made.every(({ uses }) => this.#services.has(uses))
   }
 
   /** Takes over what a chain of the configuration before was made of. */
@@ -102,10 +124,12 @@ export class PolicyCompiler {
     else if (!known.includes(made)) known.push(made)
   }
 
-  /** What the compiled policies do beside requests, each once. */
+  /** What the compiled policies do beside requests, and the services that they ask, each once. */
   get background(): Background[] {
     const entries = [...this.#done.values()].flat()
-    return entries.flatMap(({ compiled }) => compiled.background ?? [])
+    const services = entries.flatMap(({ uses }) => [...uses.values()].map((used) => used.compiled))
+    const all = [...entries.map(({ compiled }) => compiled), ...services]
+    return [...new Set(all.flatMap(({ background }) => background ?? []))]
   }
 
   /** The chain of a route; `levels` come least precise first. */
@@ -174,24 +198,31 @@ export class PolicyCompiler {
     const { matches, attachment } = where
     const key = JSON.stringify([
       policy.name,
-      this.#services.maxBufferBytes,
+      this.#lent.maxBufferBytes,
       config,
       policy.usesMatches ? matches : null,
       policy.usesAttachment ? attachment : null
     ])
-    const isSame = (made: CompiledPolicy) => made.policy === policy && isDeepStrictEqual(made.config, config)
+    const isSame = (made: CompiledPolicy) =>
+      made.policy === policy && isDeepStrictEqual(made.config, config) && this.#services.has(made.uses)
     const done = this.#done.get(key)?.find(isSame) ?? this.#before.get(key)?.find(isSame)
     if (done !== undefined) {
       this.#keep(done)
       return done
     }
     let compiled: Compiled = {}
+    const uses = new Map<string, UsedService>()
     try {
-      compiled = policy.compile(config as never, { ...this.#services, ...where })
+      compiled = policy.compile(config as never, {
+        ...this.#lent,
+        ...where,
+        services: this.#services.lend(policy.name, uses)
+      })
     } catch (error) {
-      this.#problems.push({ path, message: (error as Error).message })
+      const inside = error instanceof FieldError ? pathInside(error.path) : ''
+      this.#problems.push({ path: `${path}${inside}`, message: (error as Error).message })
     }
-    const made = { key, policy, config, compiled }
+    const made = { key, policy, config, compiled, uses }
     this.#keep(made)
     return made
   }
@@ -216,6 +247,11 @@ export function needsRoute({ settings, retry, mirrors }: Compiled): boolean {
 export function joined(first: readonly Hook[] | null, second: readonly Hook[] | null): readonly Hook[] | null {
   if (first === null) return second
   return second === null ? first : [...first, ...second]
+}
+
+/** ".a[0].b" */
+function pathInside(path: FieldError['path']): string {
+  return path.map((key) => (typeof key === 'number' ? `[${key}]` : `.${String(key)}`)).join('')
 }
 
 /** For policies of no route. */

@@ -8,6 +8,7 @@ import { CONTINUE, type Hook } from '#engine/contract/filter.ts'
 import { NO_CALLS } from '#engine/contract/in-process.ts'
 import type { Policy } from '#engine/contract/policy.ts'
 import { NO_REVOCATIONS } from '#engine/contract/revocations.ts'
+import type { ServiceRef } from '#engine/contract/service.ts'
 import { NO_SERVICES, newStateStore } from '#engine/contract/state-store.ts'
 import type { RouteSpec, Snapshot } from '#engine/ir/snapshot.ts'
 import { z } from '#engine/schema/schema.ts'
@@ -325,4 +326,41 @@ test('what a reload has refused is refused again', () => {
   const state = newStateStore()
   const snapshot = snapshotOf([bindOf([{ routes: [routeOf({ policies: { one: 1 } })] }])])
   for (let i = 0; i < 2; i++) assert.throws(() => build(snapshot, [refusing], state), ConfigError)
+})
+
+test('a policy asks the backends of the configuration as services, and is compiled anew when one changes', () => {
+  const asked: string[] = []
+  const asking: Policy = {
+    name: 'asking',
+    section: 'traffic',
+    schema: z.object(),
+    aliases: [],
+    compile: ({ ref }: { ref: ServiceRef }, { services }) => {
+      asked.push(services.grpc(ref).name)
+      return {}
+    }
+  }
+  const named = (name: string) => ({ asking: { ref: { name, at: ['backendRef', 'name'] } } })
+  const snapshot = (name: string, backend: StaticBackend) =>
+    snapshotOf([bindOf([{ routes: [routeOf({ policies: named(name), backends: [toBackend('app')] })] }])], {
+      app: host('app'),
+      authz: backend,
+      dynamic: { kind: 'dynamic', policies: {} }
+    })
+  const state = newStateStore()
+  const again = (given: Snapshot) => build(given, [asking], state)
+  again(snapshot('authz', host('a')))
+  again(snapshot('authz', host('a')))
+  assert.deepEqual(asked, ['authz'])
+  again(snapshot('authz', host('b')))
+  assert.deepEqual(asked, ['authz', 'authz'])
+  const path = 'binds[0].listeners[0].routes[0].policies.asking.backendRef.name'
+  assert.throws(
+    () => again(snapshot('autz', host('b'))),
+    new ConfigError([{ path, message: 'there is no backend "autz" at the top of the file: did you mean "authz"?' }])
+  )
+  assert.throws(
+    () => again(snapshot('dynamic', host('b'))),
+    /"dynamic" is not one server that a policy could ask: name a backend with host or static/
+  )
 })

@@ -1,97 +1,33 @@
 /** Snapshot -> Runtime: what a worker executes until the next configuration replaces it whole. */
 import type { AccessLogPlan } from '#engine/contract/access-log.ts'
-import type { BackendContext, BackendKind, CompiledBackend, UpstreamClient } from '#engine/contract/backend.ts'
+import type { CompiledBackend } from '#engine/contract/backend.ts'
 import { collectRequest, collectResponse } from '#engine/contract/body.ts'
 import { collectRequestPrefix, collectResponsePrefix } from '#engine/contract/body-prefix.ts'
-import type { Children } from '#engine/contract/children.ts'
 import { ConfigError, type Problem } from '#engine/contract/config-error.ts'
-import type { ErrorCode } from '#engine/contract/errors.ts'
-import type { DialectFinder, Exchange, LocalReply } from '#engine/contract/exchange.ts'
+import type { DialectFinder, Exchange } from '#engine/contract/exchange.ts'
 import type { Background, RetryPlan, RouteSettings } from '#engine/contract/filter.ts'
-import type { InProcess } from '#engine/contract/in-process.ts'
 import type { MirrorPlan } from '#engine/contract/mirror.ts'
-import type { Policy, PolicyServices } from '#engine/contract/policy.ts'
-import type { Revocations } from '#engine/contract/revocations.ts'
-import type {
-  CompiledMatch,
-  ListenerParts,
-  MirrorRecorder,
-  Recorder,
-  RecorderLabels,
-  Route,
-  RouteMirror,
-  RouteRetry,
-  Router
-} from '#engine/contract/route.ts'
-import type { StreamClient, TcpTable } from '#engine/contract/tcp.ts'
-import {
-  type Backend,
-  ownName,
-  type RouteMatch,
-  type RouteSpec,
-  type Snapshot,
-  type WeightedBackend
-} from '#engine/ir/snapshot.ts'
+import type { CompiledMatch, ListenerParts, Recorder, Route, RouteMirror, RouteRetry } from '#engine/contract/route.ts'
+import type { ServiceRecorder } from '#engine/contract/service.ts'
+import type { TcpTable } from '#engine/contract/tcp.ts'
+import { type Backend, ownName, type RouteSpec, type Snapshot, type WeightedBackend } from '#engine/ir/snapshot.ts'
 import { RetryBudget } from '#engine/kit/retry-budget.ts'
 import { compileMatch } from '#engine/routing/candidate.ts'
 import { buildRouter, type ListenerIndex, type RouteIndex } from '#engine/routing/router.ts'
 import { type Hooks, joined, type Level, type PolicyCache, PolicyCompiler, type RouteChain } from './policies.ts'
-import { buildTcp, type TcpDeps } from './tcp.ts'
+import type { RouteDescription, Runtime, RuntimeDeps } from './runtime-types.ts'
+import { ServiceTable, type UsedService } from './services.ts'
+import { buildTcp } from './tcp.ts'
 import { weighted } from './weighted.ts'
+
+export type { RouteDescription, Runtime, RuntimeDeps, RuntimeDescription } from './runtime-types.ts'
 
 /** Where a configuration is only looked at. */
 const NO_WORKER = { index: -1, count: 1 }
 
-export interface RuntimeDeps {
-  /** The registry, in run order. */
-  readonly policies: readonly Policy[]
-  /** What the thread lends to policies, beside what the configuration says. */
-  readonly services: Omit<PolicyServices, 'maxBufferBytes'>
-  readonly backends: readonly BackendKind[]
-  readonly upstream: UpstreamClient & StreamClient
-  /** As recorderFor, of connections whose bytes are passed on. */
-  readonly tcpRecorderFor: TcpDeps['tcpRecorderFor']
-  /** `route` is '' for exchanges that found none on the listener. */
-  readonly recorderFor: (labels: RecorderLabels, log: AccessLogPlan | null) => Recorder
-  /** Records the copies that the mirrors of a route get. */
-  readonly mirrorRecorderFor: (route: string) => MirrorRecorder
-  /** Ends an exchange with the gateway's own reply. */
-  readonly fail: (ex: Exchange, code: ErrorCode) => void
-  readonly reply: (ex: Exchange, reply: LocalReply) => void
-  readonly inProcess: InProcess
-  readonly children: Children
-  /** BackendContext.secret. */
-  readonly secret: Uint8Array
-  /** BackendContext.worker. Absent: of none, nothing is served here. */
-  readonly worker?: BackendContext['worker']
-  readonly revocations: Revocations
-}
+const NOT_RECORDED: ServiceRecorder = { record() {} }
 
-export interface Runtime extends Router {
-  readonly snapshot: Snapshot
-  /** What runs, for people: plain data without configuration values. */
-  describe(): RuntimeDescription
-}
-
-export interface RuntimeDescription {
-  readonly version: number
-  readonly hash: string
-  readonly acceptedAt: string
-  readonly routes: readonly RouteDescription[]
-}
-
-export interface RouteDescription {
-  readonly name: string
-  readonly rule?: string
-  readonly listener: string
-  readonly port: number
-  readonly hostnames: readonly string[]
-  readonly matches: readonly RouteMatch[]
-  /** Names in run order. */
-  readonly policies: readonly string[]
-  readonly settings: RouteSettings
-  readonly backends: readonly { readonly backend: string; readonly weight: number }[]
-}
+const SERVICE_SETTINGS: RouteSettings = { requestTimeoutMs: 0, backendTimeoutMs: 0, hostRewrite: 'auto' }
 
 const LEADS_BACK = 'leads back here: copies that return are not copied again'
 
@@ -145,6 +81,8 @@ class Builder {
   /** Of its backends, of the same listener. */
   #dialects: DialectFinder[] = []
   readonly #background: Background[] = []
+  readonly #services: ServiceTable
+  readonly #usedByBackends = new Map<string, UsedService>()
   /** By host rewriting mode and backend name. */
   readonly #backends = new Map<string, CompiledBackend>()
 
@@ -158,9 +96,17 @@ class Builder {
       requestPrefix: collectRequestPrefix(maxBufferBytes),
       responsePrefix: collectResponsePrefix(maxBufferBytes, deps.fail)
     }
-    const services = { ...deps.services, maxBufferBytes }
-    this.#cache = services.state('build.policies', () => new BuildCache())
-    this.#policies = new PolicyCompiler(deps.policies, services, collectors, this.problems, this.#cache.policies)
+    const lent = { ...deps.services, maxBufferBytes }
+    this.#services = new ServiceTable({
+      backends: snapshot.backends,
+      kinds: deps.backends,
+      inProcess: deps.inProcess,
+      recorderFor: deps.serviceRecorderFor ?? (() => NOT_RECORDED),
+      compile: (backend, name) => this.#service(backend, name)
+    })
+    this.#cache = lent.state('build.policies', () => new BuildCache())
+    const parts = { lent, collectors, services: this.#services }
+    this.#policies = new PolicyCompiler(deps.policies, parts, this.problems, this.#cache.policies)
     this.#log = this.#policies.frontend(snapshot.gateway.frontend)
   }
 
@@ -171,7 +117,8 @@ class Builder {
   }
 
   get background(): readonly Background[] {
-    return [...this.#policies.background, ...this.#background]
+    const services = [...this.#usedByBackends.values()].flatMap(({ compiled }) => compiled.background ?? [])
+    return [...new Set([...this.#policies.background, ...this.#background, ...services])]
   }
 
   /** Without a plan for the log, the thread's own recorder of such exchanges does. */
@@ -266,6 +213,7 @@ class Builder {
     const known = this.#cache.chains.get(spec)
     const isSame =
       known?.maxBufferBytes === maxBufferBytes &&
+      this.#policies.holds(known.chain.made) &&
       levels.every(({ path, attachment, policies }, i) => {
         const before = known.levels[i]!
         return before.path === path && before.attachment === attachment && before.policies === policies
@@ -342,20 +290,48 @@ class Builder {
     return compiled
   }
 
+  /** A backend as a service: its name is the host, since no client has asked for another. */
+  #service(backend: Backend, name: string): CompiledBackend {
+    const key = `service ${name}`
+    const known = this.#backends.get(key)
+    if (known !== undefined) return known
+    const compiled = this.#compileKind(backend, name, SERVICE_SETTINGS)
+    this.#backends.set(key, compiled)
+    return compiled
+  }
+
   #compileBackend(backend: Backend, name: string, settings: RouteSettings): CompiledBackend {
-    const { upstream, fail, reply, inProcess, children, secret, revocations, worker = NO_WORKER, services } = this.#deps
-    const { log, offload, state } = services
+    const compiled = this.#compileKind(backend, name, settings)
+    if (compiled.background !== undefined) this.#background.push(compiled.background)
+    return compiled
+  }
+
+  #compileKind(backend: Backend, name: string, settings: RouteSettings): CompiledBackend {
+    const { upstream, fail, reply, inProcess, children, secret, revocations, worker = NO_WORKER } = this.#deps
+    const { log, offload, state } = this.#deps.services
     const kind = this.#deps.backends.find((known) => known.kind === backend.kind)
     if (kind === undefined) return this.#refuse(`backends.${name}`, `there is no kind of backend "${backend.kind}"`)
     const { connectTimeoutMs } = this.#snapshot.process.upstream
     const { maxBufferBytes } = this.#snapshot.frontend.http
     const { hostRewrite } = settings
     const keepsAnswers = this.#log?.readsAnswers === true
-    const lent = { upstream, offload, fail, reply, inProcess, children, secret, revocations, worker, state, log }
+    const services = this.#services.lend(backend.kind, this.#usedByBackends)
+    const lent = {
+      upstream,
+      offload,
+      fail,
+      reply,
+      inProcess,
+      children,
+      secret,
+      revocations,
+      worker,
+      state,
+      log,
+      services
+    }
     const context = { name, hostRewrite, connectTimeoutMs, maxBufferBytes, ...lent, keepsAnswers }
-    const compiled = kind.compile(backend as never, context)
-    if (compiled.background !== undefined) this.#background.push(compiled.background)
-    return compiled
+    return kind.compile(backend as never, context)
   }
 
   /** Policies of this version act on routes; on a backend they would be read and ignored. */

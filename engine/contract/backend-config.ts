@@ -167,6 +167,8 @@ export interface BackendConfig {
   readonly keys: readonly BackendKey[]
   /** A plain server, which is sent what clients send. */
   readonly isPlain?: true
+  /** One server, whose address the configuration says: policies may ask it as a service. */
+  readonly isServer?: true
   /** Policies that act on it, besides those that act on all. */
   readonly policies: readonly BackendPolicies[]
   /** Where policies stand that do not act on it. */

@@ -11,6 +11,7 @@ import type { InProcess } from './in-process.ts'
 import type { Offload, PolicyServices } from './policy.ts'
 import type { Revocations } from './revocations.ts'
 import type { KeyLocation } from './route.ts'
+import type { Services } from './service.ts'
 
 /** What the engine lends to backends. */
 export interface UpstreamClient {
@@ -35,6 +36,8 @@ export interface BackendContext {
   /** Ends an exchange that has no response yet with `reply`. */
   readonly reply: (ex: Exchange, reply: LocalReply) => void
   readonly inProcess: InProcess
+  /** Servers of others that it asks beside its own. */
+  readonly services: Services
   readonly children: Children
   /** 32 random bytes of this process, the same in all its threads: for seals that no configuration has a key for. */
   readonly secret: Uint8Array

@@ -13,7 +13,31 @@ export function signalOf(ex: SlotHolder): AbortSignal {
   return controller.signal
 }
 
+/** Told when an exchange is over, whatever its end. */
+export interface EndListener {
+  exchangeOver(): void
+}
+
+const LISTENERS = new Slot<EndListener[]>()
+
+/** The same without an AbortController, for what is asked with every request. */
+export function listenForEnd(ex: SlotHolder, listener: EndListener): void {
+  const listeners = LISTENERS.get(ex)
+  if (listeners === null) LISTENERS.set(ex, [listener])
+  else listeners.push(listener)
+}
+
+/** It need not be told any more. */
+export function forgetEnd(ex: SlotHolder, listener: EndListener): void {
+  const listeners = LISTENERS.get(ex)
+  const at = listeners?.indexOf(listener) ?? -1
+  if (at >= 0) listeners!.splice(at, 1)
+}
+
 /** For the lifecycle, when the exchange is over. */
 export function abortSignal(ex: SlotHolder): void {
   CONTROLLER.get(ex)?.abort()
+  const listeners = LISTENERS.get(ex)
+  // From the end: who is told may forget itself.
+  for (let i = (listeners?.length ?? 0) - 1; i >= 0; i--) listeners![i]!.exchangeOver()
 }

@@ -13,7 +13,12 @@ export interface CallRequest {
   readonly query: string
   /** Host and the framing of the body are added. */
   readonly headers: HeaderBlock
-  readonly body: Buffer | null
+  /** 'stream': it comes by Call.write, and its length is not known ahead. */
+  readonly body: Buffer | null | 'stream'
+  /** Speaks HTTP/2, as gRPC needs; absent: as the destination is set. */
+  readonly isGrpc?: boolean
+  /** Host or :authority instead of that of the destination. */
+  readonly authority?: string
   /** Milliseconds until the last byte of the answer; 0: however long it takes. */
   readonly timeoutMs: number
 }
@@ -23,15 +28,22 @@ export interface CallEvents {
   head(status: number, headers: HeaderBlock): void
   /** Bytes [start, end) of `chunk`, valid during the call only. False: stop until Call.resume(). */
   body(chunk: Buffer, start: number, end: number): boolean
-  end(): void
-  /** Before or within the answer. */
-  failed(code: ErrorCode): void
+  /** `trailers`: lines, each ended by CRLF, or ''. */
+  end(trailers: string): void
+  /** Before or within the answer. `detail`: what is known of it beyond its code, for logs; null: nothing. */
+  failed(code: ErrorCode, detail: string | null): void
+  /** After Call.write was false: there is room again. */
+  writable?(): void
 }
 
 export interface Call {
   /** Gives it up: the connection is closed, and nothing more is told. */
   abort(): void
   resume(): void
+  /** Of a request whose body is a stream: copies or sends `bytes`. False: stop until CallEvents.writable. */
+  write(bytes: Buffer): boolean
+  /** The body of the request is complete. */
+  finish(): void
   /**
    * So many bytes of the answer are kept in all, until it is over or another number is said: they are on the account
    * (held-bytes.ts). False: there is no room for them, and the call is to be given up.
@@ -59,6 +71,8 @@ export interface AnswerEvents {
 export interface InProcess {
   /** Sends `request` to `endpoint`, over its pool. */
   call(endpoint: Endpoint, request: CallRequest, events: CallEvents): Call
+  /** Sends `request` the way that a backend sends exchanges (CompiledBackend.serve). */
+  callBackend(serve: (ex: Exchange) => void, request: CallRequest, events: CallEvents): Call
   /**
    * Begins the answer of ex, whose request is here whole, with status and headers; response hooks see it. Not twice.
    * Its length is not known ahead: what is known whole is for BackendContext.reply.
@@ -69,6 +83,9 @@ export interface InProcess {
 /** Where configurations are only looked at: nothing is served, so nobody asks. */
 export const NO_CALLS: InProcess = {
   call() {
+    throw new Error('nothing is served here')
+  },
+  callBackend() {
     throw new Error('nothing is served here')
   },
   answer() {

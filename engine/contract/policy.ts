@@ -8,6 +8,7 @@ import type { Buckets } from './buckets.ts'
 import type { Background, Filter, RetryPlan, RouteSettings } from './filter.ts'
 import type { MirrorPlan } from './mirror.ts'
 import type { CompiledMatch } from './route.ts'
+import type { Services } from './service.ts'
 import type { Time } from './time.ts'
 
 /** What a policy compiles to. */
@@ -24,7 +25,7 @@ export interface Compiled {
 }
 
 /** What the engine lends to policies: the same for every policy of a configuration. */
-export type PolicyServices = Omit<CompileContext, 'matches' | 'attachment'>
+export type PolicyServices = Omit<CompileContext, 'matches' | 'attachment' | 'services'>
 
 /** What a policy gets to work with when it is compiled for the routes of one configuration. */
 export interface CompileContext {
@@ -41,6 +42,8 @@ export interface CompileContext {
   readonly state: <T extends object>(key: string, make: () => T) => T
   /** In place of the globals. What a hook waits for ends with the exchange: exchange-signal.ts. */
   readonly time: Time
+  /** Servers of others that the policy asks. A policy is compiled anew when a backend that it has asked for changes. */
+  readonly services: Services
   /** Runs work that is too slow for an event loop in a thread of its own. */
   readonly offload: Offload
   /** Counts an expression of `policy` that failed, or gave what cannot be used, for one exchange. */

@@ -1,5 +1,6 @@
 import { NO_BUCKETS } from './buckets.ts'
-import type { PolicyServices } from './policy.ts'
+import type { CompileContext, PolicyServices } from './policy.ts'
+import { NO_REMOTE_SERVICES } from './service.ts'
 import { SYSTEM_TIME } from './time.ts'
 
 /** A new store for what policies keep over reloads: one per thread. */
@@ -16,10 +17,11 @@ export function newStateStore(): PolicyServices['state'] {
 }
 
 /** For configurations that are only looked at: nothing of them runs. */
-export const NO_SERVICES: Omit<PolicyServices, 'maxBufferBytes' | 'state'> = {
+export const NO_SERVICES: Omit<CompileContext, 'maxBufferBytes' | 'state' | 'matches' | 'attachment'> = {
   offload: { run: () => Promise.reject(new Error('nothing runs here')) },
   buckets: NO_BUCKETS,
   time: SYSTEM_TIME,
+  services: NO_REMOTE_SERVICES,
   failed() {},
   log() {}
 }

@@ -15,7 +15,7 @@ export const GRPC_DEADLINE_EXCEEDED = 4
 const GRPC_PERMISSION_DENIED = 7
 const GRPC_UNIMPLEMENTED = 12
 const GRPC_INTERNAL = 13
-const GRPC_UNAVAILABLE = 14
+export const GRPC_UNAVAILABLE = 14
 const GRPC_UNAUTHENTICATED = 16
 /** The highest that is defined. */
 const STATUS_MAX = 16
@@ -71,6 +71,17 @@ export function grpcMessage(text: string): string {
     out += isPlain ? String.fromCharCode(byte) : `%${byte.toString(16).toUpperCase().padStart(2, '0')}`
   }
   return out
+}
+
+/** The text that `grpcMessage` has encoded; as it is when it is encoded in no way that can be read. */
+export function readGrpcMessage(value: string): string {
+  if (!value.includes('%')) return value
+  try {
+    return decodeURIComponent(value)
+  } catch {
+    // PROTOCOL-HTTP2.md: an invalid escape is no reason to throw the message away.
+    return value
+  }
 }
 
 /** Milliseconds of each unit of grpc-timeout. */

@@ -4,7 +4,6 @@
  */
 
 import type { UpstreamClient } from '#engine/contract/backend.ts'
-import type { Endpoint } from '#engine/contract/endpoint.ts'
 import type { ErrorCode } from '#engine/contract/errors.ts'
 import {
   BODY_LENGTH,
@@ -34,8 +33,14 @@ export interface InProcessOptions {
 export function inProcess(options: InProcessOptions): InProcess {
   return {
     call(endpoint, request, events) {
-      const call = new InnerClient(endpoint, request, events, options)
-      call.begin()
+      const { hostHeader } = endpoint
+      const call = new InnerClient((ex) => options.upstream.send(ex, endpoint), request, events, options)
+      call.begin(request.authority ?? hostHeader)
+      return call
+    },
+    callBackend(serve, request, events) {
+      const call = new InnerClient(serve, request, events, options)
+      call.begin(request.authority ?? null)
       return call
     },
     answer(ex, status, headers, events) {
@@ -74,36 +79,38 @@ const ROUTE: Omit<Route, 'serve'> = {
   recorder: RECORDER
 }
 
+/** Authority of a request to a server without a name of its own (a unix socket). */
+const NO_NAME = 'localhost'
+
 class InnerClient implements Call, ClientStream {
   /** For all callers together. */
   readonly remoteAddress = ''
   readonly remotePort = 0
   readonly localPort = 0
-  readonly httpVersion = '1.1'
+  readonly httpVersion: string
   readonly #options: InProcessOptions
   readonly #events: CallEvents
   readonly #ex: Exchange
   readonly #timeoutMs: number
   #isOver = false
+  /** The last write was refused room. */
+  #isThrottled = false
 
-  constructor(endpoint: Endpoint, request: CallRequest, events: CallEvents, options: InProcessOptions) {
-    const { method, path, query, headers, body, timeoutMs } = request
-    const kind = body === null || body.length === 0 ? BODY_NONE : BODY_LENGTH
-    const length = body?.length ?? 0
-    const ex = new Exchange(this, method, path, query, endpoint.hostHeader, headers, kind, length, turnStartedAt)
+  constructor(serve: (ex: Exchange) => void, request: CallRequest, events: CallEvents, options: InProcessOptions) {
+    const { method, path, query, headers, body, timeoutMs, isGrpc = false } = request
+    const whole = body === 'stream' || body?.length === 0 ? null : body
+    const kind = body === 'stream' ? BODY_STREAM : whole === null ? BODY_NONE : BODY_LENGTH
+    const ex = new Exchange(this, method, path, query, NO_NAME, headers, kind, whole?.length ?? 0, turnStartedAt)
+    this.httpVersion = isGrpc ? '2' : '1.1'
     headers.remove('content-length')
-    if (kind === BODY_LENGTH) {
-      headers.append('Content-Length', String(length))
-      ex.requestBytes = body
-      ex.heldRequest = [body!]
+    if (whole !== null) {
+      headers.append('Content-Length', String(whole.length))
+      ex.requestBytes = whole
+      ex.heldRequest = [whole]
     }
-    ex.requestDone = true
-    ex.upstreamHost = endpoint.hostHeader
-    ex.route = {
-      ...ROUTE,
-      serve: (own) => options.upstream.send(own, endpoint),
-      recorder: { record: () => this.#over() }
-    }
+    ex.requestDone = body !== 'stream'
+    ex.wantsTrailers = isGrpc
+    ex.route = { ...ROUTE, serve, recorder: { record: () => this.#over() } }
     ex.step = STEP_SERVE
     this.#ex = ex
     this.#events = events
@@ -111,8 +118,10 @@ class InnerClient implements Call, ClientStream {
     this.#timeoutMs = timeoutMs
   }
 
-  begin(): void {
+  /** `host`: what is sent as Host; null: what the backend says. */
+  begin(host: string | null): void {
     const ex = this.#ex
+    ex.upstreamHost = host
     if (breaksLines(ex)) {
       // Who asks must not be told before he holds the call.
       atRoundEnd(() => this.#failed('INTERNAL'))
@@ -138,6 +147,24 @@ class InnerClient implements Call, ClientStream {
     if (!this.#isOver) inTurn(() => this.#options.events.onClientWritable(this.#ex))
   }
 
+  write(bytes: Buffer): boolean {
+    const ex = this.#ex
+    if (this.#isOver || ex.requestDone) return true
+    let hasRoom = true
+    inTurn(() => {
+      hasRoom = this.#options.events.onRequestBody(ex, bytes, 0, bytes.length, null)
+    })
+    this.#isThrottled = !hasRoom
+    return hasRoom
+  }
+
+  finish(): void {
+    const ex = this.#ex
+    if (this.#isOver || ex.requestDone) return
+    ex.requestDone = true
+    inTurn(() => this.#options.events.onRequestEnd(ex, ''))
+  }
+
   keeps(bytes: number): boolean {
     const ex = this.#ex
     return (bytes <= UNCOUNTED_BYTES && ex.held === null) || holdInAll(ex, bytes)
@@ -151,7 +178,7 @@ class InnerClient implements Call, ClientStream {
   #failed(code: ErrorCode): void {
     if (this.#isOver) return
     this.#isOver = true
-    this.#events.failed(code)
+    this.#events.failed(code, this.#ex.errorDetail)
   }
 
   sendHead({ status, response, localReply }: Exchange): void {
@@ -162,17 +189,21 @@ class InnerClient implements Call, ClientStream {
     return this.#isOver || localReply !== null || this.#events.body(chunk, start, end)
   }
 
-  sendEnd(): void {
+  sendEnd(_ex: Exchange, trailers: string): void {
     if (this.#isOver) return
     this.#isOver = true
-    this.#events.end()
+    this.#events.end(trailers)
   }
 
   sendInterim(): void {}
 
   pauseBody(): void {}
 
-  resumeBody(): void {}
+  resumeBody(): void {
+    if (this.#isOver || !this.#isThrottled || this.#ex.requestDone) return
+    this.#isThrottled = false
+    this.#events.writable?.()
+  }
 
   splice(): SpliceEnd {
     throw new Error('a call asks for no upgrade')

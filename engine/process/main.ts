@@ -144,6 +144,7 @@ function startWorker(data: WorkerData, post: (message: ToMain) => void): WorkerT
         recorderFor: telemetry.recorderFor,
         tcpRecorderFor: telemetry.tcpRecorderFor,
         mirrorRecorderFor: telemetry.mirrorRecorderFor,
+        serviceRecorderFor: telemetry.serviceRecorderFor,
         fail: (ex, code) => lifecycle.fail(ex, code),
         reply: (ex, reply) => lifecycle.reply(ex, reply),
         inProcess: inProcess({ events: lifecycle, upstream, timers: lifecycle.timers }),

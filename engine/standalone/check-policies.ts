@@ -1,11 +1,14 @@
 /** Policies that contradict each other, or that do not fit the routes they are attached to. */
 
 import { NEEDS_ROUTE, needsRoute } from '#engine/build/policies.ts'
+import { judgedName } from '#engine/build/services.ts'
 import { type Compiled, FieldError, type Policy, type Sources } from '#engine/contract/policy.ts'
 import type { CompiledMatch } from '#engine/contract/route.ts'
+import { NO_REMOTE_SERVICES, type ServiceRef, type Services } from '#engine/contract/service.ts'
 import { NO_SERVICES, newStateStore } from '#engine/contract/state-store.ts'
 import type { PolicySet } from '#engine/ir/snapshot.ts'
-import { objectOf, type Path, type Placed, policySetsOf } from '#engine/schema/placed.ts'
+import { objectOf, type Path, type Placed, policySetsOf, text } from '#engine/schema/placed.ts'
+import type { Kinds } from '#engine/source/kinds.ts'
 import { type ConfigTree, listenersOf } from '#engine/source/tree.ts'
 import type { FileSchema } from './file.ts'
 import { canonicalPolicies, isPre, type PolicyKey, policyKeys } from './file-policies.ts'
@@ -16,6 +19,7 @@ export interface PolicyParts {
   readonly policies: readonly Policy[]
   readonly schema: FileSchema['policies']
   readonly sources: Sources
+  readonly kinds: Kinds
 }
 
 /** Policies that are given twice, and phases where there are none. */
@@ -49,11 +53,12 @@ export function checkNames(tree: ConfigTree, source: Source, policies: readonly 
  * where it still has a line. Parts that have mistakes of their own are left out.
  */
 export function checkPolicies(tree: ConfigTree, source: Source, parts: PolicyParts): Problem[] {
-  const { policies } = parts
+  const { policies, kinds } = parts
   const keys = policyKeys(policies)
   const problems: Problem[] = []
   const done: Seen['done'] = new WeakSet()
   const backends = new Set(tree.backends.map(({ raw }) => raw.name))
+  const services = namedServices(tree, kinds)
   const report = (path: Path, message: string): void => {
     problems.push({ path, offset: source.locate(path, 'key'), message })
   }
@@ -64,12 +69,12 @@ export function checkPolicies(tree: ConfigTree, source: Source, parts: PolicyPar
   const { top } = tree
   const gateway = { pre: at(top, 'PreRouting'), post: at(top, 'PostRouting') }
   for (const listener of listenersOf(tree)) {
-    compileAll([], [gateway.pre, at(listener, 'PreRouting')], policies, { done, backends, report })
+    compileAll([], [gateway.pre, at(listener, 'PreRouting')], policies, { done, backends, services, report })
     const outer = at(listener, 'PostRouting')
     for (const route of listener.routes) {
       const matches = matchesOf(route.raw.matches)
       const levels = [gateway.post, outer, at(route, 'PostRouting')]
-      if (matches !== null) compileAll(matches, levels, policies, { done, backends, report })
+      if (matches !== null) compileAll(matches, levels, policies, { done, backends, services, report })
     }
   }
   return unique(problems)
@@ -168,6 +173,7 @@ interface Seen {
   readonly done: WeakSet<object>
   /** Names. */
   readonly backends: ReadonlySet<unknown>
+  readonly services: Services
   readonly report: Report
 }
 
@@ -176,10 +182,10 @@ function compileAll(
   matches: readonly CompiledMatch[],
   levels: readonly Attached[],
   policies: readonly Policy[],
-  { done, backends, report }: Seen
+  { done, backends, services, report }: Seen
 ): void {
   // The size matters to hooks only, and none of them runs here.
-  const context = { ...NO_SERVICES, state: newStateStore(), maxBufferBytes: 0, matches, attachment: '' }
+  const context = { ...NO_SERVICES, services, state: newStateStore(), maxBufferBytes: 0, matches, attachment: '' }
   for (const policy of policies) {
     const owner = levels.findLast((level) => level.policies[policy.name] !== undefined)
     if (owner === undefined) continue
@@ -191,7 +197,8 @@ function compileAll(
     try {
       compiled = policy.compile((policy.accumulates ? [config] : config) as never, context)
     } catch (error) {
-      report(owner.pathOf(policy.name), (error as Error).message)
+      const inside = error instanceof FieldError ? error.path : []
+      report([...owner.pathOf(policy.name), ...inside], (error as Error).message)
     }
     for (const { backend } of compiled.mirrors ?? []) {
       if (typeof backend !== 'string' || backends.has(backend)) continue
@@ -199,6 +206,26 @@ function compileAll(
     }
     if (matches.length === 0 && needsRoute(compiled)) {
       report(owner.pathOf(policy.name), `${policy.name} ${NEEDS_ROUTE}`)
+    }
+  }
+}
+
+/** Services that nobody asks: their names are judged. */
+function namedServices({ backends }: ConfigTree, kinds: Kinds): Services {
+  const names = (judged: ConfigTree['backends']) => judged.flatMap(({ raw }) => text(raw.name) ?? [])
+  const known = names(backends)
+  const servers = names(backends.filter(({ raw }) => kinds.configOf(raw)?.isServer === true))
+  const judge = (ref: ServiceRef): void => {
+    if ('name' in ref) judgedName(ref, known, servers)
+  }
+  return {
+    http: (ref) => {
+      judge(ref)
+      return NO_REMOTE_SERVICES.http(ref)
+    },
+    grpc: (ref) => {
+      judge(ref)
+      return NO_REMOTE_SERVICES.grpc(ref)
     }
   }
 }

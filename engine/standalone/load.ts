@@ -139,7 +139,7 @@ function loadWith(text: string, options: LoadOptions, sources: FileSources): Loa
   for (const { path, message, at } of checkBackends(tree, kinds, sources))
     problems.push({ path, offset: source.locate(path, at), message })
   problems.push(...checkTls(tree, source, sources), ...checkMatchPaths(tree, source))
-  const refused = () => checkPolicies(tree, source, { policies, schema: schema.policies, sources })
+  const refused = () => checkPolicies(tree, source, { policies, kinds, schema: schema.policies, sources })
   if (problems.length > 0 || 'problems' in outcome) return fail([...problems, ...refused()])
 
   const fresh = translated(outcome.value, {

@@ -123,6 +123,15 @@ export const METRICS = {
     'backend',
     'result'
   ]),
+  weir_service_calls_total: counter(
+    'Calls of policies and backends to services. result: ok, status (an answer with a grpc-status other than 0), ' +
+      'UNAVAILABLE, DEADLINE, PROTOCOL, TOO_LARGE or CANCELLED.',
+    ['service', 'policy', 'result']
+  ),
+  weir_service_call_duration_seconds: histogram('From a call to a service to the end of its answer.', [
+    'service',
+    'policy'
+  ]),
   weir_expression_failures_total: counter('Expressions that failed, or gave what cannot be used.', ['policy']),
   weir_offload_jobs_lost_total: counter(
     'Jobs for helper threads that were not done. reason: refused (too many waiting) or late (ended with its thread).',

@@ -1,6 +1,7 @@
 /** All observability data of one worker thread: the parts, composed, under one roof. */
 import type { AccessLogPlan } from '#engine/contract/access-log.ts'
 import type { MirrorRecorder, Recorder, RecorderLabels } from '#engine/contract/route.ts'
+import type { ServiceRecorder } from '#engine/contract/service.ts'
 import type { TcpRecorder } from '#engine/contract/tcp.ts'
 import { AccessLog } from './access-log.ts'
 import { CopyRecorder } from './copy-recorder.ts'
@@ -12,6 +13,7 @@ import { McpMetrics } from './mcp-metrics.ts'
 import { Metrics, type SeriesAnnouncement } from './metrics.ts'
 import { ModelMetrics } from './model-metrics.ts'
 import { RouteRecorder } from './recorder.ts'
+import { CallRecorder } from './service-recorder.ts'
 import { ConnectionRecorder } from './tcp-recorder.ts'
 
 export interface TelemetryOptions {
@@ -72,6 +74,8 @@ export interface Telemetry {
   tcpRecorderFor(labels: RecorderLabels, log?: AccessLogPlan | null): TcpRecorder
   /** The recorder of the copies that the mirrors of a route get. */
   mirrorRecorderFor(route: string): MirrorRecorder
+  /** The recorder of the calls of a policy, or a kind of backend, to a service. */
+  serviceRecorderFor(service: string, policy: string): ServiceRecorder
   /** Records exchanges that found no route. */
   readonly unrouted: Recorder
   readonly downstream: DownstreamTelemetry
@@ -110,6 +114,7 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
     recorderFor,
     tcpRecorderFor: (labels, log = null) => new ConnectionRecorder(metrics, accessLog, log, labels),
     mirrorRecorderFor: (route) => new CopyRecorder(metrics, route),
+    serviceRecorderFor: (service, policy) => new CallRecorder(metrics, service, policy),
     unrouted: recorderFor({ route: '', listener: '', port: 0 }),
     downstream: downstreamTelemetry(metrics, logger),
     jobLost: (lane, reason) => metrics.counter('weir_offload_jobs_lost_total', { lane, reason }).add(1),

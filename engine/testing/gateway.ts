@@ -135,8 +135,9 @@ function ofWorker(telemetry: Telemetry) {
   return { unrouted, downstream, evicted, upstream, setLevel, sample: () => {}, flush: () => telemetry.close() }
 }
 
-function recordersOf({ recorderFor, tcpRecorderFor, mirrorRecorderFor }: ReturnType<typeof telemetryOf>) {
-  return { recorderFor, tcpRecorderFor, mirrorRecorderFor }
+function recordersOf(telemetry: ReturnType<typeof telemetryOf>) {
+  const { recorderFor, tcpRecorderFor, mirrorRecorderFor, serviceRecorderFor } = telemetry
+  return { recorderFor, tcpRecorderFor, mirrorRecorderFor, serviceRecorderFor }
 }
 
 function telemetryOf(table: MetricsTable, log: TestLog | undefined) {

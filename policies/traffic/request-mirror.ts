@@ -7,6 +7,7 @@ import type { Compiled, Policy } from '#engine/contract/policy.ts'
 import { oneOf } from '#engine/schema/choice.ts'
 import { target } from '#engine/schema/net.ts'
 import { deferred, list, name, says, whole, z } from '#engine/schema/schema.ts'
+import { backendRef } from '#engine/schema/service-ref.ts'
 import { sound } from '#engine/schema/together.ts'
 
 /** Gateway API: any positive number; a share needs no finer one. */
@@ -40,7 +41,7 @@ const MIRRORS_MAX = 16
 const mirror = oneOf(
   {
     backend: destination.optional().describe('Where copies go, as in a route.'),
-    backendRef: z.strictObject({ name: name() }).optional().describe('Where copies go, as in the Gateway API.')
+    backendRef: backendRef().optional().describe('Where copies go, as in the Gateway API.')
   },
   {
     percentage: percentage().optional().describe('Share of the requests, from 0 to 1. Default 1.'),

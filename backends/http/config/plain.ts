@@ -61,6 +61,7 @@ const COMMON = {
 
 export const staticConfig: BackendConfig = {
   ...COMMON,
+  isServer: true,
   keys: STATIC_KEYS,
   translate(_key, { host: name, port: at, unixPath = null }: Target, context): StaticBackend {
     return reached({ kind: 'static', host: name, port: at, unixPath, policies: context.policies }, context)

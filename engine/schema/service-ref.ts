@@ -1,0 +1,53 @@
+/** How policies name the service that they ask: a backend of the file, or a server written in place. */
+import { target } from './net.ts'
+import { name, says, UNSAID, z } from './schema.ts'
+import { together } from './together.ts'
+
+const KINDS = ['Backend', 'GatewayBackend', 'AgentgatewayBackend'] as const
+const GROUPS = ['', 'weir.dev', 'agentgateway.dev'] as const
+
+/** A key of a reference of the resource API that says nothing in a file. */
+const nowhere = (why: string) => z.never({ error: why }).optional()
+
+/** BackendObjectReference, as far as a file has backends to refer to. */
+export const backendRef = () =>
+  z.strictObject({
+    name: name().describe('Of one of the backends at the top of the file.'),
+    kind: z
+      .enum(KINDS, { error: says('must be Backend (or GatewayBackend): a file has no other objects to refer to') })
+      .optional(),
+    group: z.enum(GROUPS, { error: says('must be weir.dev, or left out') }).optional(),
+    namespace: nowhere('a file has no namespaces: leave it out'),
+    port: nowhere('the backend says its port: leave it out')
+  })
+
+/** Fields of a policy that asks a service: spread into its schema, and read by `serviceOf`. */
+export const serviceFields = {
+  backendRef: backendRef().optional().describe('The service: a backend of the file, with its own backend policies.'),
+  backend: name().optional().describe('The same by the name alone.'),
+  host: target().optional().describe('The service as "host:port", "[address]:port" or "unix:/path".')
+}
+
+type Given = {
+  readonly [K in keyof typeof serviceFields]?: z.output<(typeof serviceFields)[K]>
+}
+
+/** Refuses an object with none of `serviceFields`, or with several. */
+export const namesService = () =>
+  together<Given>([], ({ value, issues }) => {
+    const given = Object.keys(serviceFields).filter((key) => value[key as keyof Given] !== undefined)
+    if (given.length === 1) return
+    const also = given.length === 0 ? '' : `, not ${given.join(' and ')}`
+    const message = `must have exactly one of backendRef, backend, host${also}`
+    // A misspelt key is one mistake: that the service is missing because of it is no second one.
+    const isMisspelt = given.length === 0 && issues.some(({ code }) => code === 'unrecognized_keys')
+    issues.push({ code: 'custom', message, params: isMisspelt ? UNSAID : {}, input: value })
+  })
+
+/** What validated `serviceFields` name. The types: engine/contract/service.ts, ServiceRef. */
+export function serviceOf({ backendRef: reference, backend, host }: Given) {
+  if (reference !== undefined) return { name: reference.name, at: ['backendRef', 'name'] }
+  if (backend !== undefined) return { name: backend, at: ['backend'] }
+  const { host: address, port, unixPath } = host!
+  return { host: address, port, unixPath }
+}
