@@ -1,5 +1,5 @@
 /** What becomes of what a provider's format cannot say, for docs/llm-matrix.md. */
-import type { FormatName } from '#backends/llm/conversation.ts'
+import type { ClientFormat } from '#backends/llm/conversation.ts'
 import { toleratedPaths } from '#backends/llm/translate/tolerance.ts'
 import { TITLES } from './matrix-providers.ts'
 
@@ -46,8 +46,8 @@ Claude does not think where a tool is forced, where the temperature is not 1, or
 thoughts it has not signed: thinking, or the temperature, is left out then.`
 }
 
-export function leftOut(clients: readonly FormatName[]): string {
-  const listed = (client: FormatName): string =>
+export function leftOut(clients: readonly ClientFormat[]): string {
+  const listed = (client: ClientFormat): string =>
     toleratedPaths(client)
       .map(({ path, isAlways }) => `\`${path}\`${isAlways ? '' : '\\*'}`)
       .join(', ')

@@ -3,7 +3,7 @@
 import { ok } from 'node:assert/strict'
 import { backends } from '#backends/index.ts'
 import type { AiBackend } from '#backends/llm/config/snapshot.ts'
-import type { FormatName } from '#backends/llm/conversation.ts'
+import type { ClientFormat, FormatName } from '#backends/llm/conversation.ts'
 import { ModelPatterns } from '#backends/llm/edits/model-patterns.ts'
 import { FormatError } from '#backends/llm/formats/format.ts'
 import { formatFor } from '#backends/llm/formats/index.ts'
@@ -51,7 +51,7 @@ interface Row {
 
 const via = (spoken: FormatName) => `as ${TITLES[spoken]}`
 
-const chat = (type: string, client: FormatName): Row => ({
+const chat = (type: string, client: ClientFormat): Row => ({
   title: `\`${type}\`: ${TITLES[client]}`,
   cell: ({ provider }, model) => {
     const spoken = formatFor(provider, client, model)

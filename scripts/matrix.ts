@@ -8,8 +8,8 @@ import { writeFileSync } from 'node:fs'
 import { mockAnswer } from '#backends/demo/models/answers.ts'
 import type { Answer, FormatName } from '#backends/llm/conversation.ts'
 import { type ChatFormat, FormatError, Losses } from '#backends/llm/formats/format.ts'
-import { FORMATS } from '#backends/llm/formats/index.ts'
 import { reportLosses } from '#backends/llm/request/provider-request.ts'
+import { WHOLE_FORMATS } from '#backends/llm/testing/converse/index.ts'
 import { rewritten } from '#backends/llm/translate/rewrites.ts'
 import { assemble } from '#engine/testing/assemble.ts'
 import { CONVERSE_BUSY, converseAnswer } from '#engine/testing/models-converse.ts'
@@ -41,18 +41,18 @@ export type Cell = 'native' | 'converted' | 'in other words' | 'left out' | 'not
 export function requestCell(client: Client, provider: FormatName, { goldens, has, isHint }: Feature): Cell {
   const golden = goldens[client]
   if (golden === undefined) return 'none'
-  const from = formatOf(client)
+  const from = WHOLE_FORMATS[client]
   const body = { ...SMALLEST[client], ...golden }
   const conversation = from.readRequest(body, { model: 'm', isStreamed: false })
   if (!has(conversation)) return 'LOST'
   if (client === provider) return 'native'
   const [lost, losses] = [new Losses(), new Losses()]
   try {
-    const written = formatOf(provider).writeRequest(rewritten(conversation, provider, lost), lost)
+    const written = WHOLE_FORMATS[provider].writeRequest(rewritten(conversation, provider, lost), lost)
     reportLosses(lost, conversation, body, losses)
     if (losses.kinds.includes('meaning')) return 'refused'
     if (losses.kinds.includes('harmless')) return 'left out'
-    const isThere = has(formatOf(provider).readRequest(written, { model: 'm', isStreamed: false }))
+    const isThere = has(WHOLE_FORMATS[provider].readRequest(written, { model: 'm', isStreamed: false }))
     if (isThere) return losses.kinds.includes('carried') ? 'in other words' : 'converted'
     return isHint ? 'not needed' : 'LOST'
   } catch (error) {
@@ -66,7 +66,7 @@ const WAYS: readonly Way[] = ['answer', 'tool call', 'stream', 'streamed tool ca
 
 /** What becomes of an answer on the way back. */
 export function answerCell(client: Client, provider: FormatName, way: Way): Cell {
-  const [from, to] = [formatOf(provider), formatOf(client)]
+  const [from, to] = [WHOLE_FORMATS[provider], WHOLE_FORMATS[client]]
   const name = client === provider ? 'native' : 'converted'
   const answer = answerOf(provider, way)
   if (way === 'error') {
@@ -125,12 +125,6 @@ function isGood({ choices, usage }: Answer, hasTool: boolean): boolean {
   const call = parts.find((part) => part.kind === 'toolCall')
   const said = hasTool ? call?.name === 'f' && /"city":\s*"Paris"/.test(call.arguments) : text === 'Hello, world'
   return said && usage?.input === 12 && usage.output === 7 && usage.cacheRead === 4
-}
-
-function formatOf(name: FormatName): ChatFormat {
-  const format = FORMATS[name]
-  if (format === undefined) throw new Error(`no format is called ${name}`)
-  return format
 }
 
 const signOf = (cell: Cell): string => (cell === 'none' ? '-' : cell)

@@ -15,7 +15,7 @@ import { hasFailedHead, isFailure } from './answer/masked-errors.ts'
 import { clientKeys, NO_KEYS } from './auth/client-key.ts'
 import { withoutCredentials } from './auth/query-keys.ts'
 import { aiConfig } from './config/index.ts'
-import type { FormatName } from './conversation.ts'
+import type { ClientFormat } from './conversation.ts'
 import { ModelPatterns } from './edits/model-patterns.ts'
 import { FormatError } from './formats/format.ts'
 import { Guards, NOT_GUARDABLE } from './guards/guards.ts'
@@ -138,11 +138,11 @@ class LlmBackend implements CompiledBackend {
     }
   }
 
-  #start(ex: Exchange, type: AiRouteType, client: FormatName | null): void {
+  #start(ex: Exchange, type: AiRouteType, client: ClientFormat | null): void {
     finishPreparation(ex, () => this.#first(ex, type, client))
   }
 
-  #first(ex: Exchange, type: AiRouteType, client: FormatName | null): void {
+  #first(ex: Exchange, type: AiRouteType, client: ClientFormat | null): void {
     this.#try(ex, client, () => {
       const bytes = ex.requestBytes ?? Buffer.alloc(0)
       // Keys in the query were for this gateway. From here on it has none.
@@ -164,7 +164,7 @@ class LlmBackend implements CompiledBackend {
   }
 
   /** Does `step`; what is wrong with the client's request is told in its own terms. */
-  #try(ex: Exchange, client: FormatName | null, step: () => void): void {
+  #try(ex: Exchange, client: ClientFormat | null, step: () => void): void {
     try {
       step()
     } catch (error) {
@@ -297,13 +297,13 @@ class LlmBackend implements CompiledBackend {
     return why
   }
 
-  #refuse(ex: Exchange, client: FormatName, field: string, why: string, status: 400 | 404 = 400): void {
+  #refuse(ex: Exchange, client: ClientFormat, field: string, why: string, status: 400 | 404 = 400): void {
     const message = field === '' ? why : `${field}: ${why}`
     this.#context.reply(ex, refusalReply(ex, client, { status, message, code: null, param: field || null }))
   }
 
   /** A guard has found something. */
-  #reject(ex: Exchange, client: FormatName, reply: AiRejection): void {
+  #reject(ex: Exchange, client: ClientFormat, reply: AiRejection): void {
     const isCrowded = reply === BUFFERS_FULL
     ex.error = isCrowded ? 'BUFFERS_FULL' : reply.status === 503 ? 'NO_BACKEND' : 'FORBIDDEN'
     const headers = isCrowded ? LATER_AGAIN : null

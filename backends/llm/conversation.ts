@@ -12,7 +12,10 @@ export interface JsonObject {
   readonly [key: string]: Json
 }
 
-export type FormatName = 'completions' | 'messages' | 'responses' | 'gemini' | 'converse'
+/** Formats that clients speak. */
+export type ClientFormat = 'completions' | 'messages' | 'responses' | 'gemini'
+/** Formats of providers. */
+export type FormatName = ClientFormat | 'converse'
 
 // --- request ---
 
@@ -34,12 +37,12 @@ export interface Conversation {
   readonly user: string | null
   readonly metadata: { readonly [key: string]: string } | null
   /** Fields that have no place here, by their path ("messages[0].name"). Their own format writes them back. */
-  readonly origin: Origin
+  readonly origin: Origin<ClientFormat>
 }
 
 /** Fields of one format that no other has, by their path. */
-export interface Origin {
-  readonly format: FormatName
+export interface Origin<F extends FormatName = FormatName> {
+  readonly format: F
   readonly unknownFields: ReadonlyMap<string, Json>
   /**
    * Which of several ways of its format said what stands elsewhere (a string for a list of one part), by path. Only
@@ -60,8 +63,6 @@ export interface TextPart {
   readonly kind: 'text'
   readonly text: string
   readonly cache: CacheMark | null
-  /** Of a tool's result: the text is JSON that its format carried as JSON (Converse's `json`), not as text. */
-  readonly isJson?: true
 }
 
 /** Everything up to and with the part that bears it may be cached by the provider. */

@@ -9,7 +9,7 @@ import { xorshift32 } from '#engine/kit/random.ts'
 import { errorDialectAt, KEY_PLACES } from './answer/error-dialect.ts'
 import { listModels, refusalReply } from './answer/local-replies.ts'
 import { aiBackend } from './backend.ts'
-import type { FormatName } from './conversation.ts'
+import type { ClientFormat } from './conversation.ts'
 import { ModelPatterns } from './edits/model-patterns.ts'
 import { FormatError } from './formats/format.ts'
 import { TOO_DEEP } from './offload/job.ts'
@@ -106,7 +106,7 @@ class ModelDispatcher implements CompiledBackend {
   }
 
   /** The body is here, or will not be. */
-  #begin(ex: Exchange, type: AiRouteType, client: FormatName, verdict: Verdict): void {
+  #begin(ex: Exchange, type: AiRouteType, client: ClientFormat, verdict: Verdict): void {
     // A timeout may have answered meanwhile, or the client may have gone.
     if (ex.response !== null || ex.responseDone) return
     if (verdict !== CONTINUE) {
@@ -126,7 +126,7 @@ class ModelDispatcher implements CompiledBackend {
   }
 
   /** `model`: throws FormatError where there is none. */
-  #first(ex: Exchange, client: FormatName, model: () => string): void {
+  #first(ex: Exchange, client: ClientFormat, model: () => string): void {
     try {
       this.#choose(ex, model(), client)
     } catch (error) {
@@ -137,7 +137,7 @@ class ModelDispatcher implements CompiledBackend {
     }
   }
 
-  #choose(ex: Exchange, model: string, client: FormatName): void {
+  #choose(ex: Exchange, model: string, client: ClientFormat): void {
     const service = this.#serviceFor(model)
     if (service === null && model === '') throw new FormatError('model', 'is required, and must be a string')
     if (service === null) {
@@ -171,7 +171,7 @@ class ModelDispatcher implements CompiledBackend {
     return targets[0]!.service
   }
 
-  #refuse(ex: Exchange, client: FormatName, status: 400 | 404, { field, message }: FormatError): void {
+  #refuse(ex: Exchange, client: ClientFormat, status: 400 | 404, { field, message }: FormatError): void {
     const text = field === '' || status === 404 ? message : `${field}: ${message}`
     const code = status === 404 && field === 'model' ? 'model_not_found' : null
     this.#context.reply(ex, refusalReply(ex, client, { status, message: text, code, param: field || null }))

@@ -13,16 +13,16 @@ import {
   Losses,
   type WireEvent
 } from '#backends/llm/formats/format.ts'
-import { FORMATS } from '#backends/llm/formats/index.ts'
 import { EventOrder } from '#backends/llm/stream/event-order.ts'
 import { ListTap } from '#backends/llm/stream/list-tap.ts'
 import { TranslatingTap } from '#backends/llm/stream/translating-tap.ts'
+import { WHOLE_FORMATS } from '#backends/llm/testing/converse/index.ts'
 import { SseReader } from '#engine/http/sse.ts'
 import { bentJson } from '#engine/testing/bent-json.ts'
 import { parseEvents } from '#engine/testing/sse.ts'
 
 const ASKED: AnswerContext = { model: 'alias', wantsUsage: true, at: 0, id: 'fresh' }
-const ALL = Object.values(FORMATS) as readonly ChatFormat[]
+const ALL = Object.values(WHOLE_FORMATS)
 /** No client speaks Converse. */
 const CLIENTS = ALL.filter((format) => format.name !== 'converse')
 const NO_EXCHANGE = {} as never

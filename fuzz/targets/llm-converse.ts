@@ -1,6 +1,6 @@
 /** Requests, answers, errors and streams of Converse, its events as SSE (see engine/testing/attack-format.ts). */
 import { readFileSync } from 'node:fs'
-import { converse } from '#backends/llm/formats/converse/index.ts'
+import { converse } from '#backends/llm/testing/converse/index.ts'
 import { attack, WORDS } from '#engine/testing/attack-format.ts'
 
 export const name = 'llm-converse'

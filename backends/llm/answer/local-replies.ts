@@ -47,7 +47,7 @@ export function errorBody(
   const given = ex.response?.get(field) ?? ex.request.get('x-request-id') ?? ''
   const id = ID.test(given) ? given : `req_${crypto.randomUUID().replaceAll('-', '')}`
   ex.errorDetail ??= `request ${id}`
-  const body = FORMATS[client]!.writeError({ ...refusal, type: errorTypeOf(refusal.status) })
+  const body = FORMATS[client].writeError({ ...refusal, type: errorTypeOf(refusal.status) })
   return { body: client === 'messages' ? { ...body, request_id: id } : body, headers: [field, id] }
 }
 

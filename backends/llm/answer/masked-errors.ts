@@ -21,7 +21,7 @@ export function maskedError(format: FormatName, value: Json): ChatError | null {
   const error = errorIn(whole)
   if (error === null || isAnswer(whole)) return null
   // Converse has the members of an error at the top, all others in `error`.
-  const told = FORMATS[format]!.readError(500, JSON.stringify({ ...error, error }))
+  const told = FORMATS[format].readError(500, JSON.stringify({ ...error, error }))
   return { ...told, status: statusIn(error) ?? statusOf(told.type) }
 }
 

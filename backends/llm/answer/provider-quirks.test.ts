@@ -1,7 +1,7 @@
 /** What servers say in ways of their own: errors behind 200, reasons to stop, whole messages at the end of streams. */
 import { deepEqual, equal, match } from 'node:assert/strict'
 import { test } from 'node:test'
-import type { FormatName, Json, JsonObject } from '#backends/llm/conversation.ts'
+import type { ClientFormat, FormatName, Json, JsonObject } from '#backends/llm/conversation.ts'
 import { Losses } from '#backends/llm/formats/format.ts'
 import { FORMATS } from '#backends/llm/formats/index.ts'
 import { translateAnswer } from '#backends/llm/offload/job.ts'
@@ -16,7 +16,7 @@ import { maskedError } from './masked-errors.ts'
 const ASKED = { model: 'm', wantsUsage: false, at: 0, id: 'id' }
 const EX = {} as Exchange
 
-function told(from: FormatName, body: Json, to: FormatName) {
+function told(from: FormatName, body: Json, to: ClientFormat) {
   const bytes = Buffer.from(JSON.stringify(body))
   const made = translateAnswer({ bytes, status: 200, from, to, asked: ASKED, clientTools: NO_CLIENT_TOOLS })
   return { ...made, body: made.bytes === null ? null : JSON.parse(Buffer.from(made.bytes).toString()) }
@@ -26,16 +26,16 @@ const isNative = true
 const tapFor = (count: number) =>
   nativeTap({
     format: 'completions',
-    reader: FORMATS.completions!.streamReader(count),
-    writer: () => FORMATS.completions!.streamWriter(ASKED, new Losses()),
+    reader: FORMATS.completions.streamReader(count),
+    writer: () => FORMATS.completions.streamWriter(ASKED, new Losses()),
     hidesUsage: true,
     offload: null
   })!
 
-function translating(from: FormatName, to: FormatName, more: { count?: number; isNative?: boolean } = {}): CostTap {
+function translating(from: FormatName, to: ClientFormat, more: { count?: number; isNative?: boolean } = {}): CostTap {
   const losses = new Losses()
-  const writer = FORMATS[to]!.streamWriter(ASKED, losses)
-  const given = { from: FORMATS[from]!, framing: new SseReader(), writer, losses, isNative: false }
+  const writer = FORMATS[to].streamWriter(ASKED, losses)
+  const given = { from: FORMATS[from], framing: new SseReader(), writer, losses, isNative: false }
   return new TranslatingTap({ ...given, ...more })
 }
 

@@ -55,7 +55,7 @@ export async function countInPool(
   { offload }: BackendContext
 ): Promise<void> {
   const asked = answerContextOf(chat)
-  const job = { bytes, status: 200, from: format, to: format, asked, clientTools: NO_CLIENT_TOOLS }
+  const job = { bytes, status: 200, from: format, to: null, asked, clientTools: NO_CLIENT_TOOLS }
   const made = await translateAnswerInPool(offloadFor(ex, offload), job).catch(() => null)
   if (made === null) readCost(ex, format, bytes)
   else if (made.cost !== null) settleUsage(ex, made.cost)
@@ -68,7 +68,7 @@ export function readCost(ex: Exchange, format: FormatName, bytes: Buffer): void 
     const error = maskedError(format, value)
     // The body is in the client's own format: only the status was wrong.
     if (error !== null) setMaskedStatus(ex, error.status)
-    else settleUsage(ex, FORMATS[format]!.readCost(value))
+    else settleUsage(ex, FORMATS[format].readCost(value))
   } catch (error) {
     // The client judges what is malformed in its own format.
     const isOfAnswer = error instanceof FormatError || error instanceof SyntaxError || error instanceof RangeError

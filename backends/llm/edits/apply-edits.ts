@@ -1,7 +1,7 @@
 /** What the configuration changes in a client's request before it is read: overrides, defaults, then messages. */
 
 import type { AiEdits, AiField } from '#backends/llm/config/snapshot.ts'
-import type { FormatName, Json, JsonObject } from '#backends/llm/conversation.ts'
+import type { ClientFormat, FormatName, Json, JsonObject } from '#backends/llm/conversation.ts'
 import { answerShapeOf, type ChatRequest } from '#backends/llm/request/chat-request.ts'
 import { modelOf } from '#backends/llm/request/json-body.ts'
 import { enrich } from './prompt-messages.ts'
@@ -35,7 +35,7 @@ export function withDefaultModel(chat: ChatRequest, { defaults }: AiEdits): Chat
 
 /** Null says nothing to any provider: a default takes its place. Entries are defined: "__proto__" is data. */
 function withFields(
-  client: FormatName,
+  client: ClientFormat,
   given: JsonObject,
   overrides: readonly AiField[],
   defaults: readonly AiField[]

@@ -1,12 +1,17 @@
 /** Messages that every conversation gets, in the client's format (docs/specification.md#policies-for-models). */
 
 import type { AiMessage, AiPrompt } from '#backends/llm/config/snapshot.ts'
-import type { FormatName, Json, JsonObject } from '#backends/llm/conversation.ts'
+import type { ClientFormat, FormatName, Json, JsonObject } from '#backends/llm/conversation.ts'
 import { isObject } from '#backends/llm/formats/fields.ts'
 import { FormatError } from '#backends/llm/formats/format.ts'
 
 /** `body` with the messages of `prompt` around its own. Throws FormatError. */
-export function enrich(client: FormatName, providerFormat: FormatName, body: JsonObject, prompt: AiPrompt): JsonObject {
+export function enrich(
+  client: ClientFormat,
+  providerFormat: FormatName,
+  body: JsonObject,
+  prompt: AiPrompt
+): JsonObject {
   if (client === 'messages') return enrichMessages(body, prompt)
   if (client === 'gemini') return enrichGemini(body, prompt)
   // Instructions behind a conversation: only OpenAI's formats have them there.

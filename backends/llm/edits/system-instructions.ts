@@ -3,7 +3,7 @@
  * `instructions` of Responses), in the format that a client speaks: `defaults` and `overrides` say them once for all
  * clients (docs/specification.md#policies-for-models).
  */
-import type { FormatName, Json, JsonObject } from '#backends/llm/conversation.ts'
+import type { ClientFormat, FormatName, Json, JsonObject } from '#backends/llm/conversation.ts'
 import { isObject } from '#backends/llm/formats/fields.ts'
 
 const FIELDS: ReadonlySet<string> = new Set(['system', 'systemInstruction', 'system_instruction', 'instructions'])
@@ -16,7 +16,7 @@ const OWN: { readonly [format in FormatName]?: readonly string[] } = {
 }
 
 /** Whether `field` says instructions, and not in the way of `client`. */
-export const isForeignSystem = (client: FormatName, field: string): boolean =>
+export const isForeignSystem = (client: ClientFormat, field: string): boolean =>
   FIELDS.has(field) && OWN[client]?.includes(field) !== true
 
 const ROLES = new Set<Json | undefined>(['system', 'developer'])
@@ -26,7 +26,12 @@ const isInstruction = (message: Json): boolean => isObject(message) && ROLES.has
  * `body` with the instructions that `value` says: instead of the client's, or only where it has none. The same `body`
  * where they stay; null: `value` says none.
  */
-export function withSystem(client: FormatName, body: JsonObject, value: unknown, replaces: boolean): JsonObject | null {
+export function withSystem(
+  client: ClientFormat,
+  body: JsonObject,
+  value: unknown,
+  replaces: boolean
+): JsonObject | null {
   const texts = textsOf(value)
   if (texts === null) return null
   // What is wrong with a list is told by the reader of its format.

@@ -168,3 +168,12 @@ export function compact(entries: { readonly [name: string]: Json | undefined }):
   for (const [name, value] of Object.entries(entries)) if (value !== null && value !== undefined) result[name] = value
   return result
 }
+
+/** JSON text of what stands at `path`. Printing recurses: what is too deep for it is the sender's error. */
+export function jsonText(value: Json, path: string): string {
+  try {
+    return JSON.stringify(value)
+  } catch {
+    throw new FormatError(path, 'is nested too deeply')
+  }
+}

@@ -93,24 +93,29 @@ export interface StreamWriter {
   write(event: ChatEvent): string
 }
 
-export interface ChatFormat {
+/** What a format has to offer towards providers. */
+export interface ProviderFormat {
   readonly name: FormatName
-  /** Throws FormatError. `isStreamed` where the format says it by the path (Gemini, Converse); else null. */
-  readRequest(
-    body: JsonObject,
-    from: { readonly model: string | null; readonly isStreamed: boolean | null }
-  ): Conversation
   /** What the format cannot say is added to `losses`, by its path in the format that it came in where that is known. */
   writeRequest(conversation: Conversation, losses: Losses): JsonObject
   readAnswer(body: JsonObject): Answer
   /** Of readAnswer what an answer that is passed on as it is has cost. Throws FormatError. */
   readCost(body: JsonObject): Pick<Answer, 'usage' | 'model'>
-  writeAnswer(answer: Answer, asked: AnswerContext, losses: Losses): JsonObject
   /** `count`: of answers that were asked for at once, as of Sampling; 1 by default. */
   streamReader(count?: number): StreamReader
-  /** `losses`: as of writeAnswer, by the path in an answer of the writer's own format where there is no other. */
-  streamWriter(asked: AnswerContext, losses?: Losses): StreamWriter
   /** `body` as it came, JSON or not. Never throws. */
   readError(status: number, body: string): ChatError
   writeError(error: ChatError): JsonObject
+}
+
+/** ... and towards clients. */
+export interface ChatFormat extends ProviderFormat {
+  /** Throws FormatError. `isStreamed` where the format says it by the path (Gemini); else null. */
+  readRequest(
+    body: JsonObject,
+    from: { readonly model: string | null; readonly isStreamed: boolean | null }
+  ): Conversation
+  writeAnswer(answer: Answer, asked: AnswerContext, losses: Losses): JsonObject
+  /** `losses`: as of writeAnswer, by the path in an answer of the writer's own format where there is no other. */
+  streamWriter(asked: AnswerContext, losses?: Losses): StreamWriter
 }

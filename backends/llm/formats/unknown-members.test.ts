@@ -5,10 +5,10 @@
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Answer, ChatEvent, Conversation, FormatName, Json, JsonObject, Part } from '#backends/llm/conversation.ts'
+import { WHOLE_FORMATS } from '#backends/llm/testing/converse/index.ts'
 import { GOLDENS, type Golden } from '#backends/llm/testing/goldens.ts'
 import { isObject } from './fields.ts'
 import type { WireEvent } from './format.ts'
-import { FORMATS } from './index.ts'
 
 /** Members that are put into objects that have none of that name. */
 const STRANGERS: readonly (readonly [name: string, value: Json])[] = [
@@ -65,7 +65,7 @@ function replaced(value: Json, old: JsonObject, by: JsonObject): JsonObject {
 }
 
 function eventsOf(name: FormatName, events: readonly (readonly [string, JsonObject])[]): ChatEvent[] {
-  const reader = FORMATS[name]!.streamReader()
+  const reader = WHOLE_FORMATS[name].streamReader()
   const wire = events.map(([event, data]): WireEvent => ({ name: event, data: JSON.stringify(data) }))
   const end: WireEvent[] = name === 'completions' ? [{ name: '', data: '[DONE]' }] : []
   return [...wire, ...end].flatMap((event) => reader.read(event))
@@ -75,7 +75,7 @@ const FROM = { model: 'm', isStreamed: false }
 
 for (const [format, golden] of Object.entries(GOLDENS) as [FormatName, Golden][]) {
   describe(format, () => {
-    const { readAnswer, readRequest } = FORMATS[format]!
+    const { readAnswer, readRequest } = WHOLE_FORMATS[format]
 
     test('an unknown member of an answer changes nothing that is known', () => {
       const plain = said(readAnswer(golden.whole))
@@ -157,7 +157,7 @@ test('a block of an unknown kind costs none of its neighbours', () => {
     const isContent = format === 'responses' && stranger.type === 'x_new'
     const known = isContent ? CONTENTS : KNOWN_BLOCKS[format]
     const parts = (blocks: readonly Json[]): Part[] =>
-      FORMATS[format]!.readAnswer(whole(blocks)).choices[0]!.parts.filter(({ kind }) => kind !== 'opaque')
+      WHOLE_FORMATS[format].readAnswer(whole(blocks)).choices[0]!.parts.filter(({ kind }) => kind !== 'opaque')
     const plain = parts(known)
     equal(plain.length, known.length, format)
     for (let i = 0; i <= known.length; i++)

@@ -5,12 +5,12 @@
  */
 
 import type { AiRouteType } from '#backends/llm/config/snapshot.ts'
-import type { FormatName } from '#backends/llm/conversation.ts'
+import type { ClientFormat, FormatName } from '#backends/llm/conversation.ts'
 import type { Reach } from '#engine/kit/scan/body.ts'
 import { BESIDE } from '#engine/kit/scan/texts.ts'
 
 /** Of what a client asks. */
-export const REQUEST_FIELDS: { readonly [format in FormatName]: Reach } = {
+export const REQUEST_FIELDS: { readonly [format in ClientFormat]: Reach } = {
   completions: {
     // `prompt` and `suffix` are those of the older completions; what follows them of vLLM, SGLang and llama.cpp.
     texts: [
@@ -49,12 +49,6 @@ export const REQUEST_FIELDS: { readonly [format in FormatName]: Reach } = {
     ],
     hasNames: true,
     isAsked: true
-  },
-  converse: {
-    texts: ['system', 'messages'],
-    declared: ['toolConfig.tools'],
-    hasNames: true,
-    isAsked: true
   }
 }
 
@@ -71,7 +65,7 @@ export const ANSWER_FIELDS: { readonly [format in FormatName]: Reach } = {
 }
 
 /** Of what is no chat, where a format has it; null: nobody knows what is in it. */
-const OTHERS: { readonly [type in AiRouteType]?: { readonly [format in FormatName]?: Reach } | null } = {
+const OTHERS: { readonly [type in AiRouteType]?: { readonly [format in ClientFormat]?: Reach } | null } = {
   Passthrough: null,
   Realtime: null,
   Models: null,
@@ -91,7 +85,7 @@ function below({ texts, declared, hasNames, isAsked }: Reach, names: readonly st
 }
 
 /** 'nothing': there is nothing in it; 'unknown': guards would see nothing of it. */
-export function reachOf(type: AiRouteType, client: FormatName): Reach | 'nothing' | 'unknown' {
+export function reachOf(type: AiRouteType, client: ClientFormat): Reach | 'nothing' | 'unknown' {
   const other = OTHERS[type]
   if (other === undefined) return REQUEST_FIELDS[client]
   if (type === 'Models') return 'nothing'

@@ -1,7 +1,7 @@
 /** The prompt guards of one backend: what they do to a request, to an answer, and to a stream. */
 
 import type { AiGuards, AiRegexGuard, AiRejection, AiRouteType } from '#backends/llm/config/snapshot.ts'
-import type { FormatName } from '#backends/llm/conversation.ts'
+import type { ClientFormat, FormatName } from '#backends/llm/conversation.ts'
 import type { CostTap } from '#backends/llm/stream/translating-tap.ts'
 import type { BackendContext } from '#engine/contract/backend.ts'
 import { replaceRequestBody, replaceResponseBody } from '#engine/contract/body.ts'
@@ -32,7 +32,7 @@ export class Guards {
   }
 
   /** What a request of `type` has for guards: null: nothing, or there are none; 'unknown': it must not pass. */
-  guardedFieldsOf(type: AiRouteType, client: FormatName | null): Reach | 'unknown' | null {
+  guardedFieldsOf(type: AiRouteType, client: ClientFormat | null): Reach | 'unknown' | null {
     const { request, response } = this.#guards
     if (request.length === 0 && response.length === 0) return null
     const reach = client === null ? 'unknown' : reachOf(type, client)

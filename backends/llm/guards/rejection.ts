@@ -16,7 +16,7 @@ export function rejectionError({ status, message }: AiRejection): ChatError {
 /** The words of a rejection: an error of the client's format, or the text alone below 400. */
 export function rejectionBody(client: FormatName, reply: AiRejection): { body: string; contentType: string } {
   if (reply.status < 400) return { body: reply.message, contentType: 'text/plain; charset=utf-8' }
-  return { body: JSON.stringify(FORMATS[client]!.writeError(rejectionError(reply))), contentType: 'application/json' }
+  return { body: JSON.stringify(FORMATS[client].writeError(rejectionError(reply))), contentType: 'application/json' }
 }
 
 /** Instead of an answer. */

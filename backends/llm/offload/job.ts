@@ -5,9 +5,9 @@
  */
 
 import { maskedError } from '#backends/llm/answer/masked-errors.ts'
-import type { ChatEvent, FormatName, JsonObject, Usage } from '#backends/llm/conversation.ts'
+import type { ChatEvent, ClientFormat, FormatName, JsonObject, Usage } from '#backends/llm/conversation.ts'
 import { isJson } from '#backends/llm/formats/fields.ts'
-import { type AnswerContext, type ChatFormat, FormatError, Losses, reasonOf } from '#backends/llm/formats/format.ts'
+import { type AnswerContext, FormatError, Losses, type ProviderFormat, reasonOf } from '#backends/llm/formats/format.ts'
 import { FORMATS } from '#backends/llm/formats/index.ts'
 import { type ProviderSpec, planRequest, resolveProvider } from '#backends/llm/plan/request-plan.ts'
 import { readChat } from '#backends/llm/request/chat-request.ts'
@@ -39,7 +39,7 @@ export interface ModelJob extends JobBody {
 /** What one provider is sent for it. */
 export interface RequestJob extends JobBody {
   readonly kind: 'request'
-  readonly client: FormatName
+  readonly client: ClientFormat
   readonly path: string
   readonly query: string
   readonly spec: ProviderSpec
@@ -57,7 +57,8 @@ export interface AnswerJob {
   readonly bytes: Uint8Array
   readonly status: number
   readonly from: FormatName
-  readonly to: FormatName
+  /** Null: only what it has cost is wanted. */
+  readonly to: ClientFormat | null
   readonly asked: AnswerContext
   /** What the provider has been told as functions. */
   readonly clientTools: ClientTools
@@ -263,7 +264,9 @@ export function translateAnswer({
   clientTools
 }: Omit<AnswerJob, 'kind'>): TranslatedAnswer {
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString()
-  const [reader, writer] = [FORMATS[from]!, FORMATS[to]!]
+  const reader: ProviderFormat = FORMATS[from]
+  if (to === null) return { ...SILENT, cost: costIn(reader, text) }
+  const writer = FORMATS[to]
   if (status >= 300) return { ...SILENT, bytes: jsonBytes(writer.writeError(reader.readError(status, text))) }
   if (from === to) return { ...SILENT, cost: costIn(reader, text) }
   let cost: TranslatedAnswer['cost'] = null
@@ -285,7 +288,7 @@ export function translateAnswer({
 }
 
 /** Null: it does not say. */
-function costIn({ readCost }: ChatFormat, text: string): TranslatedAnswer['cost'] {
+function costIn({ readCost }: ProviderFormat, text: string): TranslatedAnswer['cost'] {
   try {
     return { ...readCost(JSON.parse(text)), serviceTier: null }
   } catch (error) {
@@ -301,7 +304,7 @@ function readEvent({ format, bytes }: EventJob): EventReading {
   const events: SseEvent[] = []
   const body = bufferOf(bytes)
   new SseReader().push(body, 0, body.length, events)
-  const reader = FORMATS[format]!.streamReader()
+  const reader = FORMATS[format].streamReader()
   try {
     const said = events.flatMap((event) => reader.read(event)).filter(({ kind }) => OF_COST.has(kind))
     return { kind: 'event', events: said, isUnread: false }

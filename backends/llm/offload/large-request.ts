@@ -4,7 +4,7 @@
  */
 
 import type { AiEdits } from '#backends/llm/config/snapshot.ts'
-import type { Conversation, FormatName, JsonObject } from '#backends/llm/conversation.ts'
+import type { ClientFormat, Conversation, FormatName, JsonObject } from '#backends/llm/conversation.ts'
 import { applyEdits } from '#backends/llm/edits/apply-edits.ts'
 import { type Capture, type ChatRequest, readChat } from '#backends/llm/request/chat-request.ts'
 import { type ClientTools, NO_CLIENT_TOOLS } from '#backends/llm/translate/client-tools.ts'
@@ -31,7 +31,7 @@ interface Edit {
 export interface LargeData {
   /** As of JobBody (job.ts). */
   readonly id: number
-  readonly client: FormatName
+  readonly client: ClientFormat
   readonly bytes: Uint8Array
   readonly path: string
   readonly query: string
@@ -41,7 +41,7 @@ export interface LargeData {
 }
 
 export class LargeRequest implements ChatRequest {
-  readonly client: FormatName
+  readonly client: ClientFormat
   bytes: Buffer
   readonly path: string
   readonly query: string
@@ -95,7 +95,7 @@ export class LargeRequest implements ChatRequest {
 }
 
 /** A large body is not parsed. Throws FormatError. */
-export function chatFor(client: FormatName, bytes: Buffer, path: string, query: string): ChatRequest {
+export function chatFor(client: ClientFormat, bytes: Buffer, path: string, query: string): ChatRequest {
   if (bytes.length <= LARGE_BYTES) return readChat(client, bytes, path, query)
   return new LargeRequest({ client, bytes, path, query })
 }

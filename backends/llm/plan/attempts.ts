@@ -1,7 +1,7 @@
 /** What an exchange with models remembers from one provider to the next. */
 
 import type { ClientKeys } from '#backends/llm/auth/authenticator.ts'
-import type { FormatName } from '#backends/llm/conversation.ts'
+import type { ClientFormat, FormatName } from '#backends/llm/conversation.ts'
 import type { FormatError } from '#backends/llm/formats/format.ts'
 import type { Dialect } from '#backends/llm/providers/compatible.ts'
 import { type ChatRequest, releaseContent } from '#backends/llm/request/chat-request.ts'
@@ -26,7 +26,7 @@ export interface ServedRequest {
 export class Attempts implements BackendState {
   readonly by: CompiledBackend
   /** Format of the client; null: none that is known. */
-  readonly client: FormatName | null
+  readonly client: ClientFormat | null
   /** As it came; null: it is no chat. */
   readonly chat: ChatRequest | null
   /** Null: it is a chat, or passes through. */
@@ -65,7 +65,7 @@ export class Attempts implements BackendState {
 
   constructor(
     by: CompiledBackend,
-    client: FormatName | null,
+    client: ClientFormat | null,
     asked: ServedRequest,
     original: OriginalRequest | null,
     keys: ClientKeys

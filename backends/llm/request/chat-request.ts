@@ -1,5 +1,5 @@
 /** A chat request as the client sent it: read once, for all attempts. */
-import type { ChatEvent, Conversation, FormatName, JsonObject } from '#backends/llm/conversation.ts'
+import type { ChatEvent, ClientFormat, Conversation, FormatName, JsonObject } from '#backends/llm/conversation.ts'
 import { isObject } from '#backends/llm/formats/fields.ts'
 import { type AnswerContext, FormatError } from '#backends/llm/formats/format.ts'
 import { type ClientTools, NO_CLIENT_TOOLS } from '#backends/llm/translate/client-tools.ts'
@@ -10,7 +10,7 @@ const CHAT_METHODS = ['generateContent', 'streamGenerateContent']
 
 /** One request, as all its attempts see it. */
 export interface ChatRequest {
-  readonly client: FormatName
+  readonly client: ClientFormat
   body: JsonObject
   /** The body as it came. */
   bytes: Buffer
@@ -55,7 +55,7 @@ export function releaseContent(chat: ChatRequest): void {
 }
 
 /** Throws FormatError. `bytes`: the body as it came. */
-export function readChat(client: FormatName, bytes: Buffer, path: string, query: string): ChatRequest {
+export function readChat(client: ClientFormat, bytes: Buffer, path: string, query: string): ChatRequest {
   const body = parseBody(bytes)
   const fromPath = client === 'gemini' ? modelPathOf(path) : null
   if (client === 'gemini' && !CHAT_METHODS.includes(fromPath?.method ?? ''))
@@ -67,7 +67,7 @@ export function readChat(client: FormatName, bytes: Buffer, path: string, query:
 }
 
 /** What `body` asks of the shape of the answer. */
-export function answerShapeOf(client: FormatName, body: JsonObject): Pick<ChatRequest, 'wantsUsage' | 'count'> {
+export function answerShapeOf(client: ClientFormat, body: JsonObject): Pick<ChatRequest, 'wantsUsage' | 'count'> {
   const { stream_options: options, generationConfig: config, n } = body
   const count = client === 'gemini' && isObject(config) ? config.candidateCount : client === 'completions' ? n : 1
   const wantsUsage = isObject(options) && options.include_usage === true

@@ -152,11 +152,11 @@ function convertedBody(chat: ChatRequest, { format, model, dialect }: RequestPla
   const from = { model: chat.model, isStreamed: chat.client === 'gemini' ? chat.isStreamed : null }
   // Where the client names no model, the provider's own does.
   const body = chat.model === '' ? { ...chat.body, model } : chat.body
-  chat.conversation ??= FORMATS[chat.client]!.readRequest(body, from)
+  chat.conversation ??= FORMATS[chat.client].readRequest(body, from)
   const { conversation } = chat
   chat.clientTools = clientToolsOf(conversation)
   const lost = new Losses()
-  const written = FORMATS[format]!.writeRequest(rewritten({ ...conversation, model }, format, lost), lost)
+  const written = FORMATS[format].writeRequest(rewritten({ ...conversation, model }, format, lost), lost)
   const told = format === 'completions' ? inDialect(written, dialect, conversation, lost) : written
   reportLosses(lost, conversation, body, losses)
   return told

@@ -2,7 +2,7 @@
  * Requests with a body that is read, and that are no chat: from plain data to plain data, so that a large one can be
  * written in another thread (offload/job.ts). Small ones are written here, by the same functions.
  */
-import type { FormatName } from '#backends/llm/conversation.ts'
+import type { ClientFormat } from '#backends/llm/conversation.ts'
 import type { Loss } from '#backends/llm/formats/format.ts'
 import { LARGE_BYTES } from '#backends/llm/offload/threshold.ts'
 import type { ResolvedProvider } from '#backends/llm/plan/request-plan.ts'
@@ -39,7 +39,7 @@ export interface PrintedOperation extends SentOperation {
 }
 
 /** The format in which the client is told of errors. */
-export function operationClient(type: BodyOperationType, path: string): FormatName {
+export function operationClient(type: BodyOperationType, path: string): ClientFormat {
   if (type === 'Embeddings') return embeddingsClient(path)
   return type === 'GeminiTokenCount' ? 'gemini' : 'messages'
 }
@@ -73,7 +73,7 @@ const factsOf = ({ type, path }: OperationSource) => ({ client: operationClient(
 
 /** An operation whose body is parsed in the pool. */
 export class LargeOperation implements Operation {
-  readonly client: FormatName
+  readonly client: ClientFormat
   readonly isStrict: boolean
   readonly name: string | null
   readonly source: OperationSource

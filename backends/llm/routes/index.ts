@@ -1,7 +1,7 @@
 /** Which route type is served how, where it is no chat; and how a client of each is told of errors. */
 
 import type { AiRouteType } from '#backends/llm/config/snapshot.ts'
-import type { FormatName } from '#backends/llm/conversation.ts'
+import type { ClientFormat } from '#backends/llm/conversation.ts'
 import { asksModel } from '#backends/llm/request/model-path.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import { decodedPath, isPlainPath, readingsOf } from '#engine/http/path.ts'
@@ -17,7 +17,7 @@ const CHAT = {
   Responses: 'responses',
   GenerateContent: 'gemini',
   Passthrough: null
-} as const satisfies Partial<Record<AiRouteType, FormatName | null>>
+} as const satisfies Partial<Record<AiRouteType, ClientFormat | null>>
 
 type ChatType = keyof typeof CHAT
 export type OtherType = Exclude<AiRouteType, ChatType>
@@ -25,7 +25,7 @@ export type OtherType = Exclude<AiRouteType, ChatType>
 export const isChat = (type: AiRouteType): type is ChatType => Object.hasOwn(CHAT, type)
 
 /** The format in which the client is told of errors; null: none that is known. */
-export function clientOf(type: AiRouteType, ex: Exchange): FormatName | null {
+export function clientOf(type: AiRouteType, ex: Exchange): ClientFormat | null {
   if (isChat(type)) return CHAT[type]
   if (isBodyOperation(type)) return operationClient(type, ex.path)
   return type === 'Models' ? listClient(ex) : 'completions'

@@ -44,7 +44,7 @@ export function translateOperationAnswer({
   let usage: Usage | null = null
   try {
     if (status >= 300) {
-      const error = FORMATS[client]!.writeError(FORMATS[providerFormat]!.readError(status, text))
+      const error = FORMATS[client].writeError(FORMATS[providerFormat].readError(status, text))
       return { usage, bytes: jsonBytes(error), problem: null }
     }
     const body = JSON.parse(text) as Json

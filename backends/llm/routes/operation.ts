@@ -1,5 +1,5 @@
 /** Requests that are no chat: what a provider is sent for one, and what the client gets of its answer. */
-import type { FormatName, JsonObject } from '#backends/llm/conversation.ts'
+import type { ClientFormat, FormatName, JsonObject } from '#backends/llm/conversation.ts'
 import { FormatError } from '#backends/llm/formats/format.ts'
 import type { ResolvedProvider } from '#backends/llm/plan/request-plan.ts'
 import { withPathPrefix } from '#backends/llm/request/provider-request.ts'
@@ -24,7 +24,7 @@ export interface SentOperation {
 /** A kind of request. */
 export interface Operation {
   /** In which the client is told of errors. */
-  readonly client: FormatName
+  readonly client: ClientFormat
   /** A request with a field that the provider cannot be told is refused. */
   readonly isStrict: boolean
   /** gen_ai.operation.name; null: the conventions have none. */

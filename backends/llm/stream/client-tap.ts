@@ -1,6 +1,6 @@
 /** The taps that a streamed answer passes on its way to the client: native or translating, then list and capture. */
 import type { FormatName } from '#backends/llm/conversation.ts'
-import { Losses } from '#backends/llm/formats/format.ts'
+import { Losses, type ProviderFormat } from '#backends/llm/formats/format.ts'
 import { FORMATS } from '#backends/llm/formats/index.ts'
 import { answerContextOf, type ChatRequest } from '#backends/llm/request/chat-request.ts'
 import { clientCallsWriter } from '#backends/llm/translate/client-tools.ts'
@@ -23,11 +23,11 @@ export function clientTap(
 ): CostTap {
   const isNative = format === chat.client
   const hidesUsage = isNative && format === 'completions' && !chat.wantsUsage
-  const from = FORMATS[format]!
+  const from: ProviderFormat = FORMATS[format]
   const losses = new Losses()
   const { client, clientTools, count } = chat
   const writer = () =>
-    clientCallsWriter(FORMATS[client]!.streamWriter(answerContextOf(chat), losses), clientTools, client)
+    clientCallsWriter(FORMATS[client].streamWriter(answerContextOf(chat), losses), clientTools, client)
   const native = isNative ? nativeTap({ format, reader: from.streamReader(count), writer, hidesUsage, offload }) : null
   const inner =
     native ?? new TranslatingTap({ from, framing: framing(), writer: writer(), losses, isNative, count, giveUp })

@@ -20,7 +20,7 @@ export function firstEvent(ex: Exchange, format: FormatName, refused: () => void
   if ((response.get('content-encoding') ?? 'identity').toLowerCase() !== 'identity') return null
   const framing = framingOf(response.get('content-type') ?? '')
   if (framing === null) return new WholeError(format, refused)
-  return new FirstEvent(framing, FORMATS[format]!.streamReader(), refused)
+  return new FirstEvent(framing, FORMATS[format].streamReader(), refused)
 }
 
 /** An error stands within the first bytes of its body; members with null are no errors. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { FormatName, Usage } from '#backends/llm/conversation.ts'
+import type { ClientFormat, Usage } from '#backends/llm/conversation.ts'
 import { Losses } from '#backends/llm/formats/format.ts'
 import { FORMATS } from '#backends/llm/formats/index.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
@@ -78,8 +78,8 @@ function wireOf(format: keyof typeof STREAMS, end = '\n'): Buffer {
   )
 }
 
-function tapOf(format: FormatName, hidesUsage = false): CostTap {
-  const from = FORMATS[format]!
+function tapOf(format: ClientFormat, hidesUsage = false): CostTap {
+  const from = FORMATS[format]
   return nativeTap({
     format,
     reader: from.streamReader(),
@@ -109,7 +109,7 @@ for (const format of ['completions', 'messages', 'responses'] as const) {
   test(`${format}: every byte passes, and the usage is that of reading every event, wherever it is cut`, () => {
     for (const end of ['\n', '\r\n']) {
       const wire = wireOf(format, end)
-      const from = FORMATS[format]!
+      const from = FORMATS[format]
       const chat = new TranslatingTap({
         from,
         framing: new SseReader(),
@@ -181,7 +181,7 @@ test('what is not understood passes: the client may understand it', () => {
 })
 
 test('formats without marks have to be read', () => {
-  const gemini = FORMATS.gemini!
+  const gemini = FORMATS.gemini
   const writer = () => gemini.streamWriter(ASKED)
   assert.equal(
     nativeTap({ format: 'gemini', reader: gemini.streamReader(), writer, hidesUsage: false, offload: null }),

@@ -8,7 +8,7 @@ import { nativeTap } from './native-tap.ts'
 import { replay } from './replay.ts'
 
 const tapOf = () => {
-  const { streamReader } = FORMATS.completions!
+  const { streamReader } = FORMATS.completions
   const writer = () => {
     throw new Error('nothing is to be said')
   }

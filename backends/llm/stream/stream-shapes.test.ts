@@ -5,7 +5,7 @@
  */
 import { deepEqual, equal, match, ok } from 'node:assert/strict'
 import { test } from 'node:test'
-import type { ChatEvent, FormatName, Json, JsonObject, MediaPart } from '#backends/llm/conversation.ts'
+import type { ChatEvent, ClientFormat, FormatName, Json, JsonObject, MediaPart } from '#backends/llm/conversation.ts'
 import { isObject } from '#backends/llm/formats/fields.ts'
 import { FORMATS } from '#backends/llm/formats/index.ts'
 import { GOLDENS } from '#backends/llm/testing/goldens.ts'
@@ -44,7 +44,7 @@ const RICH: readonly ChatEvent[] = [
 ]
 
 function deltasOf(events: readonly ChatEvent[]): JsonObject[] {
-  const writer = FORMATS.completions!.streamWriter(ASKED)
+  const writer = FORMATS.completions.streamWriter(ASKED)
   const lines = events
     .map((event) => writer.write(event))
     .join('')
@@ -89,7 +89,7 @@ test('every piece of a list says where it belongs, and every piece of a call has
 
 test('so it is for what each format streams', () => {
   for (const [format, { events }] of Object.entries(GOLDENS) as [FormatName, (typeof GOLDENS)[FormatName]][]) {
-    const reader = FORMATS[format]!.streamReader()
+    const reader = FORMATS[format].streamReader()
     const read = events.flatMap(([name, data]) => reader.read({ name, data: JSON.stringify(data) }))
     equal(assembled(deltasOf(read)).tool_calls?.length, 1, format)
   }
@@ -103,8 +103,8 @@ test('a call of no arguments has those of an empty object, which clients parse, 
     { kind: 'stop', choice: 0, stop: 'tools', stopSequence: null },
     { kind: 'done' }
   ]
-  const text = (format: FormatName) => {
-    const writer = FORMATS[format]!.streamWriter(ASKED)
+  const text = (format: ClientFormat) => {
+    const writer = FORMATS[format].streamWriter(ASKED)
     return bare.map((event) => writer.write(event)).join('')
   }
   match(text('completions'), /"function":\{"arguments":"\{\}"\}/)

@@ -7,8 +7,8 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import type { Answer, ChatEvent, FormatName, Json, Part, StopReason, Usage } from '#backends/llm/conversation.ts'
 import { type AnswerContext, type ChatFormat, Losses } from '#backends/llm/formats/format.ts'
-import { FORMATS } from '#backends/llm/formats/index.ts'
 import { frameEvents } from '#backends/llm/testing/aws-event-stream.ts'
+import { WHOLE_FORMATS } from '#backends/llm/testing/converse/index.ts'
 import { assemble } from '#engine/testing/assemble.ts'
 import { parseEvents } from '#engine/testing/sse.ts'
 import { framingOf } from './framing.ts'
@@ -17,7 +17,7 @@ import { TranslatingTap } from './translating-tap.ts'
 /** The tap asks nothing of it. */
 const NO_EXCHANGE = {} as never
 const ASKED: AnswerContext = { model: 'alias', wantsUsage: true, at: 1_700_000_000_000, id: 'fresh' }
-const FROM = Object.values(FORMATS) as readonly ChatFormat[]
+const FROM = Object.values(WHOLE_FORMATS)
 /** No client speaks Converse. */
 const TO = FROM.filter((format) => format.name !== 'converse')
 

@@ -3,8 +3,8 @@
 import type { ChatError, ChatEvent, Usage } from '#backends/llm/conversation.ts'
 import { isJson } from '#backends/llm/formats/fields.ts'
 import {
-  type ChatFormat,
   type Losses,
+  type ProviderFormat,
   reasonOf,
   type StreamReader,
   type StreamWriter,
@@ -20,7 +20,7 @@ import type { Framing } from './framing.ts'
 
 export interface TranslatingTapOptions {
   /** What the provider speaks. */
-  readonly from: ChatFormat
+  readonly from: ProviderFormat
   readonly framing: Framing
   readonly writer: StreamWriter
   /** What the writer could not say: told in a comment ahead of the end. */

@@ -215,6 +215,6 @@ for (const kind of KINDS) {
 
 test('what an answer that is none has cost is told as a mistake of its format', () => {
   for (const format of Object.values(FORMATS)) {
-    for (const body of [null, 7, 'x', [], true] as Json[]) throws(() => format!.readCost(body as never), FormatError)
+    for (const body of [null, 7, 'x', [], true] as Json[]) throws(() => format.readCost(body as never), FormatError)
   }
 })

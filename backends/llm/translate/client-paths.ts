@@ -3,31 +3,30 @@
  * turns by number. Most formats have a message for each. OpenAI's two have not: they begin with instructions, a turn
  * may be several messages or items. So those are written down by number, and looked for when one is told of.
  */
-import type { Conversation, FormatName, Json, JsonObject } from '#backends/llm/conversation.ts'
+import type { ClientFormat, Conversation, Json, JsonObject } from '#backends/llm/conversation.ts'
 import { isObject } from '#backends/llm/formats/fields.ts'
 import { isKnownType } from '#backends/llm/formats/responses/parts.ts'
 
-const TURNS: { readonly [format in FormatName]: readonly [turns: string, parts: string] } = {
+const TURNS: { readonly [format in ClientFormat]: readonly [turns: string, parts: string] } = {
   messages: ['messages', 'content'],
   completions: ['turns', 'parts'],
   responses: ['turns', 'parts'],
-  gemini: ['contents', 'parts'],
-  converse: ['messages', 'content']
+  gemini: ['contents', 'parts']
 }
 
 /** What fields of a part are called, where it is not as in the conversation. */
-const WORDS: { readonly [format in FormatName]?: Readonly<Record<string, string>> } = {
+const WORDS: { readonly [format in ClientFormat]?: Readonly<Record<string, string>> } = {
   messages: { name: 'title', isError: 'is_error' },
   completions: { name: 'file.filename', detail: 'image_url.detail', arguments: 'function.arguments' },
   responses: { name: 'filename' }
 }
 
 /** Of the conversation's turn `i`; clientPaths makes it the client's. */
-export function turnPath(format: FormatName, i: number): string {
+export function turnPath(format: ClientFormat, i: number): string {
   return `${TURNS[format][0]}[${i}]`
 }
 
-export function partPath(format: FormatName, i: number, j: number): string {
+export function partPath(format: ClientFormat, i: number, j: number): string {
   return `${turnPath(format, i)}.${TURNS[format][1]}[${j}]`
 }
 

@@ -19,9 +19,10 @@ import { claudeVersion, familyOf } from '#backends/llm/formats/converse/models.t
 import { isObject } from '#backends/llm/formats/fields.ts'
 import type { Losses } from '#backends/llm/formats/format.ts'
 import { thinkingOf } from '#backends/llm/formats/messages/model.ts'
-import { pathOf, turnPath } from '#backends/llm/formats/messages/paths.ts'
 import { isSystemTaken } from '#backends/llm/formats/messages/system-turns.ts'
+import { turnPath } from './client-paths.ts'
 import { asFunctionPart, type FunctionTools, functionToolsOf } from './client-tools.ts'
+import { pathOf } from './field-paths.ts'
 
 /** What there is in a conversation that may have to be carried. */
 interface Survey {

@@ -32,10 +32,10 @@ const SMALLEST: Readonly<Record<Client, JsonObject>> = {
 /** What the provider is sent, and what becomes of the rest. */
 function sent(client: Client, to: FormatName, more: JsonObject): { body: string; losses: Losses; said: Conversation } {
   const body = { ...SMALLEST[client], ...more }
-  const read = FORMATS[client]!.readRequest(body, { model: MODELS[to], isStreamed: false })
+  const read = FORMATS[client].readRequest(body, { model: MODELS[to], isStreamed: false })
   const [lost, losses] = [new Losses(), new Losses()]
   const said = rewritten(read, to, lost)
-  const written = FORMATS[to]!.writeRequest(said, lost)
+  const written = FORMATS[to].writeRequest(said, lost)
   reportLosses(lost, read, body, losses)
   return { body: JSON.stringify(written), losses, said }
 }
@@ -348,7 +348,7 @@ describe("tools that the client runs are others' functions", () => {
       { type: 'function', name: 'x', parameters: { type: 'object' } },
       { type: 'custom', name: 'y' }
     ]
-    const read = FORMATS.responses!.readRequest({ ...SMALLEST.responses, tools }, { model: 'm', isStreamed: false })
+    const read = FORMATS.responses.readRequest({ ...SMALLEST.responses, tools }, { model: 'm', isStreamed: false })
     deepEqual(clientToolsOf(read), [['y', 'custom']])
   })
 

@@ -3,7 +3,7 @@
  * Everything else that is lost changes the meaning of a request (`unsupported: tolerant` refuses it). To add a field,
  * add a line.
  */
-import type { Conversation, FormatName, Json, JsonObject, Part } from '#backends/llm/conversation.ts'
+import type { ClientFormat, Conversation, Json, JsonObject, Part } from '#backends/llm/conversation.ts'
 import { isObject } from '#backends/llm/formats/fields.ts'
 
 /** Null: it never matters. Else whether a value asks for nothing. */
@@ -49,7 +49,7 @@ const OPENAI: Table = {
  * Paths of each client's format: `[]` is any element, `[@]` one that the model has said (its turns are echoes of
  * answers), `*` any name.
  */
-const TABLES: { readonly [client in FormatName | 'embeddings']: Table } = {
+const TABLES: { readonly [client in ClientFormat | 'embeddings']: Table } = {
   completions: {
     ...OPENAI,
     seed: HINT,
@@ -156,7 +156,6 @@ const TABLES: { readonly [client in FormatName | 'embeddings']: Table } = {
     'tools[].functionDeclarations[].responseJsonSchema': HINT,
     'tools[].functionDeclarations[].behavior': noOp('blocking', 'unspecified')
   },
-  converse: {},
   embeddings: { user: RECORD, title: HINT, 'requests[].title': HINT, autoTruncate: HINT }
 }
 
@@ -170,7 +169,7 @@ const MAPS = new Map(Object.entries(TABLES).map(([name, table]) => [name, new Ma
 
 /** `part`: that `path` is, or is of. */
 export function changesMeaning(
-  client: FormatName | 'embeddings',
+  client: ClientFormat | 'embeddings',
   path: string,
   body: JsonObject,
   part: Part | null
@@ -249,6 +248,6 @@ export function partAt({ turns }: Conversation, path: string): Part | null {
 }
 
 /** A table as documentation has it. */
-export function toleratedPaths(client: FormatName): { readonly path: string; readonly isAlways: boolean }[] {
+export function toleratedPaths(client: ClientFormat): { readonly path: string; readonly isAlways: boolean }[] {
   return [...MAPS.get(client)!].map(([path, entry]) => ({ path, isAlways: entry === null }))
 }

@@ -132,7 +132,7 @@ export class AnswerCapture implements ModelContent, Capture {
   #read(): Answer | null {
     if (this.#answer !== null || this.#bytes === null || this.#format === null) return this.#answer
     try {
-      this.#answer = FORMATS[this.#format]!.readAnswer(JSON.parse(this.#bytes.toString()))
+      this.#answer = FORMATS[this.#format].readAnswer(JSON.parse(this.#bytes.toString()))
     } catch {
       // It went to a client that may understand it.
       this.#bytes = null
@@ -168,7 +168,7 @@ function conversationOf(chat: ChatRequest): Conversation | null {
   if (chat.conversation !== null) return chat.conversation
   const from = { model: chat.model, isStreamed: chat.client === 'gemini' ? chat.isStreamed : null }
   try {
-    return FORMATS[chat.client]!.readRequest(chat.body, from)
+    return FORMATS[chat.client].readRequest(chat.body, from)
   } catch {
     // A request that passed as it was may say what only its provider understands.
     return null

@@ -30,7 +30,7 @@ export class CaptureTap implements CostTap {
     this.#inner = inner
     this.cost = inner.cost
     this.#capture = capture
-    this.#reader = capture.capturesStream ? FORMATS[format]!.streamReader() : null
+    this.#reader = capture.capturesStream ? FORMATS[format].streamReader() : null
   }
 
   get isAtBoundary(): boolean {

@@ -1,8 +1,8 @@
 /** System parts and turns as `messages` of a request. */
 
 import type {
+  ClientFormat,
   Conversation,
-  FormatName,
   Json,
   MediaPart,
   OpaquePart,
@@ -27,7 +27,7 @@ interface Writing {
   readonly losses: Losses
   /** The request came in this format: what it has beyond OpenAI's goes back as it came. */
   readonly isOwn: boolean
-  readonly from: FormatName
+  readonly from: ClientFormat
 }
 
 export function writeMessages(conversation: Conversation, losses: Losses): Json[] {

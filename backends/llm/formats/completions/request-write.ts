@@ -1,9 +1,10 @@
 /** A conversation as a request of POST /v1/chat/completions (OpenAI API reference, "Create chat completion"). */
 
-import type { Conversation, FormatName, Json, JsonObject, Sampling, Thinking } from '#backends/llm/conversation.ts'
+import type { Conversation, Json, JsonObject, Sampling, Thinking } from '#backends/llm/conversation.ts'
 import { compact, type Writable } from '#backends/llm/formats/fields.ts'
 import type { ChatFormat, Losses } from '#backends/llm/formats/format.ts'
 import { effortOf } from '#backends/llm/translate/effort.ts'
+import { pathOf } from '#backends/llm/translate/field-paths.ts'
 import { writeMessages } from './content-write.ts'
 import { writeOutput, writeToolChoice, writeTools } from './tools.ts'
 import { restore, type Wording, wordingOf } from './wording.ts'
@@ -18,7 +19,7 @@ export const writeRequest: ChatFormat['writeRequest'] = (conversation, losses) =
   writeSampling(sampling, body, wording)
   // Not OpenAI's, who refuse it, but vLLM's, SGLang's and OpenRouter's.
   if (sampling.topK !== null && isOwn) body.top_k = sampling.topK
-  else if (sampling.topK !== null) losses.add(TOP_K[origin.format] ?? 'top_k')
+  else if (sampling.topK !== null) losses.add(pathOf(origin.format, 'topK'))
   Object.assign(
     body,
     compact({
@@ -33,12 +34,6 @@ export const writeRequest: ChatFormat['writeRequest'] = (conversation, losses) =
   )
   restore(origin, body, losses)
   return body as JsonObject
-}
-
-/** Where each format has top_k. */
-const TOP_K: { readonly [format in FormatName]?: string } = {
-  gemini: 'generationConfig.topK',
-  converse: 'additionalModelRequestFields.top_k'
 }
 
 function writeSampling(sampling: Sampling, body: Writable, wording: Wording): void {

@@ -1,5 +1,5 @@
 /** How a request of chat completions words things, and the fields that it shares with Responses. */
-import type { CacheMark, FormatName, Json, JsonObject, Origin } from '#backends/llm/conversation.ts'
+import type { CacheMark, ClientFormat, FormatName, Json, JsonObject, Origin } from '#backends/llm/conversation.ts'
 import { compact, isObject, type Writable } from '#backends/llm/formats/fields.ts'
 import type { Losses } from '#backends/llm/formats/format.ts'
 import { lossPath, type ReadNotes, restoreUnknown } from '#backends/llm/formats/unknown-fields.ts'
@@ -9,7 +9,7 @@ export type Wording = ReadonlyMap<string, Json>
 
 const NO_WORDING: Wording = new Map()
 
-export function originOf({ unknown, wording }: ReadNotes): Origin {
+export function originOf({ unknown, wording }: ReadNotes): Origin<ClientFormat> {
   const origin = { format: 'completions', unknownFields: unknown } as const
   return wording.size === 0 ? origin : { ...origin, wording }
 }

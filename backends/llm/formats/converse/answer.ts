@@ -1,14 +1,11 @@
 /** Answers of Converse (API reference: Converse, response syntax; TokenUsage; CacheDetail). */
 import type { Answer, Json, JsonObject, Part, StopReason } from '#backends/llm/conversation.ts'
-import { compact, Fields, isObject } from '#backends/llm/formats/fields.ts'
-import type { AnswerContext, Losses } from '#backends/llm/formats/format.ts'
-import { restoreUnknown } from '#backends/llm/formats/unknown-fields.ts'
+import { Fields, isObject } from '#backends/llm/formats/fields.ts'
 import { readContent } from './content-read.ts'
-import { writePart } from './content-write.ts'
-import { DocumentNames, fromWireToolName } from './names.ts'
-import { readUsage, writeUsage } from './usage.ts'
+import { fromWireToolName } from './names.ts'
+import { readUsage } from './usage.ts'
 
-/** The first of a meaning is the one that is written. */
+/** The first of a meaning says all that the conversation keeps of it. */
 const STOPS: readonly (readonly [word: string, stop: StopReason])[] = [
   ['end_turn', 'end'],
   ['max_tokens', 'length'],
@@ -21,20 +18,11 @@ const STOPS: readonly (readonly [word: string, stop: StopReason])[] = [
   ['malformed_tool_use', 'error']
 ]
 const STOP_BY_WORD: ReadonlyMap<string, StopReason> = new Map(STOPS)
-/** What Converse does not say in its own words. */
-const WORD_BY_STOP: ReadonlyMap<StopReason, string> = new Map<StopReason, string>([
-  ['refusal', 'content_filtered'],
-  ['pause', 'end_turn'],
-  ...[...STOPS].reverse().map(([word, stop]): [StopReason, string] => [stop, word])
-])
+const WORD_BY_STOP: ReadonlyMap<StopReason, string> = new Map([...STOPS].reverse().map(([word, stop]) => [stop, word]))
 
 /** A word that is not known ends an answer all the same. */
 export function stopOf(word: string): StopReason {
   return STOP_BY_WORD.get(word) ?? 'end'
-}
-
-export function stopWordOf(stop: StopReason): string {
-  return WORD_BY_STOP.get(stop) ?? 'end_turn'
 }
 
 export function readAnswer(body: JsonObject): Answer {
@@ -44,16 +32,15 @@ export function readAnswer(body: JsonObject): Answer {
   const message = output.object('message')
   message.any('role')
   const blocks = message.optionalList('content') ?? []
-  const parts = readContent(blocks, message.at('content'), unknown, true).map(withOwnName)
+  const parts = readContent(blocks, message.at('content'), unknown).map(withOwnName)
   const word = fields.optionalString('stopReason') ?? ''
   const stop = stopOf(word)
-  if (word !== '' && word !== stopWordOf(stop)) unknown.set('stopReason', word)
+  if (word !== '' && word !== WORD_BY_STOP.get(stop)) unknown.set('stopReason', word)
   const additional = fields.any('additionalModelResponseFields')
   const stopSequence = stopSequenceOf(additional)
-  const others = isObject(additional) && stopSequence !== null ? without(additional, 'stop_sequence') : additional
-  if (others !== null && !(stopSequence !== null && isObject(others) && Object.keys(others).length === 0)) {
-    unknown.set('additionalModelResponseFields', others)
-  }
+  const { stop_sequence: _, ...others } = isObject(additional) && stopSequence !== null ? additional : {}
+  if (stopSequence === null && additional !== null) unknown.set('additionalModelResponseFields', additional)
+  else if (Object.keys(others).length > 0) unknown.set('additionalModelResponseFields', others)
   const usage = fields.optionalObject('usage')
   const tier = fields.optionalObject('serviceTier')
   const answer: Answer = {
@@ -84,39 +71,4 @@ export function withOwnName(part: Part): Part {
 export function stopSequenceOf(additional: Json): string | null {
   const value = isObject(additional) ? additional.stop_sequence : null
   return typeof value === 'string' ? value : null
-}
-
-function without(object: JsonObject, name: string): JsonObject {
-  return Object.fromEntries(Object.entries(object).filter(([other]) => other !== name))
-}
-
-/** Milliseconds from the request until now: the field is required. */
-export function metricsOf(asked: AnswerContext): JsonObject {
-  return { latencyMs: Math.max(0, Date.now() - asked.at) }
-}
-
-export function writeAnswer(answer: Answer, asked: AnswerContext, losses: Losses): JsonObject {
-  const [choice] = answer.choices
-  const isSame = answer.origin.format === 'converse'
-  const writer = { to: 'client', isSame, isClaude: false, names: new DocumentNames(), losses } as const
-  const content = choice?.parts.flatMap((part, i) => writePart(part, `content[${i}]`, writer)) ?? []
-  for (let i = 1; i < answer.choices.length; i++) losses.add(`choices[${i}]`)
-  if ((choice?.logprobs ?? null) !== null) losses.add('choices[0].logprobs')
-  if (choice?.stop === 'pause' || choice?.stop === 'refusal') losses.add('stop_reason')
-  const { usage, serviceTier } = answer
-  if (usage !== null) {
-    for (const name of ['inputAudio', 'inputImage', 'reasoning', 'outputAudio', 'outputImage'] as const)
-      if (usage[name] > 0) losses.add(`usage.${name}`)
-  }
-  const stopSequence = choice?.stopSequence ?? null
-  const body = compact({
-    output: { message: { role: 'assistant', content } },
-    stopReason: stopWordOf(choice?.stop ?? 'end'),
-    usage: usage === null ? null : writeUsage(usage),
-    metrics: metricsOf(asked),
-    additionalModelResponseFields: stopSequence === null ? null : { stop_sequence: stopSequence },
-    serviceTier: serviceTier === null ? null : { type: serviceTier }
-  })
-  restoreUnknown(body, answer.origin, 'converse', losses)
-  return body
 }

@@ -12,16 +12,11 @@ import type {
 } from '#backends/llm/conversation.ts'
 import { compact, isObject } from '#backends/llm/formats/fields.ts'
 import type { Losses } from '#backends/llm/formats/format.ts'
-import { sealSignature } from '#backends/llm/translate/signature.ts'
 import { parseJson } from '#engine/kit/json.ts'
 import { formatOf } from './media.ts'
 import { type DocumentNames, toWireCallId, toWireToolName } from './names.ts'
 
 export interface BlockWriter {
-  /** `provider`: another's signatures are of no use there; `client`: it keeps them, sealed. */
-  readonly to: 'provider' | 'client'
-  /** What was read from Converse, and goes back as it came. */
-  readonly isSame: boolean
   readonly isClaude: boolean
   readonly names: DocumentNames
   readonly losses: Losses
@@ -48,7 +43,7 @@ function writeBlock(part: Part, path: string, writer: BlockWriter): JsonObject |
     case 'text':
     case 'refusal':
       // Bedrock refuses blank texts; there is nothing in them.
-      return writer.isSame || writer.to === 'client' || part.text.trim() !== '' ? { text: part.text } : null
+      return part.text.trim() === '' ? null : { text: part.text }
     case 'toolCall':
       return writeToolUse(part, path, writer)
     case 'toolResult':
@@ -56,7 +51,6 @@ function writeBlock(part: Part, path: string, writer: BlockWriter): JsonObject |
     case 'thinking':
       return writeThinking(part, path, writer)
     case 'opaque':
-      if (part.format === 'converse') return { ...part.value }
       writer.losses.add(path)
       return null
     default:
@@ -64,18 +58,18 @@ function writeBlock(part: Part, path: string, writer: BlockWriter): JsonObject |
   }
 }
 
-function writeMedia(part: MediaPart, path: string, { names, losses, isSame }: BlockWriter): JsonObject | null {
+function writeMedia(part: MediaPart, path: string, { names, losses }: BlockWriter): JsonObject | null {
   const { kind, mediaType } = part
   const format = mediaType === null ? null : formatOf(kind, mediaType)
   const source = sourceOf(part)
   // Only a document may go without its format.
-  if (source === null || (format === null && (mediaType !== null || !(isSame || part.source.kind === 'text')))) {
+  if (source === null || (format === null && (mediaType !== null || part.source.kind !== 'text'))) {
     losses.add(path)
     return null
   }
   if (part.detail !== null && part.detail !== 'auto') losses.add(`${path}.detail`)
   if (kind !== 'document') return { [kind]: compact({ format, source }) }
-  return { document: compact({ format, name: isSame ? part.name : names.next(part.name), source }) }
+  return { document: compact({ format, name: names.next(part.name), source }) }
 }
 
 /** Null when Converse has no way to fetch it: it knows S3, no other URLs, and no uploaded files. */
@@ -85,56 +79,35 @@ function sourceOf({ kind, source }: MediaPart): JsonObject | null {
   return source.kind === 'url' && source.url.startsWith('s3://') ? { s3Location: { uri: source.url } } : null
 }
 
-function writeToolUse(part: ToolCallPart, path: string, writer: BlockWriter): JsonObject {
-  const { isSame, losses, to } = writer
-  const name = to === 'client' ? part.name : toWireToolName(part.name)
-  if (name === null && !isSame) losses.add(`${path}.name`)
+function writeToolUse(part: ToolCallPart, path: string, { losses }: BlockWriter): JsonObject {
+  const name = toWireToolName(part.name)
+  if (name === null) losses.add(`${path}.name`)
   if (part.signature !== null) losses.add(`${path}.signature`)
-  let input = parsedInput(part.arguments)
-  if (input === undefined || (!isSame && to === 'provider' && !isObject(input))) {
-    // What a model has cut off is still worth reading to a client; a provider wants an object.
-    if (to === 'provider') losses.add(`${path}.arguments`)
-    input = to === 'provider' ? {} : part.arguments
-  }
-  return { toolUse: { toolUseId: isSame ? part.id : toWireCallId(part.id), name: name ?? part.name, input } }
-}
-
-/** Undefined: the text is not JSON. */
-function parsedInput(text: string): Json | undefined {
-  return text === '' ? {} : (parseJson(text) as Json | undefined)
+  const input = part.arguments === '' ? {} : (parseJson(part.arguments) as Json | undefined)
+  if (!isObject(input)) losses.add(`${path}.arguments`)
+  const toolUseId = toWireCallId(part.id)
+  return { toolUse: { toolUseId, name: name ?? part.name, input: isObject(input) ? input : {} } }
 }
 
 function writeToolResult(part: ToolResultPart, path: string, writer: BlockWriter): JsonObject {
-  const content: JsonObject[] = []
-  for (const [i, item] of part.content.entries()) {
-    const json = item.kind === 'text' && item.isJson === true ? parsedInput(item.text) : undefined
-    const isJson = json !== undefined && (writer.isSame || isObject(json))
-    const block = isJson ? { json } : writeBlock(item, `${path}.content[${i}]`, writer)
-    if (block !== null) content.push(block)
+  const content = part.content.flatMap((item, i) => writeBlock(item, `${path}.content[${i}]`, writer) ?? [])
+  return {
+    toolResult: compact({ toolUseId: toWireCallId(part.callId), content, status: part.isError ? 'error' : null })
   }
-  const toolUseId = writer.isSame ? part.callId : toWireCallId(part.callId)
-  return { toolResult: compact({ toolUseId, content, status: part.isError ? 'error' : null }) }
-}
-
-function writeThinking(part: ThinkingPart, path: string, writer: BlockWriter): JsonObject | null {
-  const { signature, isRedacted } = part
-  if (writer.to === 'provider' && !isUsable(part, writer)) {
-    writer.losses.add(path)
-    return null
-  }
-  if (isRedacted) {
-    const sealed = signature === null ? '' : sealSignature(signature, 'converse')
-    const data = signature === null || signature.format === 'converse' ? sealed : Buffer.from(sealed).toString('base64')
-    return { reasoningContent: { redactedContent: data } }
-  }
-  // Claude's signatures are the same whether Anthropic or Bedrock made them.
-  const isClaudes = writer.to === 'provider' && signature?.format === 'messages'
-  const seal = signature === null ? null : isClaudes ? signature.data : sealSignature(signature, 'converse')
-  return { reasoningContent: { reasoningText: compact({ text: part.text, signature: seal }) } }
 }
 
 /** The provider takes its own signatures, Claude also Anthropic's ("Extended thinking"), and Claude wants one. */
-function isUsable({ signature, isRedacted }: ThinkingPart, { isSame, isClaude }: BlockWriter): boolean {
-  if (signature === null) return isSame || !isClaude
-  return signature.format === 'converse' || (signature.format === 'messages' && isClaude && !isRedacted)
+function writeThinking(part: ThinkingPart, path: string, { isClaude, losses }: BlockWriter): JsonObject | null {
+  const { text, signature, isRedacted } = part
+  const isTaken =
+    signature === null
+      ? !isClaude
+      : signature.format === 'converse' || (signature.format === 'messages' && isClaude && !isRedacted)
+  if (!isTaken) {
+    losses.add(path)
+    return null
+  }
+  if (isRedacted) return { reasoningContent: { redactedContent: signature?.data ?? '' } }
+  // Claude's signatures are the same whether Anthropic or Bedrock made them.
+  return { reasoningContent: { reasoningText: compact({ text, signature: signature?.data }) } }
 }

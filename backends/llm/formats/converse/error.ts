@@ -55,21 +55,6 @@ const NAMES: { readonly [type in ErrorType]: string } = {
   internal: 'InternalServerException'
 }
 
-/** The few that a stream may end with. */
-const STREAM_NAMES: { readonly [type in ErrorType]: string } = {
-  invalidRequest: 'validationException',
-  authentication: 'validationException',
-  permission: 'validationException',
-  notFound: 'validationException',
-  tooLarge: 'validationException',
-  rateLimit: 'throttlingException',
-  quota: 'throttlingException',
-  overloaded: 'serviceUnavailableException',
-  timeout: 'modelStreamErrorException',
-  filter: 'validationException',
-  internal: 'internalServerException'
-}
-
 /** Bedrock names the error in a header (x-amzn-errortype); some bodies of AWS have it as `__type` or `code`. */
 export function readError(status: number, body: string): ChatError {
   const value = objectIn(body)
@@ -116,9 +101,4 @@ export function errorTypeOf(error: ChatError): string {
 /** `__type` says it for clients that see only the body; AWS's own prefer the header. */
 export function writeError(error: ChatError): JsonObject {
   return { message: error.message, __type: errorTypeOf(error) }
-}
-
-/** The member of the stream's union that stands for the error. */
-export function streamErrorOf(error: ChatError): JsonObject {
-  return { [STREAM_NAMES[error.type]]: { message: error.message } }
 }

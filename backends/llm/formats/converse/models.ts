@@ -4,9 +4,8 @@
  * (inferenceConfig.topK; Nova 2: reasoningConfig), "Mistral AI chat completion" (top_k), "Cohere Command R" (k, seed,
  * penalties), "AI21 Jamba" (penalties), "OpenAI models" (reasoning_effort of gpt-oss).
  */
-import type { JsonObject, Sampling, Thinking, ToolChoice } from '#backends/llm/conversation.ts'
-import { compact, isObject } from '#backends/llm/formats/fields.ts'
-import { hasOnly } from './content-read.ts'
+import type { JsonObject, Sampling, Thinking } from '#backends/llm/conversation.ts'
+import { compact } from '#backends/llm/formats/fields.ts'
 
 export type Family = 'claude' | 'nova' | 'mistral' | 'cohere' | 'jamba' | 'gptOss' | 'other'
 
@@ -33,10 +32,10 @@ export function claudeVersion(model: string): number {
   return match === null ? Number.POSITIVE_INFINITY : Number(match[1]) * 100 + Number(match[2] ?? 0)
 }
 
-type Extra = 'topK' | 'seed' | 'frequencyPenalty' | 'presencePenalty'
+export type Extra = 'topK' | 'seed' | 'frequencyPenalty' | 'presencePenalty'
 
 /** Where a family takes what `inferenceConfig` has no field for. Nova's topK lies in an object of its own. */
-const SAMPLING: { readonly [family in Family]: { readonly [name in Extra]?: string } } = {
+export const SAMPLING: { readonly [family in Family]: { readonly [name in Extra]?: string } } = {
   claude: { topK: 'top_k' },
   nova: {},
   mistral: { topK: 'top_k' },
@@ -46,94 +45,6 @@ const SAMPLING: { readonly [family in Family]: { readonly [name in Extra]?: stri
   other: {}
 }
 export const EXTRAS: readonly Extra[] = ['topK', 'seed', 'frequencyPenalty', 'presencePenalty']
-
-export type Extras = { readonly [name in Extra]: number | null }
-
-export interface Additional {
-  readonly extras: Extras
-  /** Without what `outputConfig.effort` says. */
-  readonly thinking: Thinking | null
-  /** Claude's tool_choice, the only way to forbid parallel calls. */
-  readonly toolChoice: ToolChoice | null
-  /** Fields that say something else. */
-  readonly others: JsonObject
-}
-
-/** Reads the fields that are written exactly as below; the others are left as they are. */
-export function readAdditional(fields: JsonObject, family: Family): Additional {
-  const taken = new Set<string>()
-  const extras: { [name in Extra]: number | null } = {
-    topK: null,
-    seed: null,
-    frequencyPenalty: null,
-    presencePenalty: null
-  }
-  for (const extra of EXTRAS) {
-    const name = SAMPLING[family][extra]
-    const value = name === undefined ? null : fields[name]
-    if (name === undefined || typeof value !== 'number') continue
-    extras[extra] = value
-    taken.add(name)
-  }
-  let thinking: Thinking | null = null
-  let toolChoice: ToolChoice | null = null
-  if (family === 'claude') {
-    thinking = claudeThinking(fields)
-    if (thinking !== null) taken.add('thinking')
-    toolChoice = claudeToolChoice(fields)
-    if (toolChoice !== null) taken.add('tool_choice')
-  } else if (family === 'nova') {
-    const config = fields.inferenceConfig
-    if (isObject(config) && typeof config.topK === 'number' && hasOnly(config, ['topK'])) {
-      extras.topK = config.topK
-      taken.add('inferenceConfig')
-    }
-    thinking = novaThinking(fields)
-    if (thinking !== null) taken.add('reasoningConfig')
-  } else if (family === 'gptOss' && typeof fields.reasoning_effort === 'string') {
-    thinking = { mode: 'on', effort: fields.reasoning_effort, budgetTokens: null, isShown: null }
-    taken.add('reasoning_effort')
-  }
-  const others = Object.fromEntries(
-    Object.entries(fields).filter(([name, value]) => value !== null && !taken.has(name))
-  )
-  return { extras, thinking, toolChoice, others }
-}
-
-function claudeThinking(fields: JsonObject): Thinking | null {
-  const value = fields.thinking
-  if (!isObject(value)) return null
-  const { type, budget_tokens: budget, display } = value
-  const isShown = display === undefined ? null : display === 'summarized'
-  if (isShown === false && display !== 'omitted') return null
-  const none = { effort: null, budgetTokens: null, isShown }
-  if (type === 'enabled' && typeof budget === 'number' && hasOnly(value, ['type', 'budget_tokens', 'display'])) {
-    return { ...none, mode: 'on', budgetTokens: budget }
-  }
-  if (type === 'adaptive' && hasOnly(value, ['type', 'display'])) return { ...none, mode: 'adaptive' }
-  return type === 'disabled' && hasOnly(value, ['type']) ? { ...none, mode: 'off' } : null
-}
-
-function claudeToolChoice(fields: JsonObject): ToolChoice | null {
-  const value = fields.tool_choice
-  if (!isObject(value) || value.disable_parallel_tool_use !== true) return null
-  const { type, name } = value
-  if (type === 'tool' && typeof name === 'string' && hasOnly(value, ['type', 'name', 'disable_parallel_tool_use'])) {
-    return { kind: 'tool', name, parallel: false }
-  }
-  const isPlain = (type === 'auto' || type === 'any') && hasOnly(value, ['type', 'disable_parallel_tool_use'])
-  return isPlain ? { kind: type, name: null, parallel: false } : null
-}
-
-function novaThinking(fields: JsonObject): Thinking | null {
-  const value = fields.reasoningConfig
-  if (!isObject(value)) return null
-  const { type, maxReasoningEffort: effort } = value
-  const none = { budgetTokens: null, isShown: null }
-  if (type === 'disabled' && hasOnly(value, ['type'])) return { ...none, mode: 'off', effort: null }
-  if (type !== 'enabled' || typeof effort !== 'string' || !hasOnly(value, ['type', 'maxReasoningEffort'])) return null
-  return { ...none, mode: 'on', effort }
-}
 
 /** The fields for what `inferenceConfig` has no place for; names of those that the family has none for go to `lost`. */
 export function writeExtras(sampling: Sampling, family: Family, lost: (extra: Extra) => void): JsonObject {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Conversation, JsonObject } from '#backends/llm/conversation.ts'
-import { converse } from '#backends/llm/formats/converse/index.ts'
 import { Losses } from '#backends/llm/formats/format.ts'
+import { converse } from '#backends/llm/testing/converse/index.ts'
 
 const CLAUDE = 'us.anthropic.claude-sonnet-4-5-20250929-v1:0'
 const NEWEST = 'global.anthropic.claude-opus-4-7-v1'
@@ -193,4 +193,86 @@ test('what has the same meaning is carried', () => {
     serviceTier: { type: 'default' },
     requestMetadata: { a: 'b', user: 'u1' }
   })
+})
+
+const cachePoint = { type: 'default' }
+const use = (toolUseId: string) => ({ toolUse: { toolUseId, name: 'f', input: { a: [1, { b: null }] } } })
+const CASES: readonly (readonly [name: string, body: JsonObject, model?: string])[] = [
+  ['nothing', {}],
+  [
+    'cache points',
+    { system: [{ text: 'a' }, { cachePoint }, { text: 'b' }], ...message({ text: 'c' }, { cachePoint }) }
+  ],
+  [
+    'calls and results',
+    {
+      messages: [
+        { role: 'assistant', content: [use('t1'), use('t2'), { cachePoint: { type: 'default', ttl: '1h' } }] },
+        {
+          role: 'user',
+          content: [
+            {
+              toolResult: {
+                toolUseId: 't1',
+                content: [{ text: 'a' }, { image: { format: 'png', source: { bytes: 'AA==' } } }],
+                status: 'error'
+              }
+            },
+            { toolResult: { toolUseId: 't2', content: [] } }
+          ]
+        }
+      ],
+      toolConfig: {
+        tools: [
+          { toolSpec: { name: 'f', description: 'd', inputSchema: { json: { type: 'object' } }, strict: true } },
+          { cachePoint }
+        ],
+        toolChoice: { tool: { name: 'f' } }
+      }
+    }
+  ],
+  [
+    'media',
+    message(
+      { image: { format: 'webp', source: { s3Location: { uri: 's3://b/k' } } } },
+      { audio: { format: 'mp3', source: { bytes: 'AAAA' } } },
+      { video: { format: 'three_gp', source: { s3Location: { uri: 's3://b/v' } } } },
+      { document: { format: 'pdf', name: 'a (1)', source: { bytes: 'AAAA' } } }
+    )
+  ],
+  ['inference', { inferenceConfig: { maxTokens: 5, temperature: 0, topP: 1 } }],
+  [
+    'structured output',
+    {
+      outputConfig: {
+        textFormat: {
+          type: 'json_schema',
+          structure: { jsonSchema: { schema: '{"type":"object"}', name: 'n', description: 'd' } }
+        }
+      }
+    }
+  ],
+  ['Claude', { additionalModelRequestFields: { top_k: 5, thinking: { type: 'enabled', budget_tokens: 2000 } } }],
+  [
+    'Nova',
+    {
+      additionalModelRequestFields: {
+        inferenceConfig: { topK: 3 },
+        reasoningConfig: { type: 'enabled', maxReasoningEffort: 'low' }
+      }
+    },
+    NOVA
+  ],
+  [
+    'Cohere',
+    { additionalModelRequestFields: { k: 1, seed: 2, frequency_penalty: 0.5, presence_penalty: 0 } },
+    'cohere.command-r-v1:0'
+  ],
+  ['gpt-oss', { additionalModelRequestFields: { reasoning_effort: 'high' } }, 'openai.gpt-oss-120b-1:0'],
+  ['others', { outputConfig: { effort: 'low' } }, 'meta.llama3-3-70b-instruct-v1:0']
+]
+
+test('what Converse and the families of its models have for a conversation', async (t) => {
+  for (const [name, body, model] of CASES)
+    await t.test(name, () => assert.deepEqual(write(read(body, model)), { body, losses: [] }))
 })

@@ -1,34 +1,26 @@
 /** A conversation as the body of Converse and ConverseStream (API reference: Converse). */
 import type { Conversation, Json, JsonObject, OutputShape, Tool } from '#backends/llm/conversation.ts'
-import { compact } from '#backends/llm/formats/fields.ts'
+import { compact, jsonText } from '#backends/llm/formats/fields.ts'
 import type { Losses } from '#backends/llm/formats/format.ts'
-import { restoreUnknown } from '#backends/llm/formats/unknown-fields.ts'
+import { loseUnknown } from '#backends/llm/formats/unknown-fields.ts'
 import { partPath } from '#backends/llm/translate/client-paths.ts'
-import { jsonText } from './content-read.ts'
+import { pathOf } from '#backends/llm/translate/field-paths.ts'
 import { type BlockWriter, cachePoint, writePart } from './content-write.ts'
 import { type Family, familyOf, writeExtras } from './models.ts'
 import { DocumentNames, toWireToolName } from './names.ts'
-import { pathsOf } from './paths.ts'
-import { otherThinking, sameThinking } from './thinking.ts'
+import { thinkingFields } from './thinking.ts'
 
 export function writeRequest(conversation: Conversation, losses: Losses): JsonObject {
-  const isSame = conversation.origin.format === 'converse'
   const family = familyOf(conversation.model)
   const { sampling } = conversation
-  const writer: BlockWriter = {
-    to: 'provider',
-    isSame,
-    isClaude: family === 'claude',
-    names: new DocumentNames(),
-    losses
-  }
+  const writer: BlockWriter = { isClaude: family === 'claude', names: new DocumentNames(), losses }
   const system = conversation.system.flatMap((part, i) => writePart(part, `system[${i}]`, writer))
   const { additional, effort } = writeAdditional(conversation, family, losses)
   const toolConfig = writeToolConfig(conversation, family, losses)
   const textFormat = conversation.output === null ? null : writeOutput(conversation, conversation.output, losses)
   const stopSequences = sampling.stop.length > 0 ? [...sampling.stop] : null
   // Claude tells which sequence it was only when asked: the example of the API reference.
-  const wantsStop = !isSame && family === 'claude' && stopSequences !== null
+  const wantsStop = family === 'claude' && stopSequences !== null
   const body = compact({
     system: orNull(system),
     messages: orNull(writeMessages(conversation, writer)),
@@ -45,7 +37,7 @@ export function writeRequest(conversation: Conversation, losses: Losses): JsonOb
     serviceTier: writeTier(conversation, losses),
     requestMetadata: writeMetadata(conversation, losses)
   })
-  restoreUnknown(body, conversation.origin, 'converse', losses)
+  loseUnknown(conversation.origin.unknownFields, losses)
   return body
 }
 
@@ -58,13 +50,13 @@ function objectOrNull(entries: { readonly [name: string]: Json }): JsonObject | 
   return Object.keys(object).length > 0 ? object : null
 }
 
-/** Neighbours of one role are one message: Bedrock wants roles to alternate. Converse's own are left as they are. */
+/** Neighbours of one role are one message: Bedrock wants roles to alternate. */
 function writeMessages({ turns, origin }: Conversation, writer: BlockWriter): JsonObject[] {
   const messages: { role: string; content: JsonObject[] }[] = []
   for (const [i, { role, parts }] of turns.entries()) {
     const content = parts.flatMap((part, j) => writePart(part, partPath(origin.format, i, j), writer))
     const last = messages.at(-1)
-    if (writer.isSame || (last?.role !== role && content.length > 0)) messages.push({ role, content })
+    if (last?.role !== role && content.length > 0) messages.push({ role, content })
     else if (last !== undefined) for (const block of content) last.content.push(block)
   }
   return messages
@@ -76,28 +68,22 @@ function writeAdditional(
   losses: Losses
 ): { additional: JsonObject; effort: string | null } {
   const { sampling, thinking, tools, toolChoice, origin } = conversation
-  const paths = pathsOf(origin.format)
-  const extras = writeExtras(sampling, family, (name) => losses.add(paths[name]))
-  if (sampling.count !== null && sampling.count !== 1) losses.add(paths.count)
-  if (sampling.topLogprobs !== null) losses.add(paths.topLogprobs)
+  const extras = writeExtras(sampling, family, (name) => losses.add(pathOf(origin.format, name)))
+  if (sampling.count !== null && sampling.count !== 1) losses.add(pathOf(origin.format, 'count'))
+  if (sampling.topLogprobs !== null) losses.add(pathOf(origin.format, 'topLogprobs'))
   let fields = extras
   let effort: string | null = null
   if (thinking !== null) {
-    const isSame = origin.format === 'converse'
-    const written = isSame ? sameThinking(thinking, family) : otherThinking(thinking, family, conversation)
+    const written = thinkingFields(thinking, family, conversation)
     fields = { ...fields, ...written.additional }
     effort = written.effort
-    if (written.isLost) losses.add(paths.thinking)
+    if (written.isLost) losses.add(pathOf(origin.format, 'thinking'))
   }
-  if (
-    toolChoice?.parallel === false &&
-    toolChoice.kind !== 'none' &&
-    (origin.format === 'converse' || tools.length > 0)
-  ) {
+  if (toolChoice?.parallel === false && toolChoice.kind !== 'none' && tools.length > 0) {
     const name = toolChoice.name === null ? null : toWireToolName(toolChoice.name)
     const choice = compact({ type: toolChoice.kind, name, disable_parallel_tool_use: true })
     if (family === 'claude') fields = { ...fields, tool_choice: choice }
-    else losses.add(paths.parallel)
+    else losses.add(pathOf(origin.format, 'parallel'))
   }
   return { additional: fields, effort }
 }
@@ -109,48 +95,42 @@ function writeAdditional(
 function writeToolConfig(conversation: Conversation, family: Family, losses: Losses): JsonObject | null {
   const { tools, toolChoice, turns, origin } = conversation
   if (tools.length === 0) return null
-  const paths = pathsOf(origin.format)
   if (toolChoice?.kind === 'none') {
     const hasCalls = turns.some(({ parts }) => parts.some(({ kind }) => kind === 'toolCall' || kind === 'toolResult'))
     if (!hasCalls) return null
-    losses.add(paths.toolChoice)
+    losses.add(pathOf(origin.format, 'toolChoice'))
   }
-  const list = tools.flatMap((tool, i) => writeTool(tool, `tools[${i}]`, origin.format === 'converse', losses))
+  const list = tools.flatMap((tool, i) => writeTool(tool, `tools[${i}]`, losses))
   const isInAdditional = family === 'claude' && toolChoice?.parallel === false
   const choice = isInAdditional ? null : writeToolChoice(conversation, losses)
   return list.length === 0 ? null : compact({ tools: list, toolChoice: choice })
 }
 
-function writeTool(tool: Tool, path: string, isSame: boolean, losses: Losses): JsonObject[] {
-  const marks = tool.cache === null ? [] : [cachePoint(tool.cache)]
-  if (tool.native !== null) {
-    if (tool.native.format === 'converse') return [{ ...tool.native.value }, ...marks]
-    losses.add(path)
-    return []
-  }
-  const name = toWireToolName(tool.name) ?? (isSame ? tool.name : null)
+function writeTool(tool: Tool, path: string, losses: Losses): JsonObject[] {
+  const name = tool.native === null ? toWireToolName(tool.name) : null
   if (name === null) {
-    losses.add(`${path}.name`)
+    losses.add(tool.native === null ? `${path}.name` : path)
     return []
   }
-  const description = isSame || tool.description !== '' ? tool.description : null
+  const description = tool.description === '' ? null : tool.description
   // The top level of a schema has to be of type object.
-  const json = isSame || 'type' in tool.schema ? tool.schema : { type: 'object', ...tool.schema }
-  return [{ toolSpec: compact({ name, description, inputSchema: { json }, strict: tool.strict }) }, ...marks]
+  const json = 'type' in tool.schema ? tool.schema : { type: 'object', ...tool.schema }
+  const toolSpec = compact({ name, description, inputSchema: { json }, strict: tool.strict })
+  return tool.cache === null ? [{ toolSpec }] : [{ toolSpec }, cachePoint(tool.cache)]
 }
 
 function writeToolChoice({ toolChoice, origin }: Conversation, losses: Losses): JsonObject | null {
   if (toolChoice === null || toolChoice.kind === 'none') return null
   if (toolChoice.kind !== 'tool') return { [toolChoice.kind]: {} }
-  const name = toWireToolName(toolChoice.name ?? '') ?? (origin.format === 'converse' ? toolChoice.name : null)
+  const name = toWireToolName(toolChoice.name ?? '')
   if (name !== null) return { tool: { name } }
-  losses.add(pathsOf(origin.format).toolChoice)
+  losses.add(pathOf(origin.format, 'toolChoice'))
   return null
 }
 
 /** JSON without a schema cannot be asked for, nor a schema that the model may leave. */
 function writeOutput({ origin }: Conversation, output: OutputShape, losses: Losses): JsonObject | null {
-  const path = pathsOf(origin.format).output
+  const path = pathOf(origin.format, 'output')
   if (output.kind === 'json') {
     losses.add(path)
     return null
@@ -166,9 +146,9 @@ const TIERS: readonly string[] = ['default', 'flex', 'priority', 'reserved']
 /** OpenAI's and Anthropic's "auto" is to say nothing; Anthropic's "standard_only" is the default here. */
 function writeTier({ serviceTier, origin }: Conversation, losses: Losses): JsonObject | null {
   if (serviceTier === null || serviceTier === 'auto') return null
-  if (origin.format === 'converse' || TIERS.includes(serviceTier)) return { type: serviceTier }
+  if (TIERS.includes(serviceTier)) return { type: serviceTier }
   if (serviceTier === 'standard_only') return { type: 'default' }
-  losses.add(pathsOf(origin.format).serviceTier)
+  losses.add(pathOf(origin.format, 'serviceTier'))
   return null
 }
 
@@ -177,13 +157,12 @@ const METADATA_MAX = 16
 
 /** The user stands among the metadata as `user`: both are for finding requests again in the invocation logs. */
 function writeMetadata({ metadata, user, origin }: Conversation, losses: Losses): JsonObject | null {
-  if (origin.format === 'converse' && user === null) return metadata
-  const paths = pathsOf(origin.format)
   const entries: (readonly [name: string, value: string, path: string])[] = Object.entries(metadata ?? {}).map(
-    ([name, value]) => [name, value, `${paths.metadata}.${name}`]
+    ([name, value]) => [name, value, `${pathOf(origin.format, 'metadata')}.${name}`]
   )
-  if (user !== null && !Object.hasOwn(metadata ?? {}, 'user')) entries.push(['user', user, paths.user])
-  else if (user !== null) losses.add(paths.user)
+  if (user !== null && !Object.hasOwn(metadata ?? {}, 'user'))
+    entries.push(['user', user, pathOf(origin.format, 'user')])
+  else if (user !== null) losses.add(pathOf(origin.format, 'user'))
   const taken: [string, string][] = []
   for (const [name, value, path] of entries) {
     const fits = taken.length < METADATA_MAX && name !== '' && METADATA.test(name) && METADATA.test(value)

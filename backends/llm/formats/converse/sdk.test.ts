@@ -9,9 +9,10 @@ import {
   ConverseStreamCommand
 } from '@aws-sdk/client-bedrock-runtime'
 import type { ChatError, ChatEvent, JsonObject } from '#backends/llm/conversation.ts'
-import { converse, errorTypeOf } from '#backends/llm/formats/converse/index.ts'
+import { errorTypeOf } from '#backends/llm/formats/converse/error.ts'
 import { type AnswerContext, Losses } from '#backends/llm/formats/format.ts'
 import { frameEvents } from '#backends/llm/testing/aws-event-stream.ts'
+import { converse } from '#backends/llm/testing/converse/index.ts'
 
 const ASKED: AnswerContext = { model: 'm', wantsUsage: true, at: 0, id: 'i' }
 const INPUT: ConverseCommandInput = {
@@ -22,7 +23,7 @@ const INPUT: ConverseCommandInput = {
       content: [
         { text: 'hi' },
         { image: { format: 'png', source: { bytes: Uint8Array.of(0, 1) } } },
-        { toolResult: { toolUseId: 't', content: [{ json: { a: 1 } }], status: 'error' } }
+        { toolResult: { toolUseId: 't', content: [{ text: 'r' }], status: 'error' } }
       ]
     }
   ],

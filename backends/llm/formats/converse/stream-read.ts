@@ -6,10 +6,9 @@
 import type { ChatEvent, Json, JsonObject, Part, Signature } from '#backends/llm/conversation.ts'
 import { Fields, isObject } from '#backends/llm/formats/fields.ts'
 import { type Finish, FormatError, type StreamReader, type WireEvent } from '#backends/llm/formats/format.ts'
-import { openSignature } from '#backends/llm/translate/signature.ts'
 import { parseJson } from '#engine/kit/json.ts'
 import { stopOf, stopSequenceOf } from './answer.ts'
-import { openRedacted, readContent, SERVER_TOOL } from './content-read.ts'
+import { readContent, SERVER_TOOL, signatureOf } from './content-read.ts'
 import { readStreamError } from './error.ts'
 import { fromWireToolName } from './names.ts'
 import { readUsage } from './usage.ts'
@@ -184,11 +183,10 @@ class ConverseReader implements StreamReader {
   }
 }
 
-function sealOf(open: Open): Signature | null {
-  const pieces = open.pieces.map(String)
-  if (open.kind === 'redacted') return openRedacted(pieces.length === 1 ? pieces[0]! : joinedBase64(pieces))
-  const text = pieces.join('')
-  return text === '' ? null : openSignature(text, 'converse')
+function sealOf({ kind, pieces }: Open): Signature | null {
+  // One piece stays as it was written.
+  const isBytes = kind === 'redacted' && pieces.length > 1
+  return signatureOf((isBytes ? joinedBase64(pieces) : pieces.join('')) || null)
 }
 
 /** Each piece of bytes is base64 of its own. */
@@ -222,7 +220,7 @@ function heldPart(open: Open): Part {
   if (isObject(image)) block = { image: { ...image, source: { bytes: joinedBase64(open.pieces) } } }
   else if (isObject(toolResult)) block = { toolResult: { ...toolResult, content: open.pieces } }
   else if (isObject(toolUse)) block = { toolUse: { ...toolUse, input: inputOf(open.text) } }
-  const [part] = readContent([block], 'content', new Map(), true)
+  const [part] = readContent([block], 'content', new Map())
   return part!
 }
 

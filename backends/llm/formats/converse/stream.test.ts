@@ -2,17 +2,14 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import type { Answer, ChatEvent, JsonObject, Part, StopReason, Usage } from '#backends/llm/conversation.ts'
-import { converse } from '#backends/llm/formats/converse/index.ts'
 import { type AnswerContext, Losses } from '#backends/llm/formats/format.ts'
 import { EventStreamDecoder } from '#backends/llm/stream/aws-event-stream.ts'
 import { frameEvents } from '#backends/llm/testing/aws-event-stream.ts'
+import { converse } from '#backends/llm/testing/converse/index.ts'
 import { assemble } from '#engine/testing/assemble.ts'
 
 const ASKED: AnswerContext = { model: 'm', wantsUsage: true, at: 0, id: 'i' }
-const write = (answer: Answer): { body: JsonObject; losses: string[] } => {
-  const losses = new Losses()
-  return { body: converse.writeAnswer(answer, ASKED, losses), losses: losses.fields }
-}
+const write = (answer: Answer): JsonObject => converse.writeAnswer(answer, ASKED, new Losses())
 const word = fc.string({ unit: 'binary' }).map((value) => value.toWellFormed())
 const bytes = fc.uint8Array({ minLength: 1, maxLength: 9 }).map((data) => Buffer.from(data).toString('base64'))
 const format = fc.constantFrom('converse' as const, 'messages' as const, 'gemini' as const)
@@ -153,7 +150,7 @@ test('streamed is unstreamed: any answer, any pieces, through the binary message
       decoder.end()
       assert.equal(events.at(-1)?.kind, 'done')
       const streamed = assemble(events, 'converse')
-      const unstreamed = converse.readAnswer(JSON.parse(JSON.stringify(write(answer).body)) as JsonObject)
+      const unstreamed = converse.readAnswer(JSON.parse(JSON.stringify(write(answer))) as JsonObject)
       assert.deepEqual({ ...streamed, origin: null }, { ...unstreamed, origin: null })
       assert.deepEqual(unstreamed.usage, answer.usage)
     }),

@@ -18,29 +18,16 @@ const LOST: ThinkingFields = { ...NOTHING, isLost: true }
 const ADAPTIVE_FROM = 406
 const NO_BUDGET_FROM = 407
 
-/** As Converse said it itself: nothing is translated. */
-export function sameThinking(thinking: Thinking, family: Family): ThinkingFields {
-  const { mode, effort, budgetTokens } = thinking
-  if (family === 'nova') {
-    const config = mode === 'off' ? { type: 'disabled' } : { type: 'enabled', maxReasoningEffort: novaEffort(thinking) }
-    return { ...NOTHING, additional: { reasoningConfig: config } }
-  }
-  if (family === 'gptOss') return effort === null ? NOTHING : { ...NOTHING, additional: { reasoning_effort: effort } }
-  if (family !== 'claude') return { ...NOTHING, effort }
-  if (mode === 'on' && budgetTokens === null) return { ...NOTHING, effort }
-  const type = mode === 'on' ? 'enabled' : mode === 'off' ? 'disabled' : 'adaptive'
-  return { ...NOTHING, additional: { thinking: claudeThinkingField(thinking, type) }, effort }
-}
-
-/** As another format said it. */
-export function otherThinking(thinking: Thinking, family: Family, conversation: Conversation): ThinkingFields {
+/** What a model of `family` is told of `thinking`. */
+export function thinkingFields(thinking: Thinking, family: Family, conversation: Conversation): ThinkingFields {
   const { mode, effort, budgetTokens } = thinking
   if (family === 'claude') return claude(thinking, conversation)
   const hasWord = effort !== null || budgetTokens !== null
   const word = clamped(effort ?? effortOf(budgetTokens ?? 0), ['low', 'medium', 'high'])
   if (family === 'nova') {
     if (!conversation.model.includes('nova-2')) return mode === 'off' ? NOTHING : LOST
-    return sameThinking(hasWord && mode !== 'off' ? { ...thinking, effort: word } : thinking, family)
+    const enabled = { type: 'enabled', maxReasoningEffort: hasWord ? word : 'medium' }
+    return { ...NOTHING, additional: { reasoningConfig: mode === 'off' ? { type: 'disabled' } : enabled } }
   }
   // Neither can these be told not to think, nor to think as they like.
   if (mode === 'off' || !hasWord) return mode === 'adaptive' ? NOTHING : LOST
@@ -66,10 +53,6 @@ function claude(thinking: Thinking, { model, sampling }: Conversation): Thinking
   if (budget === null) return LOST
   const field = claudeThinkingField({ ...thinking, budgetTokens: budget }, 'enabled')
   return { ...NOTHING, additional: { thinking: field } }
-}
-
-function novaEffort(thinking: Thinking): string {
-  return thinking.effort ?? (thinking.budgetTokens === null ? 'medium' : effortOf(thinking.budgetTokens))
 }
 
 function outputEffort(effort: string): string {

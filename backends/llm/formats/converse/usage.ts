@@ -1,6 +1,6 @@
 /** Tokens as Bedrock counts them (API reference: TokenUsage, CacheDetail). */
-import { type JsonObject, NO_USAGE, type Usage } from '#backends/llm/conversation.ts'
-import { compact, type Fields } from '#backends/llm/formats/fields.ts'
+import { NO_USAGE, type Usage } from '#backends/llm/conversation.ts'
+import type { Fields } from '#backends/llm/formats/fields.ts'
 
 /**
  * `inputTokens` counts only what was neither read from the cache nor written to it ("Prompt caching" of the user
@@ -25,20 +25,4 @@ export function readUsage(usage: Fields): Usage {
     cacheWrite1h,
     output
   }
-}
-
-export function writeUsage(usage: Usage): JsonObject {
-  const { input, output, cacheRead, cacheWrite5m, cacheWrite1h } = usage
-  const cacheWrite = cacheWrite5m + cacheWrite1h
-  const details: JsonObject[] = []
-  if (cacheWrite1h > 0) details.push({ ttl: '1h', inputTokens: cacheWrite1h })
-  if (cacheWrite5m > 0) details.push({ ttl: '5m', inputTokens: cacheWrite5m })
-  return compact({
-    inputTokens: Math.max(0, input - cacheRead - cacheWrite),
-    outputTokens: output,
-    totalTokens: input + output,
-    cacheReadInputTokens: cacheRead > 0 ? cacheRead : null,
-    cacheWriteInputTokens: cacheWrite > 0 ? cacheWrite : null,
-    cacheDetails: details.length > 0 ? details : null
-  })
 }

@@ -167,7 +167,7 @@ export function writeTime(created: number): string | null {
 }
 
 function writeCandidate(choice: Choice, index: number, isGemini: boolean, losses: Losses): JsonObject {
-  const writer: PartsWriter = { isForProvider: false, isGemini, format: 'gemini', losses, names: new Map() }
+  const writer: PartsWriter = { isForProvider: false, isGemini, losses, names: new Map() }
   const parts: Writable[] = []
   const path = `choices[${index}]`
   let isBroken = false

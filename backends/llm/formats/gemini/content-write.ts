@@ -1,16 +1,7 @@
 /** A conversation's parts as Gemini's. Source: ai.google.dev, "Caching" reference, Content and Part. */
-import type {
-  FormatName,
-  JsonObject,
-  MediaPart,
-  Part,
-  Signature,
-  ThinkingPart,
-  ToolCallPart
-} from '#backends/llm/conversation.ts'
+import type { JsonObject, MediaPart, Part, Signature, ThinkingPart, ToolCallPart } from '#backends/llm/conversation.ts'
 import { compact, type Writable } from '#backends/llm/formats/fields.ts'
 import type { Losses } from '#backends/llm/formats/format.ts'
-import { cachePath } from './paths.ts'
 import { writeResponse } from './response.ts'
 import { isMadeId, parseObject, writeSignature } from './wire.ts'
 
@@ -19,8 +10,6 @@ export interface PartsWriter {
   readonly isForProvider: boolean
   /** References to files are Google's own. */
   readonly isGemini: boolean
-  /** That the request came in: what it loses is told in its words. Answers have nothing that is told so. */
-  readonly format: FormatName
   readonly losses: Losses
   /** Names of the functions that were called, by id. */
   readonly names: Map<string, string>
@@ -28,7 +17,7 @@ export interface PartsWriter {
 
 /** Adds `part` to `written`, the parts of one content. `path` is for losses. */
 export function writePart(part: Part, path: string, written: Writable[], writer: PartsWriter): void {
-  if ('cache' in part && part.cache !== null) writer.losses.add(cachePath(writer.format, path))
+  if ('cache' in part && part.cache !== null) writer.losses.add(`${path}.cache_control`)
   switch (part.kind) {
     case 'text':
     case 'refusal':
@@ -44,7 +33,7 @@ export function writePart(part: Part, path: string, written: Writable[], writer:
     case 'toolResult': {
       const media: JsonObject[] = []
       for (const [i, item] of part.content.entries()) {
-        if (item.cache !== null) writer.losses.add(cachePath(writer.format, `${path}.content[${i}]`))
+        if (item.cache !== null) writer.losses.add(`${path}.content[${i}].cache_control`)
         if (item.kind !== 'text') pushIf(media, writeMedia(item, `${path}.content[${i}]`, writer))
       }
       written.push({

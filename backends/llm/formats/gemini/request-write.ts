@@ -1,6 +1,7 @@
 /** A conversation as Google's generateContent request. Source: ai.google.dev, "Generating content" reference. */
 
 import type {
+  ClientFormat,
   Conversation,
   Json,
   JsonObject,
@@ -14,9 +15,10 @@ import type { Writable } from '#backends/llm/formats/fields.ts'
 import { compact } from '#backends/llm/formats/fields.ts'
 import type { Losses } from '#backends/llm/formats/format.ts'
 import { restoreUnknown } from '#backends/llm/formats/unknown-fields.ts'
+import { partPath, turnPath } from '#backends/llm/translate/client-paths.ts'
 import { budgetOf } from '#backends/llm/translate/effort.ts'
+import { pathOf } from '#backends/llm/translate/field-paths.ts'
 import { type PartsWriter, writePart } from './content-write.ts'
-import { cachePath, partPath, pathsOf, systemPath, turnPath } from './paths.ts'
 import { hasNoArguments } from './request-read.ts'
 import { sourceOf } from './schema.ts'
 
@@ -25,10 +27,10 @@ export function writeRequest(conversation: Conversation, losses: Losses): JsonOb
   const isGemini = from === 'gemini'
   const contents = writeTurns(conversation, isGemini, losses)
   for (const [i, part] of conversation.system.entries()) {
-    if (part.cache !== null) losses.add(cachePath(from, systemPath(from, i)))
+    if (part.cache !== null) losses.add(`${systemPath(from, i)}.cache_control`)
   }
-  if (conversation.user !== null) losses.add(pathsOf(from).user)
-  if (conversation.metadata !== null) losses.add(pathsOf(from).metadata)
+  if (conversation.user !== null) losses.add(pathOf(from, 'user'))
+  if (conversation.metadata !== null) losses.add(pathOf(from, 'metadata'))
   const system = conversation.system.map((part): JsonObject => ({ text: part.text }))
   const body = compact({
     systemInstruction: system.length > 0 ? { parts: system } : null,
@@ -42,9 +44,13 @@ export function writeRequest(conversation: Conversation, losses: Losses): JsonOb
   return body
 }
 
+/** Instructions have a field of their own, or are messages among the others. */
+const systemPath = (format: ClientFormat, i: number): string =>
+  format === 'messages' ? `system[${i}]` : pathOf(format, 'turns')
+
 function writeTurns(conversation: Conversation, isGemini: boolean, losses: Losses): JsonObject[] {
   const { format } = conversation.origin
-  const writer: PartsWriter = { isForProvider: true, isGemini, format, losses, names: new Map() }
+  const writer: PartsWriter = { isForProvider: true, isGemini, losses, names: new Map() }
   const contents: { role: string; parts: Writable[] }[] = []
   for (const [i, turn] of conversation.turns.entries()) {
     if (turn.role === 'system' && turn.parts.length > 0) losses.add(`${turnPath(format, i)}.role`)
@@ -72,11 +78,11 @@ function excuse(turn: Turn, parts: Writable[], from: number, model: string): voi
   if (first !== undefined) first.thoughtSignature ??= 'skip_thought_signature_validator'
 }
 
-function writeTools({ tools, origin }: Conversation, losses: Losses): JsonObject[] {
+function writeTools({ tools }: Conversation, losses: Losses): JsonObject[] {
   const entries: JsonObject[] = []
   let row: JsonObject[] | null = null
   for (const [i, tool] of tools.entries()) {
-    if (tool.cache !== null) losses.add(cachePath(origin.format, `tools[${i}]`))
+    if (tool.cache !== null) losses.add(`tools[${i}].cache_control`)
     if (tool.native !== null) {
       if (tool.native.format !== 'gemini') {
         losses.add(`tools[${i}]`)
@@ -110,7 +116,7 @@ const MODES = { auto: 'AUTO', any: 'ANY', none: 'NONE', tool: 'ANY' } as const
 /** Schemas are enforced in modes ANY and VALIDATED: a strict tool wants the latter where calls are free. */
 function writeToolChoice(conversation: Conversation, losses: Losses): JsonObject | null {
   const choice: ToolChoice | null = conversation.toolChoice
-  if (choice?.parallel === false) losses.add(pathsOf(conversation.origin.format).parallel)
+  if (choice?.parallel === false) losses.add(pathOf(conversation.origin.format, 'parallel'))
   const isStrict = conversation.tools.some((tool) => tool.strict === true && tool.native === null)
   const isFree = choice === null || choice.kind === 'auto'
   if (isFree && isStrict) return { functionCallingConfig: { mode: 'VALIDATED' } }
@@ -173,7 +179,7 @@ function writeThinking({ thinking, model, origin }: Conversation, losses: Losses
   const from = origin.format
   const isGemini = from === 'gemini'
   const level = effort === null ? null : (LEVELS.get(effort) ?? null)
-  if (effort !== null && level === null) losses.add(pathsOf(from).thinking)
+  if (effort !== null && level === null) losses.add(pathOf(from, 'thinking'))
   const budget = mode === 'off' ? 0 : (budgetTokens ?? (mode === 'adaptive' && level === null ? -1 : null))
   const both = { includeThoughts: thinking.isShown, thinkingBudget: budget, thinkingLevel: level }
   if (isGemini) return compact(mode === 'adaptive' ? { ...both, thinkingBudget: -1 } : both)
@@ -196,6 +202,6 @@ function writeTier(conversation: Conversation, isGemini: boolean, losses: Losses
   const tier = conversation.serviceTier
   if (tier === null || isGemini) return tier
   const known = TIERS.get(tier)
-  if (known === undefined) losses.add(pathsOf(conversation.origin.format).serviceTier)
+  if (known === undefined) losses.add(pathOf(conversation.origin.format, 'serviceTier'))
   return known ?? null
 }

@@ -132,13 +132,7 @@ export class GeminiWriter implements StreamWriter {
 
   /** JSON of a part that is complete; "" for one that Gemini cannot say. */
   #whole(part: Part): string {
-    const writer: PartsWriter = {
-      isForProvider: false,
-      isGemini: false,
-      format: 'gemini',
-      losses: new Losses(),
-      names: new Map()
-    }
+    const writer: PartsWriter = { isForProvider: false, isGemini: false, losses: new Losses(), names: new Map() }
     const written: Writable[] = []
     writePart(part, '', written, writer)
     return written.length === 0 ? '' : JSON.stringify(written[0])

@@ -1,12 +1,11 @@
 /** The answer of POST /v1/messages, and an answer as one (Messages API, "Message"). */
-import type { Answer, Json, JsonObject, Part } from '#backends/llm/conversation.ts'
+import type { Answer, FormatName, Json, JsonObject, Part } from '#backends/llm/conversation.ts'
 import { compact, Fields, type Writable } from '#backends/llm/formats/fields.ts'
 import type { ChatFormat } from '#backends/llm/formats/format.ts'
 import { loseUnknown, restoreUnknown } from '#backends/llm/formats/unknown-fields.ts'
 import { sealSignature } from '#backends/llm/translate/signature.ts'
 import { readAnswerContent } from './content-read.ts'
 import { type BlockScene, parsedArguments, thinkingBlock, writeBlock } from './content-write.ts'
-import { choicePath, pathOf } from './paths.ts'
 import { loseMedia, readAnswerTier, readStop, readUsage, writeAnswerTier, writeStop, writeUsage } from './usage.ts'
 
 export const readAnswer: ChatFormat['readAnswer'] = (body): Answer => {
@@ -56,7 +55,8 @@ export const writeAnswer: ChatFormat['writeAnswer'] = (answer, asked, losses): J
   if (choice !== undefined && choice.logprobs !== null) losses.add(`${choicePath(from, 0)}.logprobs`)
   if (choice?.stop === 'error') losses.add(`${choicePath(from, 0)}.finish_reason`)
   const tier = answer.serviceTier
-  if (tier !== null && writeAnswerTier(tier) === null) losses.add(pathOf(from, 'serviceTier'))
+  if (tier !== null && writeAnswerTier(tier) === null)
+    losses.add(from === 'gemini' || from === 'converse' ? 'serviceTier' : 'service_tier')
   loseMedia(usage, from, losses)
   const parts = choice?.parts ?? []
   const content: Json[] = []
@@ -80,6 +80,9 @@ export const writeAnswer: ChatFormat['writeAnswer'] = (answer, asked, losses): J
   if (isOwn) restoreUnknown(body, answer.origin, 'messages', losses)
   return body
 }
+
+/** Of answer `i`. */
+const choicePath = (format: FormatName, i: number): string => `${format === 'gemini' ? 'candidates' : 'choices'}[${i}]`
 
 /** As in a request, but thoughts of all providers are said, and an answer has no media and no tool results. */
 function writePart(part: Part, path: string, list: readonly Json[], scene: BlockScene): JsonObject | null {

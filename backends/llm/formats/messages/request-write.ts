@@ -1,17 +1,18 @@
 /** A conversation as the body of POST /v1/messages (Messages API, "Create a Message"). */
-import type { Conversation, FormatName, Json, JsonObject, Part, Tool, Turn } from '#backends/llm/conversation.ts'
+import type { ClientFormat, Conversation, Json, JsonObject, Part, Tool, Turn } from '#backends/llm/conversation.ts'
 import { compact, type Writable } from '#backends/llm/formats/fields.ts'
 import type { ChatFormat } from '#backends/llm/formats/format.ts'
 import { loseUnknown, restoreUnknown } from '#backends/llm/formats/unknown-fields.ts'
+import { partPath, turnPath } from '#backends/llm/translate/client-paths.ts'
 import { budgetWithin, effortOf } from '#backends/llm/translate/effort.ts'
+import { type PathField, pathOf } from '#backends/llm/translate/field-paths.ts'
 import { type BlockScene, cacheMark, shortened, writeBlock, writeBlocks, writePlain } from './content-write.ts'
 import { maxTokensOf, takesSampling, thinkingOf } from './model.ts'
-import { partPath, pathOf, turnPath } from './paths.ts'
 import { isSystemTaken } from './system-turns.ts'
 
 interface Scene extends BlockScene {
   readonly conversation: Conversation
-  readonly from: FormatName
+  readonly from: ClientFormat
 }
 
 /** `max_tokens` is required: see maxTokensOf for what is written when the caller set no limit. */
@@ -137,7 +138,7 @@ function writeToolChoice({ conversation, isOwn }: Scene): Json {
 function writeSampling({ conversation, from, isOwn, losses }: Scene): JsonObject {
   const { temperature, topP, topK, stop, ...other } = conversation.sampling
   const isTaken = isOwn || takesSampling(conversation.model)
-  const lossOf = (field: Parameters<typeof pathOf>[1], isLost: boolean) => {
+  const lossOf = (field: PathField, isLost: boolean) => {
     if (isLost) losses.add(pathOf(from, field))
     return isLost
   }

@@ -1,12 +1,13 @@
 /** A conversation as a request of POST /v1/responses (API reference, "Create a model response"). */
 
 import { createHash } from 'node:crypto'
-import type { Conversation, FormatName, Json, JsonObject, Part, Tool, Turn } from '#backends/llm/conversation.ts'
+import type { ClientFormat, Conversation, Json, JsonObject, Part, Tool, Turn } from '#backends/llm/conversation.ts'
 import { compact } from '#backends/llm/formats/fields.ts'
 import type { Losses } from '#backends/llm/formats/format.ts'
 import { lossPath } from '#backends/llm/formats/unknown-fields.ts'
 import { partPath } from '#backends/llm/translate/client-paths.ts'
 import { effortOf } from '#backends/llm/translate/effort.ts'
+import { pathOf } from '#backends/llm/translate/field-paths.ts'
 import { isOurs } from './content-read.ts'
 import { callItem, isContent, messageItem, reasoningItem, resultItem, sealItem } from './content-write.ts'
 import { LOGPROBS } from './request-read.ts'
@@ -84,7 +85,7 @@ function writeSystem(
 function writeTurn(
   turn: Turn,
   at: number,
-  from: FormatName,
+  from: ClientFormat,
   items: JsonObject[],
   wording: Wording,
   losses: Losses
@@ -110,7 +111,7 @@ function writeTurn(
 function writePart(
   part: Part,
   at: string,
-  from: FormatName,
+  from: ClientFormat,
   items: JsonObject[],
   wording: Wording,
   losses: Losses
@@ -194,7 +195,7 @@ function writeTier({ serviceTier, origin }: Conversation, losses: Losses): strin
   if (serviceTier === null || origin.format === 'responses' || TIERS.has(serviceTier)) return serviceTier
   // What Anthropic calls no more than the ordinary.
   if (serviceTier === 'standard_only' || serviceTier === 'standard') return 'default'
-  losses.add(origin.format === 'gemini' || origin.format === 'converse' ? 'serviceTier' : 'service_tier')
+  losses.add(pathOf(origin.format, 'serviceTier'))
   return null
 }
 
@@ -229,34 +230,11 @@ function writeForeign(conversation: Conversation, wording: Wording, losses: Loss
   return body
 }
 
-/** The names of what this API has no field for, in the formats that have one. */
-const NAMES: { readonly [format in FormatName]: { readonly [name: string]: string } } = {
-  completions: {
-    stop: 'stop',
-    seed: 'seed',
-    frequencyPenalty: 'frequency_penalty',
-    presencePenalty: 'presence_penalty',
-    count: 'n'
-  },
-  messages: { stop: 'stop_sequences', topK: 'top_k' },
-  responses: {},
-  gemini: {
-    stop: 'generationConfig.stopSequences',
-    seed: 'generationConfig.seed',
-    topK: 'generationConfig.topK',
-    frequencyPenalty: 'generationConfig.frequencyPenalty',
-    presencePenalty: 'generationConfig.presencePenalty',
-    count: 'generationConfig.candidateCount'
-  },
-  converse: { stop: 'inferenceConfig.stopSequences' }
-}
-
-function reportSampling({ sampling, origin }: Conversation, losses: Losses): void {
-  const names = NAMES[origin.format]
-  const lose = (name: string) => losses.add(names[name] ?? `sampling.${name}`)
-  if (sampling.stop.length > 0) lose('stop')
-  if (sampling.count !== null && sampling.count !== 1) lose('count')
+/** This API has no field for these. */
+function reportSampling({ sampling, origin: { format } }: Conversation, losses: Losses): void {
+  if (sampling.stop.length > 0) losses.add(pathOf(format, 'stop'))
+  if (sampling.count !== null && sampling.count !== 1) losses.add(pathOf(format, 'count'))
   for (const name of ['seed', 'topK', 'frequencyPenalty', 'presencePenalty'] as const) {
-    if (sampling[name] !== null) lose(name)
+    if (sampling[name] !== null) losses.add(pathOf(format, name))
   }
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import type { Conversation, FormatName, Json, JsonObject, Part } from '#backends/llm/conversation.ts'
+import type { ClientFormat, Conversation, Json, JsonObject, Part } from '#backends/llm/conversation.ts'
 import { FormatError, Losses } from '#backends/llm/formats/format.ts'
 import { responses } from '#backends/llm/formats/responses/index.ts'
 
@@ -11,7 +11,7 @@ const write = (conversation: Conversation, losses = new Losses()) => responses.w
 const text = (value: string): Part => ({ kind: 'text', text: value, cache: null })
 
 /** As another format would have read the same, without what only this one knows. */
-const foreign = (body: JsonObject, format: FormatName, more: Partial<Conversation> = {}): Conversation => ({
+const foreign = (body: JsonObject, format: ClientFormat, more: Partial<Conversation> = {}): Conversation => ({
   ...read(body),
   origin: { format, unknownFields: new Map() },
   ...more
@@ -237,8 +237,8 @@ test('what other formats say and this one cannot is a loss, by its name there', 
     'messages[0].content[1].isError',
     'messages[0].content[2]',
     'messages[0].content[3]',
-    'sampling.count',
-    'sampling.seed',
+    'n',
+    'seed',
     'stop_sequences',
     'top_k'
   ])

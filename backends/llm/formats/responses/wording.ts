@@ -11,7 +11,7 @@ export function keepOwn({ wording }: ReadNotes, object: Fields, names: readonly 
   }
 }
 
-export function originOf({ unknown, wording }: ReadNotes): Origin {
+export function originOf({ unknown, wording }: ReadNotes): Origin<'responses'> {
   return { format: 'responses', unknownFields: unknown, wording }
 }
 

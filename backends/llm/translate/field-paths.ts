@@ -1,26 +1,11 @@
-/** Where each format has the fields that Converse may have to lose, for what the caller is told. */
-import type { FormatName } from '#backends/llm/conversation.ts'
-
-type Field =
-  | 'topK'
-  | 'seed'
-  | 'frequencyPenalty'
-  | 'presencePenalty'
-  | 'count'
-  | 'topLogprobs'
-  | 'user'
-  | 'metadata'
-  | 'parallel'
-  | 'toolChoice'
-  | 'output'
-  | 'thinking'
-  | 'serviceTier'
-  | 'turns'
-
-type Paths = { readonly [field in Field]: string }
+/** Where each client's format has what a conversation says: a writer tells its losses by these paths. */
+import type { ClientFormat } from '#backends/llm/conversation.ts'
 
 const OPENAI = {
+  temperature: 'temperature',
+  topP: 'top_p',
   topK: 'top_k',
+  stop: 'stop',
   seed: 'seed',
   frequencyPenalty: 'frequency_penalty',
   presencePenalty: 'presence_penalty',
@@ -33,7 +18,9 @@ const OPENAI = {
   serviceTier: 'service_tier'
 }
 
-const PATHS: { readonly [format in FormatName]: Paths } = {
+export type PathField = keyof typeof OPENAI | 'output' | 'thinking' | 'turns'
+
+const PATHS: { readonly [format in ClientFormat]: { readonly [field in PathField]: string } } = {
   completions: {
     ...OPENAI,
     topLogprobs: 'logprobs',
@@ -44,6 +31,7 @@ const PATHS: { readonly [format in FormatName]: Paths } = {
   responses: { ...OPENAI, output: 'text.format', thinking: 'reasoning', turns: 'input' },
   messages: {
     ...OPENAI,
+    stop: 'stop_sequences',
     user: 'metadata.user_id',
     parallel: 'tool_choice.disable_parallel_tool_use',
     output: 'output_config.format',
@@ -51,33 +39,24 @@ const PATHS: { readonly [format in FormatName]: Paths } = {
     turns: 'messages'
   },
   gemini: {
+    temperature: 'generationConfig.temperature',
+    topP: 'generationConfig.topP',
     topK: 'generationConfig.topK',
+    stop: 'generationConfig.stopSequences',
     seed: 'generationConfig.seed',
     frequencyPenalty: 'generationConfig.frequencyPenalty',
     presencePenalty: 'generationConfig.presencePenalty',
     count: 'generationConfig.candidateCount',
     topLogprobs: 'generationConfig.logprobs',
+    output: 'generationConfig.responseMimeType',
+    thinking: 'generationConfig.thinkingConfig',
     user: 'labels',
     metadata: 'labels',
     parallel: 'toolConfig.functionCallingConfig',
     toolChoice: 'toolConfig.functionCallingConfig',
-    output: 'generationConfig.responseSchema',
-    thinking: 'generationConfig.thinkingConfig',
     serviceTier: 'serviceTier',
     turns: 'contents'
-  },
-  converse: {
-    ...OPENAI,
-    topK: 'additionalModelRequestFields.top_k',
-    metadata: 'requestMetadata',
-    toolChoice: 'toolConfig.toolChoice',
-    output: 'outputConfig.textFormat',
-    thinking: 'additionalModelRequestFields.thinking',
-    serviceTier: 'serviceTier.type',
-    turns: 'messages'
   }
 }
 
-export function pathsOf(format: FormatName): Paths {
-  return PATHS[format]
-}
+export const pathOf = (format: ClientFormat, field: PathField): string => PATHS[format][field]

@@ -1,34 +1,24 @@
 /**
  * Events of ConverseStream as text: one line per event, an object of one member that is named like the event, as the
- * API reference writes the union. frameEvents of aws-event-stream.ts makes the binary messages of it. Converse has no
- * event for further choices, log probabilities, signatures of calls and other formats' own parts: they are left out.
+ * API reference writes the union. frameEvents of testing/aws-event-stream.ts makes the binary messages of it.
  */
 import type { ChatEvent, JsonObject, Part, Signature, Usage } from '#backends/llm/conversation.ts'
-import { compact, isObject } from '#backends/llm/formats/fields.ts'
-import { type AnswerContext, Losses, type StreamWriter } from '#backends/llm/formats/format.ts'
+import { isObject } from '#backends/llm/formats/fields.ts'
+import type { StreamWriter } from '#backends/llm/formats/format.ts'
 import { sealSignature } from '#backends/llm/translate/signature.ts'
-import { metricsOf, stopWordOf } from './answer.ts'
-import { writePart } from './content-write.ts'
-import { streamErrorOf } from './error.ts'
-import { DocumentNames } from './names.ts'
-import { writeUsage } from './usage.ts'
+import { blockOf, redacted, writeCost, writeStop } from './answer-write.ts'
 
-export function streamWriter(asked: AnswerContext): StreamWriter {
-  return new ConverseWriter(asked)
+export function streamWriter(): StreamWriter {
+  return new ConverseWriter()
 }
 
 class ConverseWriter implements StreamWriter {
-  readonly #asked: AnswerContext
   #index = -1
   #open: Part | null = null
   /** Of the open part: something was written, so that the reader knows of it. */
   #isSaid = false
   #usage: Usage | null = null
   #serviceTier: string | null = null
-
-  constructor(asked: AnswerContext) {
-    this.#asked = asked
-  }
 
   write(event: ChatEvent): string {
     if ('choice' in event && event.choice !== 0) return ''
@@ -45,15 +35,17 @@ class ConverseWriter implements StreamWriter {
       case 'end':
         return this.#end()
       case 'stop':
-        return this.#end() + line('messageStop', stopOf(event.stop, event.stopSequence))
+        return this.#end() + line('messageStop', writeStop(event.stop, event.stopSequence))
       case 'usage':
         this.#usage = event.usage
         this.#serviceTier = event.serviceTier ?? this.#serviceTier
         return ''
       case 'error':
-        return `${JSON.stringify(streamErrorOf(event.error))}\n`
+        return line(`${event.error.type === 'rateLimit' ? 'throttling' : 'validation'}Exception`, {
+          message: event.error.message
+        })
       case 'done':
-        return line('metadata', this.#metadata())
+        return line('metadata', writeCost(this.#usage, this.#serviceTier))
     }
   }
 
@@ -96,11 +88,8 @@ class ConverseWriter implements StreamWriter {
   #signature(signature: Signature): string {
     const part = this.#open
     if (part?.kind !== 'thinking') return ''
-    const seal = sealSignature(signature, 'converse')
-    if (!part.isRedacted) return this.#say({ reasoningContent: { signature: seal } })
-    // Redacted content is bytes; a sealed signature is text.
-    const redactedContent = signature.format === 'converse' ? seal : Buffer.from(seal).toString('base64')
-    return this.#say({ reasoningContent: { redactedContent } })
+    if (part.isRedacted) return this.#say({ reasoningContent: { redactedContent: redacted(signature) } })
+    return this.#say({ reasoningContent: { signature: sealSignature(signature, 'converse') } })
   }
 
   #end(): string {
@@ -123,23 +112,10 @@ class ConverseWriter implements StreamWriter {
   #at(value: JsonObject): JsonObject {
     return { ...value, contentBlockIndex: this.#index }
   }
-
-  #metadata(): JsonObject {
-    return compact({
-      usage: this.#usage === null ? null : writeUsage(this.#usage),
-      metrics: metricsOf(this.#asked),
-      serviceTier: this.#serviceTier === null ? null : { type: this.#serviceTier }
-    })
-  }
 }
 
 function line(name: string, value: JsonObject): string {
   return `{"${name}":${JSON.stringify(value)}}\n`
-}
-
-function stopOf(stop: Parameters<typeof stopWordOf>[0], stopSequence: string | null): JsonObject {
-  const fields = stopSequence === null ? null : { stop_sequence: stopSequence }
-  return compact({ stopReason: stopWordOf(stop), additionalModelResponseFields: fields })
 }
 
 interface Whole {
@@ -149,9 +125,8 @@ interface Whole {
 
 /** A part that comes complete, as the events of a block; null when the stream has none for it. */
 function wholeBlock(part: Part): Whole | null {
-  const writer = { to: 'client', isSame: true, isClaude: false, names: new DocumentNames() } as const
-  const [block] = writePart(part, '', { ...writer, losses: new Losses() })
-  if (block === undefined) return null
+  const block = blockOf(part)
+  if (block === null) return null
   const { toolUse, toolResult, image, citationsContent: cited } = block
   if (isObject(toolUse)) {
     const { input, ...start } = toolUse

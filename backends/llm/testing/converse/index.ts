@@ -1,0 +1,15 @@
+/**
+ * All formats with both of their sides. Of Converse the gateway has only that towards providers; what reads requests
+ * and writes answers is here, for tests that speak as Bedrock does.
+ */
+import type { FormatName } from '#backends/llm/conversation.ts'
+import { converse as towardsProviders } from '#backends/llm/formats/converse/index.ts'
+import type { ChatFormat } from '#backends/llm/formats/format.ts'
+import { FORMATS } from '#backends/llm/formats/index.ts'
+import { writeAnswer } from './answer-write.ts'
+import { readRequest } from './request-read.ts'
+import { streamWriter } from './stream-write.ts'
+
+export const converse: ChatFormat = { ...towardsProviders, readRequest, writeAnswer, streamWriter }
+
+export const WHOLE_FORMATS: Readonly<Record<FormatName, ChatFormat>> = { ...FORMATS, converse }
