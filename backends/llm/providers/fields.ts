@@ -3,6 +3,7 @@
  * and validate nothing, and loading the schema library takes 50 to 100 ms of each.
  */
 import { awsRegion } from '#backends/llm/config/auth.ts'
+import { authKey } from '#engine/schema/credential.ts'
 import { list, misplacedKeys, shortString, tinyString, z } from '#engine/schema/schema.ts'
 import { sound } from '#engine/schema/together.ts'
 
@@ -19,6 +20,7 @@ export const makers = {
   sound,
   shortString,
   tinyString,
+  authKey,
   awsRegion,
   modelName,
   /** Of a provider that only has a model and a key. */
