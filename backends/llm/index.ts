@@ -9,14 +9,15 @@
  *   plan/balancer.ts                chooses a provider slot; plan/attempts.ts is what is remembered between attempts
  *   plan/request-writer.ts          writes the request for it: edits/, then plan/request-plan.ts,
  *   request/provider-request.ts     then translate/rewrites.ts and formats/<format>/ if it speaks another format
- *   auth/authenticator.ts           puts a key, a token or a signature into it
+ *   auth/compile.ts                 puts a key, a token or a signature into it
  *   plan/failover.ts                an attempt that fails is followed by another (stream/first-event.ts looks ahead)
  *   answer/answers.ts               decides what becomes of the answer: answer/whole-answer.ts translates it,
  *   stream/client-tap.ts            or taps do as it streams: stream/native-tap.ts, stream/translating-tap.ts
  *   usage/usage-record.ts           what it has cost, for limits, logs and metrics
  *
  * conversation.ts is what all formats are read into and written from; formats/format.ts what a format has to offer;
- * providers/provider.ts what the gateway knows of a provider; capabilities.ts what providers can do beside chat.
+ * providers/kind.ts the row of a provider, providers/provider.ts what is read of it per request; capabilities.ts what
+ * providers can do beside chat.
  */
 import type { BackendKind } from '#engine/contract/backend.ts'
 import { aiBackend } from './backend.ts'
