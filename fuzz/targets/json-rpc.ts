@@ -3,8 +3,9 @@
  * what is a message can be written again. What the reader lets through is safe for the next reader.
  */
 import assert from 'node:assert/strict'
+import { DEPTH_MAX, isTooDeep } from '#backends/mcp/protocol/json-bytes.ts'
 import { INVALID_REQUEST, PARSE_ERROR, type RpcMessage } from '#backends/mcp/protocol/json-rpc.ts'
-import { DEPTH_MAX, isInvalid, isTooDeep, parseMessage, validateMessage } from '#backends/mcp/protocol/parse-message.ts'
+import { isInvalid, parseMessage, validateMessage } from '#backends/mcp/protocol/parse-message.ts'
 
 export const name = 'json-rpc'
 

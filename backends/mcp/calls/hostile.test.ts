@@ -135,7 +135,22 @@ describe('a hostile server', () => {
     const good = ['{"jsonrpc":"2.0","id":5,"result":{"id":7,"method":""}}', ' {"result" : [1,"}"], "id" :5 }\n']
     for (const text of good) equal(isPlainAnswer(Buffer.from(text), 5), true)
     equal(isPlainAnswer(Buffer.from('{"id":"5","error":{}}'), '5'), true)
-    for (const text of ['{"id":55,"result":{}}', '{"id":5,"result":{}} x', '{"id":5}', '{"id":5,"result":{}', '[]', ''])
-      equal(isPlainAnswer(Buffer.from(text), 5), false)
+    const ill = ['{"id":55,"result":{}}', '{"id":5,"result":{}} x', '{"id":5}', '{"id":5,"result":{}', '[]', '']
+    const cut = [
+      '{"id":5,"result":"',
+      '{"id":5,"result":["}',
+      '{"id":5,"result":{}',
+      '{"id":5,"result',
+      '{"id":5,',
+      '{'
+    ]
+    const twice = ['{"id":5,"result":{},"id":5}', '{"id":5,"result":{},"error":{}}', '{"id":5,"result":{},"method":""}']
+    const odd = [
+      '{"\\u0069d":5,"id":5,"result":{}}',
+      '{"id":5,"result":{},}',
+      '{"id":5 "result":{}}',
+      '{"id":05,"result":1}'
+    ]
+    for (const text of [...ill, ...cut, ...twice, ...odd]) equal(isPlainAnswer(Buffer.from(text), 5), false, text)
   })
 })

@@ -1,6 +1,7 @@
 /** What a server answers to a POST: JSON, or a stream of messages of which the response is the last. */
 
 import { isFieldValue } from '#backends/mcp/protocol/field-values.ts'
+import { isTooDeep } from '#backends/mcp/protocol/json-bytes.ts'
 import {
   isObject,
   METHOD_NOT_FOUND,
@@ -8,13 +9,7 @@ import {
   type RpcRequest,
   type RpcResponse
 } from '#backends/mcp/protocol/json-rpc.ts'
-import {
-  isInvalid,
-  isPlainAnswer,
-  isTooDeep,
-  parseMessage,
-  validateMessage
-} from '#backends/mcp/protocol/parse-message.ts'
+import { isInvalid, isPlainAnswer, parseMessage, validateMessage } from '#backends/mcp/protocol/parse-message.ts'
 import type { LinkEvents, LinkFailure } from '#backends/mcp/targets/target.ts'
 import type { ErrorCode } from '#engine/contract/errors.ts'
 import type { Call, CallEvents } from '#engine/contract/in-process.ts'
