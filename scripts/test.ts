@@ -30,7 +30,7 @@ const WATCH_MS = 5000
  * all. A process of its own for each of them costs as much as all their tests.
  */
 const SHARED =
-  /^(?:backends|engine\/(?:admin|build|cel|contract|downstream|http2?|ir|kit|routing|schema|socket|standalone|telemetry|upstream)|policies)\//
+  /^(?:backends|engine\/(?:admin|build|cel|contract|downstream|http2?|ir|kit|routing|schema|socket|source|standalone|telemetry|upstream)|policies)\//
 /** Of those folders, what starts programs or changes what a process has for all. */
 const ALONE = [
   'backends/llm/plan/released-requests.test.ts',

@@ -43,7 +43,7 @@ function compile(backend: DynamicBackend, context: BackendContext): CompiledBack
     isUsable: () => true,
     serve: (ex) => {
       ex.backend = name
-      ex.backendKind = 'dynamic'
+      ex.backendType = dynamicBackend
       // A client may name this very gateway as destination, and then only this ends the circle.
       if (hasBeenHere(ex.request)) {
         fail(ex, 'LOOP_DETECTED')
@@ -64,6 +64,7 @@ function compile(backend: DynamicBackend, context: BackendContext): CompiledBack
 
 export const dynamicBackend: BackendKind = {
   kind: 'dynamic',
+  protocol: 'http',
   config: dynamicConfig,
   stream: ({ allowAddresses, transport }: DynamicBackend) => ({
     to: null,

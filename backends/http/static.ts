@@ -26,7 +26,7 @@ function compile(backend: StaticBackend, context: BackendContext): CompiledBacke
     isUsable: () => endpoint.usable,
     serve: (ex) => {
       ex.backend = name
-      ex.backendKind = 'static'
+      ex.backendType = staticBackend
       // A policy that named the host has decided (docs/specification.md#host-rewrite).
       if (ex.upstreamHost === null) ex.upstreamHost = rewritten
       // Also when the endpoint is ejected: with no other choice, trying beats refusing.
@@ -37,6 +37,7 @@ function compile(backend: StaticBackend, context: BackendContext): CompiledBacke
 
 export const staticBackend: BackendKind = {
   kind: 'static',
+  protocol: 'http',
   config: staticConfig,
   stream: ({ host, port, unixPath, transport }: StaticBackend) => ({
     to: { host, port, unixPath },

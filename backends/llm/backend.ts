@@ -93,7 +93,7 @@ class LlmBackend implements CompiledBackend {
     }
     if (resumePreparation(ex, this)) return
     ex.backend = this.#context.name
-    ex.backendKind = 'ai'
+    ex.backendType = aiBackend
     const type = typeOf(this.#backend.routes, ex)
     if (type === 'PATH_AMBIGUOUS') {
       this.#context.fail(ex, type)
@@ -397,4 +397,4 @@ class LlmBackend implements CompiledBackend {
 
 const compile = (backend: AiBackend, context: BackendContext): CompiledBackend => new LlmBackend(backend, context)
 
-export const aiBackend: BackendKind = { kind: 'ai', config: aiConfig, compile }
+export const aiBackend: BackendKind = { kind: 'ai', protocol: 'llm', config: aiConfig, compile }

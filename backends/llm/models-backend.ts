@@ -219,4 +219,4 @@ async function elsewhere(
 const compile = (backend: ModelsBackend, context: BackendContext): CompiledBackend =>
   new ModelDispatcher(backend, context)
 
-export const modelsBackend: BackendKind = { kind: 'models', compile }
+export const modelsBackend: BackendKind = { kind: 'models', protocol: 'llm', compile }

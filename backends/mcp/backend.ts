@@ -90,7 +90,7 @@ class CompiledMcpBackend implements CompiledBackend {
 
   readonly serve = (ex: Exchange): void => {
     ex.backend = this.#context.name
-    ex.backendKind = 'mcp'
+    ex.backendType = mcpBackend
     ex.dialect = dialect
     const reply = new Reply(ex, this.#context, this.#services.keepalive)
     if (!isOriginAllowed(ex)) reply.refuse(403, REFUSED, 'Forbidden: requests from this Origin are not answered')
@@ -265,4 +265,11 @@ function prepare(backend: McpBackend, context: PrepareContext): McpBackend {
 /** Processes of its targets. */
 const childrenOf = ({ targets }: McpBackend) => targets.flatMap((target) => childOf(target) ?? [])
 
-export const mcpBackend: BackendKind = { kind: 'mcp', config: mcpConfig, children: childrenOf, compile, prepare }
+export const mcpBackend: BackendKind = {
+  kind: 'mcp',
+  protocol: 'mcp',
+  config: mcpConfig,
+  children: childrenOf,
+  compile,
+  prepare
+}

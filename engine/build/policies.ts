@@ -31,15 +31,19 @@ export interface Hooks {
   readonly responseHooks: readonly Hook[] | null
 }
 
+/** `path`: of the policy that asks for it. */
+export interface PlacedMirror {
+  readonly plan: MirrorPlan
+  readonly path: string
+}
+
 export interface RouteChain extends Hooks {
   /** Names in run order. */
   readonly names: readonly string[]
   readonly settings: RouteSettings
   readonly retry: RetryPlan | null
-  readonly mirrors: readonly MirrorPlan[]
+  readonly mirrors: readonly PlacedMirror[]
   readonly readsTimes: boolean
-  /** Where the policy of that name stands in the configuration. */
-  readonly pathOf: (name: string) => string
   /** Of what it was made: an unchanged route hands them on (PolicyCompiler.adopt). */
   readonly made: readonly CompiledPolicy[]
 }
@@ -140,9 +144,8 @@ export class PolicyCompiler {
       made,
       ...hooksOf(forms, this.#collectors),
       retry: forms.find((form) => form.retry !== undefined)?.retry ?? null,
-      mirrors: forms.flatMap((form) => form.mirrors ?? []),
+      mirrors: forms.flatMap(({ mirrors = [] }, i) => mirrors.map((plan) => ({ plan, path: pathOf(names[i]!) }))),
       readsTimes: forms.some((form) => form.readsTimes === true),
-      pathOf,
       settings: Object.freeze(Object.assign(defaultSettings(), ...forms.map((form) => form.settings)))
     }
   }

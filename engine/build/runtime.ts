@@ -6,7 +6,6 @@ import { collectRequestPrefix, collectResponsePrefix } from '#engine/contract/bo
 import { ConfigError, type Problem } from '#engine/contract/config-error.ts'
 import type { DialectFinder, Exchange } from '#engine/contract/exchange.ts'
 import type { Background, RetryPlan, RouteSettings } from '#engine/contract/filter.ts'
-import type { MirrorPlan } from '#engine/contract/mirror.ts'
 import type { CompiledMatch, ListenerParts, Recorder, Route, RouteMirror, RouteRetry } from '#engine/contract/route.ts'
 import type { ServiceRecorder } from '#engine/contract/service.ts'
 import type { TcpTable } from '#engine/contract/tcp.ts'
@@ -14,7 +13,15 @@ import { type Backend, ownName, type RouteSpec, type Snapshot, type WeightedBack
 import { RetryBudget } from '#engine/kit/retry-budget.ts'
 import { compileMatch } from '#engine/routing/candidate.ts'
 import { buildRouter, type ListenerIndex, type RouteIndex } from '#engine/routing/router.ts'
-import { type Hooks, joined, type Level, type PolicyCache, PolicyCompiler, type RouteChain } from './policies.ts'
+import {
+  type Hooks,
+  joined,
+  type Level,
+  type PlacedMirror,
+  type PolicyCache,
+  PolicyCompiler,
+  type RouteChain
+} from './policies.ts'
 import type { RouteDescription, Runtime, RuntimeDeps } from './runtime-types.ts'
 import { ServiceTable, type UsedService } from './services.ts'
 import { buildTcp } from './tcp.ts'
@@ -164,7 +171,7 @@ class Builder {
     const listenerPath = `binds[${place.bind}].listeners[${place.listener}]`
     const path = `${listenerPath}.routes[${place.route}]`
     const matches = spec.matches.map(compileMatch)
-    const { names, requestHooks, responseHooks, settings, retry, mirrors, readsTimes, pathOf } = this.#chain(
+    const { names, requestHooks, responseHooks, settings, retry, mirrors, readsTimes } = this.#chain(
       spec,
       [
         { path: 'gateway.policies', attachment: '', policies: this.#snapshot.gateway.policies },
@@ -197,7 +204,7 @@ class Builder {
       responseHooks: joined(responseHooks, this.#preRouting.responseHooks),
       settings,
       retry: this.#retry(retry ?? backendRetry),
-      mirrors: this.#mirrors(mirrors, spec, settings, pathOf),
+      mirrors: this.#mirrors(mirrors, spec, settings),
       serve,
       dialect,
       keyLocations,
@@ -230,19 +237,19 @@ class Builder {
     return { plan, budget: new RetryBudget(plan.budget), bodyBytesMax: maxBufferBytes }
   }
 
-  #mirrors(plans: readonly MirrorPlan[], ...rest: [RouteSpec, RouteSettings, (name: string) => string]) {
+  #mirrors(placed: readonly PlacedMirror[], spec: RouteSpec, settings: RouteSettings): RouteMirror[] | null {
     // Mirrors that get nothing are compiled too: a mistake in them should not wait for their turn.
-    const mirrors = plans.map((plan) => this.#mirror(plan, ...rest)).filter(({ share }) => share > 0)
+    const mirrors = placed.map((one) => this.#mirror(one, spec, settings)).filter(({ share }) => share > 0)
     return mirrors.length === 0 ? null : mirrors
   }
 
-  #mirror(plan: MirrorPlan, spec: RouteSpec, settings: RouteSettings, pathOf: (name: string) => string): RouteMirror {
+  #mirror({ plan, path }: PlacedMirror, spec: RouteSpec, settings: RouteSettings): RouteMirror {
     const { backend: given, share } = plan
     const isNamed = typeof given === 'string'
     // What the policy has written in itself is a backend like those of the configuration.
     const backend = isNamed ? given : `${ownName(spec)}/mirror`
     const { serve } = isNamed
-      ? this.#backend({ backend, weight: 1, policies: {} }, settings, `${pathOf('requestMirror')}.backend`)
+      ? this.#backend({ backend, weight: 1, policies: {} }, settings, `${path}.backend`)
       : this.#compileBackend(given as Backend, backend, settings)
     const recorder = this.#deps.mirrorRecorderFor(spec.name)
     const { maxBufferBytes } = this.#snapshot.frontend.http

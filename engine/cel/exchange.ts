@@ -40,7 +40,7 @@ export type Facts = Pick<
   | 'grpcStatus'
   | 'slots'
   | 'backend'
-  | 'backendKind'
+  | 'backendType'
   | 'llm'
   | 'mcp'
   | 'startedAt'
@@ -159,13 +159,10 @@ function between(from: number, to: number): Duration | undefined {
   return from === 0 || to === 0 ? undefined : duration(from, Math.max(from, to))
 }
 
-/** Kinds of backends, and what is spoken to them (reference 3.2). */
-const PROTOCOLS: Readonly<Record<string, string>> = { ai: 'llm', mcp: 'mcp' }
-
 const backend: Readers = {
   name: (ex) => ex.backend ?? undefined,
-  type: (ex) => ex.backendKind ?? undefined,
-  protocol: (ex) => (ex.backendKind === null ? undefined : (PROTOCOLS[ex.backendKind] ?? 'http'))
+  type: (ex) => ex.backendType?.kind,
+  protocol: (ex) => ex.backendType?.protocol
 }
 
 /** What stands in the facts under the same name. */

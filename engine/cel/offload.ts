@@ -144,7 +144,7 @@ export function pack(ex: Facts, all: readonly Needs[]): PackedFacts {
     identity: ex.identity === null ? null : identityFor(ex.identity, all),
     metadata: METADATA.get(ex),
     backend: ex.backend,
-    backendKind: ex.backendKind,
+    backendType: typeOf(ex.backendType),
     mcp: ex.mcp,
     llm: ex.llm === null ? null : { ...ex.llm, content: packContent(ex.llm.content, all) },
     // Each thread counts from its own start.
@@ -179,6 +179,10 @@ function identityFor(
 }
 
 /** 0 stays 0: it has not happened. */
+/** Without what a kind can do, which does not travel. */
+const typeOf = (type: Facts['backendType']): Facts['backendType'] =>
+  type === null ? null : { kind: type.kind, protocol: type.protocol }
+
 function shifted(at: number, byMs: number): number {
   return at === 0 ? 0 : at + byMs
 }

@@ -47,9 +47,9 @@ export interface BackendPolicies {
   readonly words: {
     /** Said twice in one place, first under the name `first`. Absent: said elsewhere. */
     readonly repeated?: (first: string) => string
-    /** On a backend on which they do not act. `advice`: of that backend's kind. */
-    readonly misplaced: (advice: string | undefined) => string
-    readonly unreached: string
+    /** On a backend on which they do not act. `plain`: the keys of plain servers; `advice`: of that backend's kind. */
+    readonly misplaced: (plain: string, advice: string | undefined) => string
+    readonly unreached: (plain: string) => string
     /** Of a secret above `other`. */
     readonly exposed?: (other: string) => string
   }
@@ -98,7 +98,9 @@ export function allLevels({ around, gateway, own, reference }: PolicyLevels): re
 }
 
 export const PRE_ROUTING = 'is for backends, which are not known in the phase PreRouting'
-export const PLAIN_ONLY = 'acts on backends that are plain servers (host, static, dynamic)'
+
+/** Of policies that do not act on others. `plain`: the keys that describe plain servers. */
+export const plainOnly = (plain: string): string => `acts on backends that are plain servers (${plain})`
 
 // --- kinds of backends ---
 
@@ -107,6 +109,8 @@ export interface BackendKey {
   readonly name: string
   /** With its description. */
   readonly schema: z.ZodOptional
+  /** Another name of a key: messages do not mention it. */
+  readonly isAlias?: true
   /** Only backends with a name have it. */
   readonly isNamedOnly?: true
   /** What a route of TCP has under this name; absent: nothing. */
@@ -142,8 +146,8 @@ export interface Shortcut {
   readonly translate: (value: never, context: TranslateContext) => TranslatedBackend
   /** Policies that reach it from around it, besides those that act on all backends. */
   readonly policies?: readonly BackendPolicies[]
-  /** Policies that may not stand around it, and why. */
-  readonly refused?: readonly { readonly policies: BackendPolicies; readonly message: string }[]
+  /** Policies that may not stand around it, and why. No message: they do not act on it. */
+  readonly refused?: readonly { readonly policies: BackendPolicies; readonly message?: string }[]
 }
 
 /** Something with a name and policies of its own inside a backend. */

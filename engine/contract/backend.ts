@@ -5,7 +5,7 @@ import type { Children, ChildSpec } from './children.ts'
 import type { Problem } from './config-error.ts'
 import type { Destination, Endpoint, EndpointOptions } from './endpoint.ts'
 import type { ErrorCode } from './errors.ts'
-import type { DialectFinder, Exchange, LocalReply } from './exchange.ts'
+import type { BackendType, DialectFinder, Exchange, LocalReply } from './exchange.ts'
 import type { Background, RetryPlan, RouteSettings } from './filter.ts'
 import type { InProcess } from './in-process.ts'
 import type { Offload, PolicyServices } from './policy.ts'
@@ -83,9 +83,7 @@ export interface StreamDestination {
 }
 
 /** A kind of backend; backends/index.ts lists them, build gets that list as an argument. */
-export interface BackendKind {
-  /** The Snapshot's `kind`. */
-  readonly kind: string
+export interface BackendKind extends BackendType {
   /** Absent: no source describes such a backend by a key of its own. */
   readonly config?: BackendConfig
   /** Child processes that it has while it is configured. */

@@ -158,6 +158,14 @@ export class RetryState {
   }
 }
 
+/** What expressions say of the kind of a backend. */
+export interface BackendType {
+  /** The Snapshot's `kind`. */
+  readonly kind: string
+  /** What is spoken to it: http, llm, mcp. */
+  readonly protocol: string
+}
+
 /** What a backend keeps of an exchange. */
 export interface BackendState {
   readonly by: object
@@ -303,8 +311,8 @@ export class Exchange {
   bytesSent = 0
   /** Name of the backend that served it, or null. */
   backend: string | null = null
-  /** The kind of that backend (BackendKind.kind), or null. */
-  backendKind: string | null = null
+  /** What kind of backend that is, or null. */
+  backendType: BackendType | null = null
   /** ip:port (or unix path) of the endpoint that was tried last, or null. */
   endpoint: string | null = null
 

@@ -36,6 +36,19 @@ export function text(value: unknown): string | undefined {
   return typeof value === 'string' ? value : undefined
 }
 
+const PLAIN_KEY = /^[A-Za-z_$][\w$-]*$/
+
+/** As in binds[0].listeners[1].name. Whole, to tell paths apart. */
+export function pathText(path: Path): string {
+  let text = ''
+  for (const key of path) {
+    if (typeof key === 'number') text += `[${key}]`
+    else if (PLAIN_KEY.test(String(key))) text += text === '' ? String(key) : `.${String(key)}`
+    else text += `[${JSON.stringify(String(key))}]`
+  }
+  return text
+}
+
 /** A path as text (binds[0].listeners[1].name) whose keys are plain words. */
 export function parsePath(text: string): Path {
   const steps = text.match(/[^.[\]]+/g) ?? []

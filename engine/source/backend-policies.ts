@@ -32,7 +32,9 @@ export function checkBackends(tree: ConfigTree, kinds: Kinds, sources: DocumentS
     findings.push({ path, message, at })
   }
   const lost = new Set<string>()
-  for (const policies of kinds.policies) new Checks(tree, policies, sources, lost, report).run()
+  const plain = kinds.keys.filter(({ config, isAlias }) => config.isPlain && !isAlias)
+  const plainKeys = plain.map(({ name }) => name).join(', ')
+  for (const policies of kinds.policies) new Checks(tree, policies, plainKeys, sources, lost, report).run()
   for (const { config, value } of [...backendsOf(tree), ...shortcutsOf(tree)]) config?.check?.(value, sources, report)
   return findings
 }
@@ -56,6 +58,8 @@ export function backendDoubts(tree: ConfigTree, kinds: Kinds): Doubt[] {
 class Checks {
   readonly #tree: ConfigTree
   readonly #policies: BackendPolicies
+  /** Names of the keys that describe plain servers. */
+  readonly #plainKeys: string
   readonly #sources: DocumentSources
   /** Paths of policies above no backend, of all groups. */
   readonly #lost: Set<string>
@@ -67,12 +71,14 @@ class Checks {
   constructor(
     tree: ConfigTree,
     policies: BackendPolicies,
+    plainKeys: string,
     sources: DocumentSources,
     lost: Set<string>,
     report: Report
   ) {
     this.#tree = tree
     this.#policies = policies
+    this.#plainKeys = plainKeys
     this.#sources = sources
     this.#lost = lost
     this.#report = report
@@ -86,13 +92,12 @@ class Checks {
     for (const part of partsOf(this.#tree, this.#policies)) {
       const own = this.#at(part)
       // What acts on plain servers only is misplaced inside a backend of another kind.
-      if (this.#policies.inside !== undefined)
-        for (const { path } of own) this.#report(path, this.#policies.words.misplaced(undefined))
+      if (this.#policies.inside !== undefined) this.#misplaced(own)
     }
     for (const [{ path }, isReached] of this.#reached) {
       if (isReached || this.#lost.has(path.slice(0, -1).join())) continue
       this.#lost.add(path.join())
-      this.#report(path, this.#policies.words.unreached)
+      this.#report(path, this.#policies.words.unreached(this.#plainKeys))
     }
   }
 
@@ -110,14 +115,14 @@ class Checks {
   #checkShortcut({ shortcut }: PlacedBind, outer: readonly Given[]): void {
     if (shortcut === null) return
     const refusal = shortcut.refused?.find(({ policies }) => policies === this.#policies)
-    if (refusal !== undefined) for (const { path } of outer) this.#report(path, refusal.message)
+    if (refusal !== undefined) this.#misplaced(outer, undefined, refusal.message)
     if (this.#policies.actsOnAll || shortcut.policies?.includes(this.#policies)) this.#reach(outer)
   }
 
   #checkNamed(backend: PlacedBackend, top: readonly Given[]): void {
     const own = this.#at(backend)
     if (!this.#actsOn(backend)) {
-      for (const { path } of own) this.#report(path, this.#policies.words.misplaced(backend.config?.advice))
+      this.#misplaced(own, backend.config?.advice)
       return
     }
     const given = this.#policies.actsOnAll ? [...top, ...own] : own
@@ -137,7 +142,7 @@ class Checks {
     if (!this.#actsOn(backend)) {
       // A part of a policy does nothing there; the policy itself acts.
       const isRefused = inside === undefined || isInPlace(reference)
-      if (isRefused) for (const { path } of own) this.#report(path, words.misplaced(undefined))
+      if (isRefused) this.#misplaced(own)
       const exposed = around.filter(({ field }) => secrets.includes(field))
       this.#reach(exposed)
       const name = text(reference.raw.backend) ?? backend.config!.label(backend.raw)
@@ -147,6 +152,14 @@ class Checks {
     this.#reach(around)
     const inner = isInPlace(reference) ? [] : this.#at(backend)
     check?.(backend, [...around, ...inner, ...own], bind, this.#report)
+  }
+
+  #misplaced(
+    all: readonly Given[],
+    advice?: string,
+    message = this.#policies.words.misplaced(this.#plainKeys, advice)
+  ): void {
+    for (const { path } of all) this.#report(path, message)
   }
 
   #actsOn({ config }: PlacedBackend): boolean {

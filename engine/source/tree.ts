@@ -8,10 +8,26 @@ import type { KindShortcut } from './kinds.ts'
 export interface Finding {
   readonly path: Path
   readonly message: string
+  /** Which end of "key: value" it is about. */
   readonly at: 'key' | 'value'
+  /** What is allowed, or what was probably meant. */
+  readonly hint?: string | undefined
+}
+
+export type Report = (path: Path, message: string, at?: Finding['at'], hint?: string) => void
+
+/** What a source is called in messages, and how it names a place that is not the one a finding is about. */
+export interface SourceWords {
+  /** What a configuration is: "file". */
+  readonly noun: string
+  /** Where backends and policies for all stand: "at the top of the file". */
+  readonly top: string
+  /** "line 3". */
+  readonly placeOf: (path: Path) => string
 }
 
 export interface ConfigTree {
+  readonly words: SourceWords
   readonly top: Placed
   readonly binds: readonly PlacedBind[]
   /** Those with a name. */

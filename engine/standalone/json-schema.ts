@@ -4,7 +4,7 @@ import type { Policy } from '#engine/contract/policy.ts'
 import { VERSION } from '#engine/contract/version.ts'
 import { isRefused, z } from '#engine/schema/schema.ts'
 import { kindsOf } from '#engine/source/kinds.ts'
-import { fileSchema } from './file.ts'
+import { configSchema } from '#engine/source/schema.ts'
 
 /** Its name, and no address: nobody serves it (docs/design/031-package.md#the-schemas-name). */
 const ID = `urn:weir:configuration:${VERSION}`
@@ -14,7 +14,7 @@ const COMMENT =
 
 /** JSON Schema (draft 2020-12) of what users write, as text. */
 export function jsonSchema(policies: readonly Policy[], backends: readonly BackendKind[]): string {
-  const { $schema, ...schema } = z.toJSONSchema(fileSchema(policies, kindsOf(backends)).file, {
+  const { $schema, ...schema } = z.toJSONSchema(configSchema(policies, kindsOf(backends)).config, {
     io: 'input',
     target: 'draft-2020-12',
     override: ({ zodSchema, jsonSchema }) => {

@@ -1,6 +1,6 @@
 /** Mistakes in a configuration file: how they are collected, and how people read them. */
 import { shownName } from '#engine/kit/sensitive.ts'
-import type { Path } from '#engine/schema/placed.ts'
+import { type Path, pathText } from '#engine/schema/placed.ts'
 
 /** One mistake. Line and column begin at 1 and are those of the file as it was written. */
 export interface ConfigError {
@@ -22,22 +22,9 @@ export interface Problem {
   readonly hint?: string | undefined
 }
 
-const PLAIN_KEY = /^[A-Za-z_$][\w$-]*$/
-
 /** For people: a secret in the place of a key is cut off. */
 export function formatPath(path: Path): string {
   return pathText(path.map((key) => (typeof key === 'number' ? key : shownName(String(key)))))
-}
-
-/** Whole, to tell paths apart. */
-export function pathText(path: Path): string {
-  let text = ''
-  for (const key of path) {
-    if (typeof key === 'number') text += `[${key}]`
-    else if (PLAIN_KEY.test(String(key))) text += text === '' ? String(key) : `.${String(key)}`
-    else text += `[${JSON.stringify(String(key))}]`
-  }
-  return text
 }
 
 /** `file:line:column: path: message`, one per line, each with its hint on the next line. */

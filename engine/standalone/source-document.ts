@@ -5,9 +5,10 @@
 import { isAlias, isMap, isScalar, isSeq, LineCounter, type Node, parseDocument, type Scalar, type YAMLMap } from 'yaml'
 import type { Expanded } from '#engine/ir/expanded.ts'
 import type { Path } from '#engine/schema/placed.ts'
+import { UNREADABLE } from '#engine/source/validate.ts'
 import { type Environment, expand, expandedOf, fill, plainValue, type References } from './expand.ts'
 import type { Problem } from './problems.ts'
-import { ALIASED_VALUES_MAX, DEPTH_MAX, type Source, TEXT_LENGTH_MAX, UNREADABLE } from './source-shape.ts'
+import { ALIASED_VALUES_MAX, DEPTH_MAX, type Source, TEXT_LENGTH_MAX } from './source-shape.ts'
 import { syntaxProblems } from './source-syntax.ts'
 
 const TAGS = /^tag:yaml\.org,2002:(?:str|int|float|bool|null|map|seq)$/

@@ -9,9 +9,6 @@ export const DEPTH_MAX = 100
 /** Values that aliases may add to those that are written out (an "alias bomb" adds billions). */
 export const ALIASED_VALUES_MAX = 100_000
 
-/** Stands for a value that could not be read; why is among the problems, so nothing more is said about it. */
-export const UNREADABLE = Symbol('unreadable')
-
 export interface Source {
   readonly value: unknown
   /** Mistakes of syntax, variables that are not set, keys given twice, ... */

@@ -4,7 +4,7 @@ import { readDocument } from './source-document.ts'
 import { readEvents } from './source-events.ts'
 import { type Source, TEXT_LENGTH_MAX } from './source-shape.ts'
 
-export { type Source, UNREADABLE } from './source-shape.ts'
+export type { Source } from './source-shape.ts'
 
 /** Never throws, whatever the text is. The fast path reads text without unusual YAML. */
 export function readSource(text: string, env: Environment): Source {

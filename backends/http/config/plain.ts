@@ -48,7 +48,12 @@ const DYNAMIC_KEYS: readonly BackendKey[] = [
       .describe('Sends to the server that the client names (SNI), on the port of the listener. TLS only.'),
     needsServerName: true
   },
-  { name: 'dynamicForwardProxy', schema: byRequest().describe('Another name of dynamic.'), isNamedOnly: true }
+  {
+    name: 'dynamicForwardProxy',
+    schema: byRequest().describe('Another name of dynamic.'),
+    isAlias: true,
+    isNamedOnly: true
+  }
 ]
 
 const COMMON = {

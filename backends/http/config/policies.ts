@@ -1,7 +1,7 @@
 /** The backend policy `http`: how servers are spoken to (docs/specification.md#backend-connections). */
 
 import type { BackendHttp } from '#backends/http/config/snapshot.ts'
-import { type BackendPolicies, mergedFields, PLAIN_ONLY, type PolicySets } from '#engine/contract/backend-config.ts'
+import { type BackendPolicies, mergedFields, type PolicySets, plainOnly } from '#engine/contract/backend-config.ts'
 import { atLeastOne } from '#engine/schema/choice.ts'
 import { duration } from '#engine/schema/duration.ts'
 import { z } from '#engine/schema/schema.ts'
@@ -26,8 +26,8 @@ export const httpPolicies: BackendPolicies = {
   },
   words: {
     repeated: () => 'is in another set of this place already: keep one of them',
-    misplaced: () => `${PLAIN_ONLY}, and this one is none`,
-    unreached: `${PLAIN_ONLY}, and there is none below`
+    misplaced: (plain) => `${plainOnly(plain)}, and this one is none`,
+    unreached: (plain) => `${plainOnly(plain)}, and there is none below`
   }
 }
 

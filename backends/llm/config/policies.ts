@@ -42,8 +42,9 @@ export const modelPolicies: BackendPolicies = {
   secrets: ['auth'],
   words: {
     repeated: (first) => `says again what ${first} says: keep one of them`,
-    misplaced: (advice) => `${NOT_OF_MODELS}, which this backend has not${advice === undefined ? '' : `: ${advice}`}`,
-    unreached: `${NOT_OF_MODELS}, and no backend below has any`,
+    misplaced: (_plain, advice) =>
+      `${NOT_OF_MODELS}, which this backend has not${advice === undefined ? '' : `: ${advice}`}`,
+    unreached: () => `${NOT_OF_MODELS}, and no backend below has any`,
     exposed: (other) =>
       `${NOT_OF_MODELS}, and there is another backend below (${other}): put it on the backend of models`
   },

@@ -1,7 +1,6 @@
 /** Configuration of backends that are MCP servers. */
 import { TARGET_KEYS } from '#backends/mcp/targets/index.ts'
 import type { BackendConfig } from '#engine/contract/backend-config.ts'
-import { PLAIN_ONLY } from '#engine/contract/backend-config.ts'
 import { proxyHeaderPolicies } from '#engine/contract/backend-transport/policies.ts'
 import { entriesOf, objectOf, type Placed } from '#engine/schema/placed.ts'
 import { deferred } from '#engine/schema/schema.ts'
@@ -47,6 +46,6 @@ export const mcpConfig: BackendConfig = {
     backend: 'mcp/targets',
     translate: translateMcp,
     policies: [mcpPolicies],
-    refused: [{ policies: proxyHeaderPolicies, message: `${PLAIN_ONLY}, and this one is none` }]
+    refused: [{ policies: proxyHeaderPolicies }]
   }
 }

@@ -30,7 +30,7 @@ export const mcpPolicies: BackendPolicies = {
   words: {
     repeated: (first) => `says again what ${first} says: keep one of them`,
     misplaced: () => 'acts on MCP servers, which this backend has not',
-    unreached: 'acts on MCP servers, and no backend below has any'
+    unreached: () => 'acts on MCP servers, and no backend below has any'
   }
 }
 

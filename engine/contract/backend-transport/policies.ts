@@ -8,8 +8,8 @@ import {
   type BackendPolicies,
   type Given,
   mergedFields,
-  PLAIN_ONLY,
   type PolicySets,
+  plainOnly,
   type Report,
   type ServingBind
 } from '#engine/contract/backend-config.ts'
@@ -37,7 +37,7 @@ export const transportPolicies = {
   words: {
     repeated: (first) => `says again what ${first} says: keep one of them`,
     misplaced: () => '',
-    unreached: 'is for backends, and there is none below'
+    unreached: () => 'is for backends, and there is none below'
   },
   checkValue({ field, value, path }, sources, report) {
     const parsed = field === 'tls' ? TLS.safeParse(value) : null
@@ -69,7 +69,10 @@ export const proxyHeaderPolicies: BackendPolicies = {
   keys: { tcp: 'tcp' },
   schemas: {},
   inside: 'proxyProtocol',
-  words: { misplaced: () => `${PLAIN_ONLY}, and this one is none`, unreached: `${PLAIN_ONLY}, and there is none below` }
+  words: {
+    misplaced: (plain) => `${plainOnly(plain)}, and this one is none`,
+    unreached: (plain) => `${plainOnly(plain)}, and there is none below`
+  }
 }
 
 function checkClientPort(given: readonly Given[], { path, transport }: ServingBind, report: Report): void {

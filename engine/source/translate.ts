@@ -1,4 +1,4 @@
-/** A validated file -> the Snapshot: names filled in, inline backends named, aliases resolved. */
+/** A validated configuration -> the Snapshot: names filled in, inline backends named, aliases resolved. */
 import type { BackendConfig, PolicyLevels, PolicySets, TranslateContext } from '#engine/contract/backend-config.ts'
 import { Transports } from '#engine/contract/backend-transport/policies.ts'
 import type { DocumentSources, Policy } from '#engine/contract/policy.ts'
@@ -19,12 +19,12 @@ import {
 } from '#engine/ir/snapshot.ts'
 import type { Path } from '#engine/schema/placed.ts'
 import { type FileRequestRules, requestsOf } from '#engine/schema/request-rules.ts'
-import type { KindShortcut, Kinds } from '#engine/source/kinds.ts'
-import type { File } from './file.ts'
-import { frontendPolicies, translateFrontend } from './file-frontend.ts'
-import { canonicalPolicies, type PolicyKey, policyPhases, resolvePolicies } from './file-policies.ts'
-import { type Overrides, translateProcess } from './file-process.ts'
-import { translateTcpRoute } from './file-tcp.ts'
+import { frontendPolicies, translateFrontend } from './frontend.ts'
+import type { KindShortcut, Kinds } from './kinds.ts'
+import { canonicalPolicies, type PolicyKey, policyPhases, resolvePolicies } from './policies.ts'
+import { type Overrides, translateProcess } from './process.ts'
+import type { Config } from './schema.ts'
+import { translateTcpRoute } from './tcp-routes.ts'
 import { translateListenerTls } from './tls/schema.ts'
 import { defaultListenerName, defaultRouteName } from './walk.ts'
 
@@ -42,28 +42,28 @@ export interface TranslateOptions {
   readonly memoryBytes: number
 }
 
-type FileBind = NonNullable<File['binds']>[number]
-type FileListener = FileBind['listeners'][number]
-type FileRoute = NonNullable<FileListener['routes']>[number]
-type FileMatches = FileRoute['matches']
-type FileMatch = NonNullable<FileMatches>[number]
+type BindInput = NonNullable<Config['binds']>[number]
+type ListenerInput = BindInput['listeners'][number]
+type RouteInput = NonNullable<ListenerInput['routes']>[number]
+type MatchesInput = RouteInput['matches']
+type MatchInput = NonNullable<MatchesInput>[number]
 /** Names of policies and what they say. */
-type FilePolicies = Readonly<Record<string, unknown>>
+type PoliciesInput = Readonly<Record<string, unknown>>
 
-interface FileReference {
+interface ReferenceInput {
   readonly backend?: string | undefined
   readonly weight?: number | undefined
-  readonly policies?: FilePolicies | undefined
+  readonly policies?: PoliciesInput | undefined
 }
 
-interface FileBackend {
+interface BackendInput {
   readonly name: string
-  readonly policies?: FilePolicies | undefined
+  readonly policies?: PoliciesInput | undefined
 }
 
-interface FileShortcut extends FileRequestRules {
+interface ShortcutInput extends FileRequestRules {
   readonly port?: number | undefined
-  readonly policies?: File['policies']
+  readonly policies?: Config['policies']
 }
 
 /** What describes a backend of the Snapshot. */
@@ -79,24 +79,24 @@ export interface Translated {
   readonly origins: ReadonlyMap<string, Origin>
 }
 
-export function translate(file: File, options: TranslateOptions): Translated {
-  const translator = new Translator(file.policies, options)
-  for (const [i, backend] of (file.backends ?? []).entries())
-    translator.addBackend(backend as unknown as FileBackend, i)
-  const binds = (file.binds ?? []).map((bind, i) => translator.bind(bind, i))
+export function translate(input: Config, options: TranslateOptions): Translated {
+  const translator = new Translator(input.policies, options)
+  for (const [i, backend] of (input.backends ?? []).entries())
+    translator.addBackend(backend as unknown as BackendInput, i)
+  const binds = (input.binds ?? []).map((bind, i) => translator.bind(bind, i))
   for (const shortcut of options.kinds.shortcuts) {
-    const given = (file as Readonly<Record<string, unknown>>)[shortcut.key]
+    const given = (input as Readonly<Record<string, unknown>>)[shortcut.key]
     if (given !== undefined) binds.push(translator.shortcut(shortcut, given))
   }
   const draft = {
     gateway: {
-      ...translator.phases(file.policies),
-      frontend: frontendPolicies(file.frontendPolicies, options.policies)
+      ...translator.phases(input.policies),
+      frontend: frontendPolicies(input.frontendPolicies, options.policies)
     },
     binds,
     backends: translator.backends,
-    frontend: translateFrontend(file.frontendPolicies),
-    process: translateProcess(file.config, options.env, options)
+    frontend: translateFrontend(input.frontendPolicies),
+    process: translateProcess(input.config, options.env, options)
   }
   return { draft, origins: translator.origins }
 }
@@ -107,7 +107,7 @@ interface Around {
   readonly listener: string
   readonly port: number
   /** Policies around it, least precise first. */
-  readonly levels: readonly File['policies'][]
+  readonly levels: readonly Config['policies'][]
   /** The same by canonical names, of the phase in which the route is known. */
   readonly outer: readonly PolicySet[]
 }
@@ -119,12 +119,12 @@ class Translator {
   readonly #policies: readonly Policy[]
   readonly #keys: readonly PolicyKey[]
   readonly #sources: DocumentSources
-  readonly #gateway: File['policies']
-  readonly #named = new Map<string, { readonly file: FileBackend; readonly path: Path }>()
+  readonly #gateway: Config['policies']
+  readonly #named = new Map<string, { readonly input: BackendInput; readonly path: Path }>()
   readonly #transports: Transports
   #listeners = 0
 
-  constructor(gateway: File['policies'], { kinds, policies, keys, sources }: TranslateOptions) {
+  constructor(gateway: Config['policies'], { kinds, policies, keys, sources }: TranslateOptions) {
     this.#gateway = gateway
     this.#kinds = kinds
     this.#policies = policies
@@ -133,18 +133,18 @@ class Translator {
     this.#transports = new Transports(sources)
   }
 
-  addBackend(file: FileBackend, index: number): void {
-    const policies = canonicalPolicies(file.policies, this.#keys)
+  addBackend(input: BackendInput, index: number): void {
+    const policies = canonicalPolicies(input.policies, this.#keys)
     const path = ['backends', index]
-    this.#named.set(file.name, { file, path })
-    const levels = { around: null, gateway: this.#gateway, own: file.policies, reference: undefined }
-    this.#add(file.name, file, path, levels, policies)
+    this.#named.set(input.name, { input, path })
+    const levels = { around: null, gateway: this.#gateway, own: input.policies, reference: undefined }
+    this.#add(input.name, input, path, levels, policies)
   }
 
-  /** The backend that `file` describes, under `name`. */
-  #add(name: string, file: object, path: Path, levels: PolicyLevels, policies: PolicySet = {}): void {
-    const { name: key, config } = this.#kinds.keyOf(file as Record<string, unknown>)!
-    const value = (file as Readonly<Record<string, unknown>>)[key]
+  /** The backend that `input` describes, under `name`. */
+  #add(name: string, input: object, path: Path, levels: PolicyLevels, policies: PolicySet = {}): void {
+    const { name: key, config } = this.#kinds.keyOf(input as Record<string, unknown>)!
+    const value = (input as Readonly<Record<string, unknown>>)[key]
     this.backends[name] = config.translate(key, value as never, this.#context(levels, policies))
     this.origins.set(name, { config, path: [...path, key] })
   }
@@ -156,46 +156,46 @@ class Translator {
     return { policies, levels, sources: this.#sources, transportOf }
   }
 
-  bind(file: FileBind, index: number): Bind {
+  bind(input: BindInput, index: number): Bind {
     return {
-      port: file.port,
-      transport: file.transport ?? 'auto',
-      ...(file.tunnelProtocol === undefined ? {} : { tunnelProtocol: file.tunnelProtocol }),
-      listeners: file.listeners.map((listener, i) =>
-        this.#listener(listener, file.port, ['binds', index, 'listeners', i])
+      port: input.port,
+      transport: input.transport ?? 'auto',
+      ...(input.tunnelProtocol === undefined ? {} : { tunnelProtocol: input.tunnelProtocol }),
+      listeners: input.listeners.map((listener, i) =>
+        this.#listener(listener, input.port, ['binds', index, 'listeners', i])
       )
     }
   }
 
   /** One bind with one listener, which has the policies, and one route to one backend. */
   shortcut({ key, port, backend, translate: translated, config }: KindShortcut, given: unknown): Bind {
-    const file = given as FileShortcut
-    const around = [this.#gateway, file.policies]
+    const input = given as ShortcutInput
+    const around = [this.#gateway, input.policies]
     const levels = { around, gateway: this.#gateway, own: undefined, reference: undefined }
     this.backends[backend] = translated(given as never, this.#context(levels, {}))
     this.origins.set(backend, { config, path: [key] })
     const everything = { path: { prefix: '/' }, headers: [], query: [] }
     const backends = [{ backend, weight: 1, policies: {} }]
     const route = { name: key, hostnames: [], matches: [everything], policies: {}, backends }
-    const phases = this.phases(file.policies)
-    const listener = { name: key, hostname: '*', ...CLEAR_TEXT, ...requestsOf(file), ...phases, routes: [route] }
-    return { port: file.port ?? port, transport: 'auto', listeners: [listener] }
+    const phases = this.phases(input.policies)
+    const listener = { name: key, hostname: '*', ...CLEAR_TEXT, ...requestsOf(input), ...phases, routes: [route] }
+    return { port: input.port ?? port, transport: 'auto', listeners: [listener] }
   }
 
-  #listener(file: FileListener, port: number, path: Path): Listener {
+  #listener(input: ListenerInput, port: number, path: Path): Listener {
     const unnamed = defaultListenerName(this.#listeners++)
-    const name = file.name ?? unnamed
-    const levels = [this.#gateway, file.policies]
+    const name = input.name ?? unnamed
+    const levels = [this.#gateway, input.policies]
     const outer = levels.map((sets) => policyPhases(sets, this.#keys).policies)
     return {
       name,
-      hostname: file.hostname ?? '*',
+      hostname: input.hostname ?? '*',
       ...CLEAR_TEXT,
-      protocol: file.protocol ?? 'HTTP',
-      tls: translateListenerTls(file.tls, this.#sources),
-      ...requestsOf(file),
-      ...this.phases(file.policies),
-      tcpRoutes: (file.tcpRoutes ?? []).map((route, i) => {
+      protocol: input.protocol ?? 'HTTP',
+      tls: translateListenerTls(input.tls, this.#sources),
+      ...requestsOf(input),
+      ...this.phases(input.policies),
+      tcpRoutes: (input.tcpRoutes ?? []).map((route, i) => {
         const routeName = route.name ?? defaultRouteName(i)
         return translateTcpRoute(route, routeName, (at, reference) => {
           // Policies act on requests.
@@ -205,31 +205,31 @@ class Translator {
           return own
         })
       }),
-      routes: (file.routes ?? []).map((route, i) =>
+      routes: (input.routes ?? []).map((route, i) =>
         this.#route(route, i, { path: [...path, 'routes', i], listener: name, port, levels, outer })
       )
     }
   }
 
-  #route(file: FileRoute, index: number, { path, listener, port, levels, outer }: Around): RouteSpec {
-    const name = file.name ?? defaultRouteName(index)
-    const rule = file.ruleName
+  #route(input: RouteInput, index: number, { path, listener, port, levels, outer }: Around): RouteSpec {
+    const name = input.name ?? defaultRouteName(index)
+    const rule = input.ruleName
     const own = ownName({ name, rule })
-    const around = { path, listener, port, levels: [...levels, file.policies], outer }
-    const policies = this.#resolved(canonicalPolicies(file.policies, this.#keys))
+    const around = { path, listener, port, levels: [...levels, input.policies], outer }
+    const policies = this.#resolved(canonicalPolicies(input.policies, this.#keys))
     return {
       name,
       ...(rule === undefined ? {} : { rule }),
-      hostnames: file.hostnames ?? [],
-      matches: this.#served(translateMatches(file.matches), [...outer, policies]),
+      hostnames: input.hostnames ?? [],
+      matches: this.#served(translateMatches(input.matches), [...outer, policies]),
       policies,
-      backends: (file.backends ?? []).map((reference, i) =>
-        this.#reference(reference as FileReference, i, `${listener}/${own}/${i}`, around)
+      backends: (input.backends ?? []).map((reference, i) =>
+        this.#reference(reference as ReferenceInput, i, `${listener}/${own}/${i}`, around)
       )
     }
   }
 
-  phases(sets: FileListener['policies']): PolicyPhases {
+  phases(sets: ListenerInput['policies']): PolicyPhases {
     const { policies, preRouting } = policyPhases(sets, this.#keys)
     return { policies: this.#resolved(policies), preRouting: this.#resolved(preRouting) }
   }
@@ -246,25 +246,25 @@ class Translator {
     return [...matches, ...prefixes.map((prefix): RouteMatch => ({ path: { prefix }, headers: [], query: [] }))]
   }
 
-  #reference(file: FileReference, index: number, place: string, around: Around): WeightedBackend {
-    const backend = this.#referred(file, index, place, around)
-    return { backend, weight: file.weight ?? 1, policies: canonicalPolicies(file.policies, this.#keys) }
+  #reference(input: ReferenceInput, index: number, place: string, around: Around): WeightedBackend {
+    const backend = this.#referred(input, index, place, around)
+    return { backend, weight: input.weight ?? 1, policies: canonicalPolicies(input.policies, this.#keys) }
   }
 
   /** The name of its backend. One of which more is said around it is a backend of this route's own. */
-  #referred(file: FileReference, index: number, place: string, { path, port, levels: around }: Around): string {
-    const named = file.backend === undefined ? undefined : this.#named.get(file.backend)
-    const own = named?.file.policies
-    const levels = { around, gateway: this.#gateway, own, reference: file.policies }
-    const described = named ?? { file, path: [...path, 'backends', index] }
-    if (named !== undefined && !this.#differs(named.file, levels)) return named.file.name
+  #referred(input: ReferenceInput, index: number, place: string, { path, port, levels: around }: Around): string {
+    const named = input.backend === undefined ? undefined : this.#named.get(input.backend)
+    const own = named?.input.policies
+    const levels = { around, gateway: this.#gateway, own, reference: input.policies }
+    const described = named ?? { input, path: [...path, 'backends', index] }
+    if (named !== undefined && !this.#differs(named.input, levels)) return named.input.name
     const name = this.#free(place, port)
-    this.#add(name, described.file, described.path, levels)
+    this.#add(name, described.input, described.path, levels)
     return name
   }
 
   /** Whether it is reached, or made, in another way than a named backend by itself. */
-  #differs(named: FileBackend, levels: PolicyLevels): boolean {
+  #differs(named: BackendInput, levels: PolicyLevels): boolean {
     const { around, gateway, own, reference } = levels
     const isReachedOtherwise = this.#transports.of(...around!, own, reference) !== this.#transports.of(gateway, own)
     return isReachedOtherwise || this.#kinds.configOf(named as never)!.differs(levels)
@@ -277,11 +277,11 @@ class Translator {
 }
 
 /** A route without matches matches every path. */
-function translateMatches(matches: FileMatches): RouteMatch[] {
+function translateMatches(matches: MatchesInput): RouteMatch[] {
   return matches === undefined || matches.length === 0 ? [translateMatch({})] : matches.map(translateMatch)
 }
 
-function translateMatch({ path, method, headers, query }: FileMatch): RouteMatch {
+function translateMatch({ path, method, headers, query }: MatchInput): RouteMatch {
   return {
     path: translatePath(path),
     ...(method === undefined ? {} : { method }),
@@ -290,12 +290,12 @@ function translateMatch({ path, method, headers, query }: FileMatch): RouteMatch
   }
 }
 
-function translatePath(path: FileMatch['path']): PathMatch {
+function translatePath(path: MatchInput['path']): PathMatch {
   if (path?.exact !== undefined) return { exact: path.exact }
   if (path?.regex !== undefined) return { regex: path.regex }
   return { prefix: path?.pathPrefix ?? '/' }
 }
 
-function translateValue(value: NonNullable<FileMatch['headers']>[number]['value']): ValueMatch {
+function translateValue(value: NonNullable<MatchInput['headers']>[number]['value']): ValueMatch {
   return value.regex === undefined ? { exact: value.exact ?? '' } : { regex: value.regex }
 }

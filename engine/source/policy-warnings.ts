@@ -4,21 +4,18 @@ import { LOG_ROOTS } from '#engine/cel/exchange.ts'
 import { compileExpression } from '#engine/cel/expression.ts'
 import type { Policy } from '#engine/contract/policy.ts'
 import { objectOf, type Placed, policySetsOf } from '#engine/schema/placed.ts'
-import { type ConfigTree, listenersOf } from '#engine/source/tree.ts'
 import { attachedTo } from './check-policies.ts'
-import type { FileSchema } from './file.ts'
-import { type PolicyKey, policyKeys } from './file-policies.ts'
-import type { Problem } from './problems.ts'
-import type { Source } from './source.ts'
+import { type PolicyKey, policyKeys } from './policies.ts'
+import type { ConfigSchema } from './schema.ts'
+import { type ConfigTree, type Finding, listenersOf } from './tree.ts'
 
-/** For a file without mistakes. */
+/** For a configuration without mistakes. */
 export function policyWarnings(
   tree: ConfigTree,
-  source: Source,
   policies: readonly Policy[],
-  schema: FileSchema['policies']
-): Problem[] {
-  return new Doubts(tree, source, policies, schema).run()
+  schema: ConfigSchema['policies']
+): Finding[] {
+  return new Doubts(tree, policies, schema).run()
 }
 
 const ADDRESS = 'destination.address'
@@ -32,22 +29,20 @@ interface Given {
 }
 
 class Doubts {
-  readonly #problems: Problem[] = []
+  readonly #findings: Finding[] = []
   readonly #tree: ConfigTree
-  readonly #source: Source
   readonly #policies: readonly Policy[]
   readonly #keys: readonly PolicyKey[]
-  readonly #schema: FileSchema['policies']
+  readonly #schema: ConfigSchema['policies']
 
-  constructor(tree: ConfigTree, source: Source, policies: readonly Policy[], schema: FileSchema['policies']) {
+  constructor(tree: ConfigTree, policies: readonly Policy[], schema: ConfigSchema['policies']) {
     this.#tree = tree
-    this.#source = source
     this.#schema = schema
     this.#policies = policies.filter(({ warnings, identifies, expressions }) => warnings ?? identifies ?? expressions)
     this.#keys = policyKeys(this.#policies)
   }
 
-  run(): Problem[] {
+  run(): Finding[] {
     const top = this.#given(this.#tree.top)
     const listeners = listenersOf(this.#tree).map((listener) => ({
       own: this.#given(listener),
@@ -62,7 +57,7 @@ class Doubts {
     })
     this.#doubt(frontend, [])
     this.#doubtAddresses([...top, ...frontend])
-    return this.#problems
+    return this.#findings
   }
 
   #given(place: Placed): Given[] {
@@ -134,7 +129,6 @@ class Doubts {
   }
 
   #report({ set, key }: Given, message: string): void {
-    const path = [...set.path, key]
-    this.#problems.push({ path, offset: this.#source.locate(path, 'key'), message })
+    this.#findings.push({ path: [...set.path, key], message, at: 'key' })
   }
 }

@@ -1,13 +1,13 @@
-/** The file's `tcpRoutes`: where connections go whose bytes nobody reads. Schema, checks and translation. */
+/** `tcpRoutes`: where connections go whose bytes nobody reads. Schema, checks and translation. */
 
 import type { TcpRouteSpec } from '#engine/ir/snapshot.ts'
 import { oneOf } from '#engine/schema/choice.ts'
 import { hostname } from '#engine/schema/net.ts'
 import { entriesOf, type Path, type Placed, text } from '#engine/schema/placed.ts'
 import { list, name, refusedKeys, whole, z } from '#engine/schema/schema.ts'
-import type { Kinds } from '#engine/source/kinds.ts'
-import { keysOf, withName } from './file-backends.ts'
-import type { PlacedBind, PlacedListener } from './walk.ts'
+import { keysOf, withName } from './backend-keys.ts'
+import type { Kinds } from './kinds.ts'
+import type { PlacedBind, PlacedListener } from './tree.ts'
 
 const _NAMES_MAX = 64
 const ENTRIES_MAX = 10_000
@@ -52,19 +52,19 @@ export const tcpRouteSchema = (kinds: Kinds) =>
     ...refusedKeys('TCP route setting', ['gateways', 'namespace', 'ruleName'])
   })
 
-export type FileTcpRoute = z.output<ReturnType<typeof tcpRouteSchema>>
+export type TcpRouteInput = z.output<ReturnType<typeof tcpRouteSchema>>
 
 /** `own`: adds a backend that is written in place, and returns its name. */
 export function translateTcpRoute(
-  file: FileTcpRoute,
+  input: TcpRouteInput,
   routeName: string,
   own: (index: number, reference: Readonly<Record<string, unknown>>) => string
 ): TcpRouteSpec {
   return {
     name: routeName,
-    hostnames: file.hostnames ?? [],
-    backends: (file.backends ?? []).map((reference, i) => {
-      const { backend, weight, policies } = reference as FileTcpReference
+    hostnames: input.hostnames ?? [],
+    backends: (input.backends ?? []).map((reference, i) => {
+      const { backend, weight, policies } = reference as TcpReferenceInput
       return {
         backend: backend ?? own(i, reference),
         weight: weight ?? 1,
@@ -74,7 +74,7 @@ export function translateTcpRoute(
   }
 }
 
-interface FileTcpReference {
+interface TcpReferenceInput {
   readonly backend?: string | undefined
   readonly weight?: number | undefined
   readonly policies?: { readonly tcp?: z.output<typeof ofConnection> | undefined } | undefined

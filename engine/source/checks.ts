@@ -1,40 +1,35 @@
-/** Mistakes that take more than one place of the file to see. */
+/** Mistakes that take more than one place of a configuration to see. */
 
 import { duration } from '#engine/schema/duration.ts'
 import { portOf } from '#engine/schema/net.ts'
 import { entriesOf, objectOf, type Path, type Placed, type Raw, text } from '#engine/schema/placed.ts'
 import { nearest } from '#engine/schema/suggest.ts'
-import type { Kinds } from '#engine/source/kinds.ts'
-import type { ConfigTree } from '#engine/source/tree.ts'
-import { httpSetting, keepaliveTime } from './file-frontend.ts'
-import { deadlineWithin, type Overrides } from './file-process.ts'
-import { checkProtocols, tcpRoutesOf } from './file-tcp.ts'
-import type { Problem } from './problems.ts'
-import type { Source } from './source.ts'
-import type { PlacedBind, PlacedRoute } from './walk.ts'
+import { httpSetting, keepaliveTime } from './frontend.ts'
+import type { Kinds } from './kinds.ts'
+import { deadlineWithin, type Overrides } from './process.ts'
+import { checkProtocols, tcpRoutesOf } from './tcp-routes.ts'
+import type { ConfigTree, Finding, PlacedBind, PlacedRoute } from './tree.ts'
 
-/** All of them, whatever else is wrong with the file. */
-export function checkFile(tree: ConfigTree, kinds: Kinds, source: Source, env: Overrides): Problem[] {
-  return new Checks(tree, kinds, source, env).run()
+/** All of them, whatever else is wrong. */
+export function checkTogether(tree: ConfigTree, kinds: Kinds, env: Overrides): Finding[] {
+  return new Checks(tree, kinds, env).run()
 }
 
 class Checks {
-  readonly #problems: Problem[] = []
+  readonly #findings: Finding[] = []
   readonly #tree: ConfigTree
   readonly #kinds: Kinds
-  readonly #file: Raw
-  readonly #source: Source
+  readonly #config: Raw
   readonly #env: Overrides
 
-  constructor(tree: ConfigTree, kinds: Kinds, source: Source, env: Overrides) {
+  constructor(tree: ConfigTree, kinds: Kinds, env: Overrides) {
     this.#tree = tree
     this.#kinds = kinds
-    this.#file = tree.top.raw
-    this.#source = source
+    this.#config = tree.top.raw
     this.#env = env
   }
 
-  run(): Problem[] {
+  run(): Finding[] {
     const { binds } = this.#tree
     const backends = this.#checkBackends()
     this.#checkPorts(binds)
@@ -52,16 +47,15 @@ class Checks {
     }
     this.#checkSizes()
     this.#checkDeadlines()
-    return this.#problems
+    return this.#findings
   }
 
-  #report(path: Path, message: string, hint?: string, what: 'key' | 'value' = 'value'): void {
-    this.#problems.push({ path, offset: this.#source.locate(path, what), message, hint })
+  #report(path: Path, message: string, hint?: string, at: Finding['at'] = 'value'): void {
+    this.#findings.push({ path, message, at, hint })
   }
 
-  /** "binds[0] (line 3)" is where somebody will look. */
-  #lineOf(path: Path): string {
-    return `line ${this.#source.position(this.#source.locate(path, 'value')).line}`
+  #placeOf(path: Path): string {
+    return this.#tree.words.placeOf(path)
   }
 
   // --- ports ---
@@ -81,12 +75,12 @@ class Checks {
       const user = users.get(port)
       const at = [...path, 'port']
       if (user !== undefined) this.#report(at, `port ${port} is already the port of ${user}`)
-      else users.set(port, `the bind in ${this.#lineOf(at)}`)
+      else users.set(port, `the bind in ${this.#placeOf(at)}`)
     }
   }
 
   #ownServers(): { name: string; path: Path; address: string }[] {
-    const config = objectOf(this.#file.config)
+    const config = objectOf(this.#config.config)
     const env = this.#env
     return [
       { key: 'adminAddr', address: env.ADMIN_ADDR ?? text(config.adminAddr) ?? 'localhost:15000' },
@@ -100,7 +94,7 @@ class Checks {
   #checkTransport({ raw, path, listeners, transport }: PlacedBind): void {
     const { name, protocols, readsProxyHeaders, sendsTcpProbes, http: limits } = transport
     const at = [...path, 'transport']
-    const frontend = objectOf(this.#file.frontendPolicies)
+    const frontend = objectOf(this.#config.frontendPolicies)
     const other = listeners.find(({ raw: { protocol = 'HTTP' } }) => protocols?.includes(String(protocol)) === false)
     if (other !== undefined) {
       const served = `${name} serves ${protocols!.join(' and ')} only`
@@ -140,7 +134,7 @@ class Checks {
       const value = labelOf(item)
       const first = seen.get(value)
       if (first === undefined) seen.set(value, item.path)
-      else this.#report([...item.path, key], `there is already a ${what} "${value}" in ${this.#lineOf(first)}`, hint)
+      else this.#report([...item.path, key], `there is already a ${what} "${value}" in ${this.#placeOf(first)}`, hint)
     }
   }
 
@@ -168,9 +162,10 @@ class Checks {
       const name = text(raw.backend)
       if (name === undefined || backends.has(name)) continue
       const near = nearest(name, [...backends])
-      const known = backends.size === 0 ? 'the file has no backends' : `there are: ${[...backends].join(', ')}`
+      const { noun, top } = this.#tree.words
+      const known = backends.size === 0 ? `the ${noun} has no backends` : `there are: ${[...backends].join(', ')}`
       const hint = near === null ? known : `did you mean "${near}"?`
-      this.#report([...path, 'backend'], `there is no backend "${name}" at the top of the file`, hint)
+      this.#report([...path, 'backend'], `there is no backend "${name}" ${top}`, hint)
     }
     if (references.length > 0 && references.every(({ raw }) => raw.weight === 0)) {
       this.#report([...route.path, 'backends'], 'every weight is 0, so no request could be served', undefined, 'key')
@@ -180,7 +175,7 @@ class Checks {
   // --- numbers that must fit each other ---
 
   #checkSizes(): void {
-    const http = objectOf(objectOf(this.#file.frontendPolicies).http)
+    const http = objectOf(objectOf(this.#config.frontendPolicies).http)
     const uri = httpSetting(http, 'maxUriSize')
     const head = httpSetting(http, 'maxHeaderSize')
     if (uri === undefined || head === undefined || uri <= head) return
@@ -192,7 +187,7 @@ class Checks {
   }
 
   #checkDeadlines(): void {
-    const config = objectOf(this.#file.config)
+    const config = objectOf(this.#config.config)
     const ms = (key: string) => {
       const result = duration().safeParse(config[key])
       return result.success ? result.data : undefined

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { hints, load, mistakes, withRoute } from './testing/fakes.ts'
+import { hints, load, mistakes, withRoute } from '#engine/standalone/testing/fakes.ts'
 
 const binds = (...ports: number[]) => `binds: [${ports.map((port) => `{ port: ${port}, listeners: [{}] }`).join(', ')}]`
 

@@ -1,13 +1,11 @@
-/** What a file matches and reads, and no request ever has: by `paths` and `headersWithUnderscores` of the listener. */
+/** What is matched and read, and no request ever has: by `paths` and `headersWithUnderscores` of the listener. */
 
 import { decodedPath, normalPath, PATH_KEPT, type PathRules, readingsOf } from '#engine/http/path.ts'
 import type { RequestRules } from '#engine/http/request-rules.ts'
 import { entriesOf, objectOf, type Path, type Raw, valueAt } from '#engine/schema/placed.ts'
 import { requestFields, translateRequestRules } from '#engine/schema/request-rules.ts'
 import { z } from '#engine/schema/schema.ts'
-import { type ConfigTree, listenersOf } from '#engine/source/tree.ts'
-import type { Problem } from '#engine/standalone/problems.ts'
-import type { Source } from '#engine/standalone/source.ts'
+import { type ConfigTree, type Finding, listenersOf } from './tree.ts'
 
 const settings = z.object(requestFields)
 
@@ -20,18 +18,17 @@ function rulesOf(raw: Raw): RequestRules {
 // --- paths ---
 
 /** Why a path of a match is never that of a request, and what to write. */
-type Refusal = Pick<Problem, 'message' | 'hint'>
+type Refusal = Pick<Finding, 'message' | 'hint'>
 
-export function checkMatchPaths(tree: ConfigTree, source: Source): Problem[] {
+export function checkMatchPaths(tree: ConfigTree): Finding[] {
   return listenersOf(tree).flatMap((listener) => {
     const { paths } = rulesOf(listener.raw)
     const matches = listener.routes.flatMap(({ raw, path }) => entriesOf(raw.matches, [...path, 'matches']))
     return matches.flatMap(({ raw, path }) =>
-      Object.entries(objectOf(raw.path)).flatMap(([kind, given]): Problem[] => {
+      Object.entries(objectOf(raw.path)).flatMap(([kind, given]): Finding[] => {
         if (typeof given !== 'string') return []
         const refusal = kind === 'regex' ? refuseRegex(given) : refusePath(given, paths)
-        const at = [...path, 'path', kind]
-        return refusal === null ? [] : [{ path: at, offset: source.locate(at, 'value'), ...refusal }]
+        return refusal === null ? [] : [{ path: [...path, 'path', kind], at: 'value', ...refusal }]
       })
     )
   })
@@ -91,19 +88,19 @@ const IN_EXPRESSION =
 /** Lists of the names of fields that requests have. */
 const LISTS: ReadonlySet<PropertyKey> = new Set(['allowHeaders', 'forwardHeaders'])
 
-/** Names of header fields with "_" that the file reads where such fields do not arrive. */
-export function underscoreWarnings(tree: ConfigTree, source: Source): Problem[] {
-  const { raw: file } = tree.top
+/** Names of header fields with "_" that are read where such fields do not arrive. */
+export function underscoreWarnings(tree: ConfigTree): Finding[] {
+  const { raw } = tree.top
   const losing = listenersOf(tree).filter(({ raw }) => rulesOf(raw).headersWithUnderscores !== 'keep')
   if (losing.length === 0) return []
   // What stands above all listeners is read on those too that lose such fields.
-  const above = ['policies', 'frontendPolicies', 'backends'].flatMap((key) => namesIn(file[key], [key]))
-  const below = losing.flatMap(({ path }) => namesIn(valueAt(file, path), path))
+  const above = ['policies', 'frontendPolicies', 'backends'].flatMap((key) => namesIn(raw[key], [key]))
+  const below = losing.flatMap(({ path }) => namesIn(valueAt(raw, path), path))
   return [...above, ...below].map(({ name, path }) => {
     const message =
       `"${name}" never arrives: requests lose fields with "_" in their names, or are refused; ` +
       `set headersWithUnderscores: keep on the listener, or call it ${name.replaceAll('_', '-')}`
-    return { path, offset: source.locate(path, 'value'), message }
+    return { path, message, at: 'value' }
   })
 }
 

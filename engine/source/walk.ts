@@ -1,31 +1,30 @@
-/** The places of a file: what it has as it was read, in spite of mistakes, walked once for all checks. */
+/** The places of a configuration: what it has as it was read, in spite of mistakes, walked once for all checks. */
 import { capabilitiesOf } from '#engine/downstream/transports.ts'
 import { entriesOf, objectOf, type Placed, type Raw, text } from '#engine/schema/placed.ts'
-import type { KindShortcut, Kinds } from '#engine/source/kinds.ts'
+import type { KindShortcut, Kinds } from './kinds.ts'
 import type {
   ConfigTree,
   PlacedBackend,
   PlacedBind,
   PlacedListener,
   PlacedReference,
-  PlacedRoute
-} from '#engine/source/tree.ts'
+  PlacedRoute,
+  SourceWords
+} from './tree.ts'
 
-export type { PlacedBind, PlacedListener, PlacedRoute } from '#engine/source/tree.ts'
-
-/** Default names count listeners over the whole file, so that two binds never have the same. */
-export const defaultListenerName = (indexInFile: number): string => `listener${indexInFile}`
+/** Default names count listeners over the whole configuration, so that two binds never have the same. */
+export const defaultListenerName = (index: number): string => `listener${index}`
 export const defaultRouteName = (indexInListener: number): string => `route${indexInListener}`
 
-export function treeOf(file: Raw, kinds: Kinds): ConfigTree {
-  const backends = entriesOf(file.backends, ['backends']).map((backend) => backendAt(backend, kinds))
+export function treeOf(config: Raw, kinds: Kinds, words: SourceWords): ConfigTree {
+  const backends = entriesOf(config.backends, ['backends']).map((backend) => backendAt(backend, kinds))
   const named = new Map(backends.map((backend) => [backend.raw.name, backend]))
   const referenceAt = (place: Placed): PlacedReference => ({
     ...place,
     backend: place.raw.backend === undefined ? backendAt(place, kinds) : named.get(place.raw.backend)
   })
   let listeners = 0
-  const binds = entriesOf(file.binds, ['binds']).map((bind) => ({
+  const binds = entriesOf(config.binds, ['binds']).map((bind) => ({
     ...bind,
     transport: capabilitiesOf(bind.raw.transport),
     shortcut: null,
@@ -33,13 +32,14 @@ export function treeOf(file: Raw, kinds: Kinds): ConfigTree {
       listenerAt(listener, defaultListenerName(listeners++), referenceAt)
     )
   }))
-  const given = kinds.shortcuts.filter(({ key }) => file[key] !== undefined)
+  const given = kinds.shortcuts.filter(({ key }) => config[key] !== undefined)
   const shortcuts = given.map((shortcut) => ({
     shortcut,
-    value: { raw: objectOf(file[shortcut.key]), path: [shortcut.key] }
+    value: { raw: objectOf(config[shortcut.key]), path: [shortcut.key] }
   }))
   return {
-    top: { raw: file, path: [] },
+    words,
+    top: { raw: config, path: [] },
     binds: [...binds, ...shortcuts.map(({ shortcut, value }) => shortcutBind(shortcut, value))],
     backends,
     shortcuts

@@ -1,6 +1,6 @@
 /** The keys by which backends are described, as the registered kinds have them. */
 import { name, type z } from '#engine/schema/schema.ts'
-import type { KindKey, Kinds } from '#engine/source/kinds.ts'
+import type { KindKey, Kinds } from './kinds.ts'
 
 type Shape = Record<string, z.ZodOptional>
 

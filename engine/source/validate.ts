@@ -1,23 +1,20 @@
-/** What a schema found wrong -> problems that say what is allowed, in the words of the file. */
+/** What a schema found wrong -> findings that say what is allowed, in the words of the configuration. */
 
-import type { Path } from '#engine/schema/placed.ts'
+import { type Path, pathText } from '#engine/schema/placed.ts'
 import { isRefused, isUnsaid, type ZodType, type z } from '#engine/schema/schema.ts'
 import { nearest, wordHint } from '#engine/schema/suggest.ts'
-import { type Problem, pathText } from './problems.ts'
-import { type Source, UNREADABLE } from './source.ts'
+import type { Finding } from './tree.ts'
 
 type Issue = z.core.$ZodIssue
 type RawIssue = z.core.$ZodRawIssue
 
-export type Outcome<T> = { readonly value: T } | { readonly problems: readonly Problem[] }
+/** Stands for a value that could not be read. Its source has said why, so nothing more is said about it. */
+export const UNREADABLE = Symbol('unreadable')
 
-/** Validates the part of the file that stands at `base`. */
-export function validate<T extends ZodType>(
-  schema: T,
-  value: unknown,
-  source: Source,
-  base: Path = []
-): Outcome<z.output<T>> {
+export type Outcome<T> = { readonly value: T } | { readonly findings: readonly Finding[] }
+
+/** Validates what stands at `base`. */
+export function validate<T extends ZodType>(schema: T, value: unknown, base: Path = []): Outcome<z.output<T>> {
   // An issue only has the unknown keys; which ones are known is noted here while the schema is at hand.
   const known = new WeakMap<readonly string[], readonly string[]>()
   const error = (issue: RawIssue): string | undefined => {
@@ -26,55 +23,48 @@ export function validate<T extends ZodType>(
   }
   const result = schema.safeParse(value, { error, reportInput: true })
   if (result.success) return { value: result.data }
-  return { problems: firstOfEach(result.error.issues.flatMap((issue) => problemsOf(issue, base, source, known))) }
+  return { findings: firstOfEach(result.error.issues.flatMap((issue) => findingsOf(issue, base, known))) }
 }
 
 /** One value, one message: an empty name is also not a valid one, but that says nothing new. */
-function firstOfEach(problems: readonly Problem[]): Problem[] {
+function firstOfEach(findings: readonly Finding[]): Finding[] {
   const seen = new Set<string>()
-  return problems.filter(({ path }) => {
+  return findings.filter(({ path }) => {
     const text = pathText(path)
     return !seen.has(text) && seen.add(text)
   })
 }
 
-function problemsOf(
-  issue: Issue,
-  base: Path,
-  source: Source,
-  known: WeakMap<readonly string[], readonly string[]>
-): Problem[] {
+function findingsOf(issue: Issue, base: Path, known: WeakMap<readonly string[], readonly string[]>): Finding[] {
   const path = [...base, ...issue.path]
   if (issue.input === UNREADABLE || isUnsaid(issue)) return []
   if (issue.code === 'unrecognized_keys') {
     return issue.keys.map((key) => ({
       path: [...path, key],
-      offset: source.locate([...path, key], 'key'),
       message: 'is not a known key',
+      at: 'key',
       hint: wordHint(key, known.get(issue.keys) ?? [])
     }))
   }
   if (issue.code === 'invalid_union') {
     const branch = issue.errors.find((issues) => !issues.some(isAboutWhole))
-    if (branch !== undefined) return branch.flatMap((inner) => problemsOf(inner, path, source, known))
+    if (branch !== undefined) return branch.flatMap((inner) => findingsOf(inner, path, known))
   }
   const aboutKey = issue.code === 'invalid_key' || (issue.code === 'invalid_type' && issue.expected === 'never')
-  const offset = source.locate(path, aboutKey ? 'key' : 'value')
+  const at = aboutKey ? 'key' : 'value'
   return [
-    issue.input === null
-      ? emptyProblem(issue, path, offset)
-      : { path, offset, message: issue.message, hint: hintOf(issue) }
+    issue.input === null ? emptyFinding(issue, path, at) : { path, message: issue.message, at, hint: hintOf(issue) }
   ]
 }
 
 /** A key with nothing behind it, or with null. */
-function emptyProblem(issue: Issue, path: Path, offset: number): Problem {
+function emptyFinding(issue: Issue, path: Path, at: Finding['at']): Finding {
   const wanted = issue.message.replace(/, not empty$/, '')
   const entries = issue.code === 'invalid_type' && issue.expected === 'array' ? ' (each entry begins with "- ")' : ''
   return {
     path,
-    offset,
     message: `is empty: ${wanted}${entries}`,
+    at,
     hint: 'write what belongs here, indented more than the key, or take the key out'
   }
 }

@@ -1,44 +1,40 @@
 /**
  * Policies that say themselves where they stand (docs/specification.md#attachment-and-merging): each is put where it
- * points before the file is validated, so it is checked and merged like what is written there. Messages name the place
- * where it was written.
+ * points before the configuration is validated, so it is checked and merged like what is written there. Messages
+ * name the place where it was written.
  */
 
 import type { Policy } from '#engine/contract/policy.ts'
 import { objectOf, type Path, type Placed, policySetsOf, type Raw, text } from '#engine/schema/placed.ts'
 import { nearest } from '#engine/schema/suggest.ts'
-import type { Kinds } from '#engine/source/kinds.ts'
-import { type ConfigTree, listenersOf, routesOf } from '#engine/source/tree.ts'
-import { validate } from './explain.ts'
-import type { Problem } from './problems.ts'
-import type { Source } from './source.ts'
+import type { Kinds } from './kinds.ts'
+import { Origins } from './origins.ts'
 import { type Target, targetRefs } from './target-refs.ts'
-import { type PlacedRoute, treeOf } from './walk.ts'
+import { type ConfigTree, type Finding, listenersOf, type PlacedRoute, routesOf, type SourceWords } from './tree.ts'
+import { validate } from './validate.ts'
+import { treeOf } from './walk.ts'
 
-/** A file in which every policy stands where it acts. */
-export interface PlacedSource extends Source {
-  /** Where in the file as it was written that stands which is at `path` now. */
-  readonly originOf: (path: Path) => Path
+/** A configuration in which every policy stands where it acts. */
+export interface PlacedConfig {
+  readonly value: unknown
+  /** Where things were written that stand elsewhere now. */
+  readonly origins: Origins
+  /** Their paths are those of the configuration as it was written. */
+  readonly findings: readonly Finding[]
 }
 
-export function placeTargeted(source: Source, kinds: Kinds, policies: readonly Policy[]): PlacedSource {
-  const file = objectOf(source.value)
-  const sets = policySetsOf({ raw: file, path: [] })
-  const isTargeted = sets.some(({ raw }) => raw.targetRefs !== undefined)
-  return isTargeted
-    ? new Placing(source, treeOf(file, kinds), sets, kinds, policies).run()
-    : { ...bound(source), originOf: (path) => path }
+export function placeTargeted(
+  value: unknown,
+  words: SourceWords,
+  kinds: Kinds,
+  policies: readonly Policy[]
+): PlacedConfig {
+  const config = objectOf(value)
+  const sets = policySetsOf({ raw: config, path: [] })
+  return sets.some(({ raw }) => raw.targetRefs !== undefined)
+    ? new Placing(treeOf(config, kinds, words), sets, kinds, policies).run()
+    : { value, origins: new Origins(), findings: [] }
 }
-
-const bound = (source: Source): Source => ({
-  value: source.value,
-  problems: source.problems,
-  broken: source.broken,
-  warnings: source.warnings,
-  locate: (path, what) => source.locate(path, what),
-  position: (offset) => source.position(offset),
-  expanded: source.expanded
-})
 
 /** A set and one of its targets. */
 interface Aim {
@@ -49,55 +45,36 @@ interface Aim {
 }
 
 class Placing {
-  readonly #source: Source
   readonly #tree: ConfigTree
   /** Names of what a part of a backend may have itself -> the one that it has. */
   readonly #fields: Readonly<Record<string, string>>
   /** Names of policies of which those of several levels hold together. */
   readonly #addUp: ReadonlySet<unknown>
   readonly #sets: readonly Placed[]
-  /** The file that is made: what is changed in it is copied first. */
-  readonly #made: { file: unknown }
+  /** What is made: what is changed in it is copied first. */
+  readonly #made: { config: unknown }
   readonly #copied = new Set<unknown>()
-  readonly #problems: Problem[] = []
-  /** The later ones are the more exact. */
-  readonly #origins: { readonly at: Path; readonly from: Path }[] = []
+  readonly #findings: Finding[] = []
+  readonly #origins = new Origins()
   /** Path of a place and name of a policy -> the set that brought it there. */
   readonly #brought = new Map<string, Placed>()
 
-  constructor(source: Source, tree: ConfigTree, sets: readonly Placed[], kinds: Kinds, policies: readonly Policy[]) {
-    this.#source = source
+  constructor(tree: ConfigTree, sets: readonly Placed[], kinds: Kinds, policies: readonly Policy[]) {
     this.#tree = tree
     this.#fields = kinds.fields()
     this.#addUp = new Set(policies.filter(({ accumulates }) => accumulates).map(({ name }) => name))
     this.#sets = sets
-    this.#made = { file: source.value }
+    this.#made = { config: tree.top.raw }
   }
 
-  run(): PlacedSource {
+  run(): PlacedConfig {
     this.#keepUntargeted()
     const aims = this.#sets.flatMap((set) => this.#aimsOf(set))
     // What is for a rule is more precise than what is for its route.
     for (const isSection of [false, true]) {
       for (const aim of aims) if ((aim.target.sectionName !== undefined) === isSection) this.#place(aim)
     }
-    const { locate, position } = bound(this.#source)
-    const originOf = (path: Path): Path => this.#originOf(path)
-    return {
-      value: this.#made.file,
-      problems: [...this.#source.problems, ...this.#problems],
-      broken: this.#source.broken,
-      warnings: this.#source.warnings,
-      locate: (path, what) => locate(originOf(path), what),
-      position,
-      expanded: this.#source.expanded,
-      originOf
-    }
-  }
-
-  #originOf(path: Path): Path {
-    const found = this.#origins.findLast(({ at }) => at.every((key, i) => key === path[i]))
-    return found === undefined ? path : [...found.from, ...path.slice(found.at.length)]
+    return { value: this.#made.config, origins: this.#origins, findings: this.#findings }
   }
 
   /** What has no targets is for the whole gateway, as ever. */
@@ -109,21 +86,21 @@ class Placing {
     )
     if (kept.length === 0) this.#set(['policies'], undefined)
     kept.forEach(({ path }, i) => {
-      this.#origins.push({ at: ['policies', i], from: path })
+      this.#origins.add(['policies', i], path)
     })
   }
 
   #aimsOf(set: Placed): Aim[] {
     if (set.raw.targetRefs === undefined) return []
     const at = [...set.path, 'targetRefs']
-    const outcome = validate(targetRefs(), set.raw.targetRefs, this.#source, at)
+    const outcome = validate(targetRefs(), set.raw.targetRefs, at)
     if ('value' in outcome) return (outcome.value ?? []).map((target, i) => ({ set, target, path: [...at, i] }))
-    this.#problems.push(...outcome.problems)
+    this.#findings.push(...outcome.findings)
     return []
   }
 
-  #report(path: Path, message: string, hint?: string, what: 'key' | 'value' = 'value'): void {
-    this.#problems.push({ path, offset: this.#source.locate(path, what), message, hint })
+  #report(path: Path, message: string, hint?: string, at: Finding['at'] = 'value'): void {
+    this.#findings.push({ path, message, at, hint })
   }
 
   #dangling(path: Path, what: string, wanted: string, known: readonly string[]): void {
@@ -200,9 +177,9 @@ class Placing {
     const there = this.#get(at)
     const { targetRefs: _, ...policies } = set.raw
     const sets = there === undefined ? [] : Array.isArray(there) ? there : [there]
-    if (there !== undefined && !Array.isArray(there)) this.#origins.push({ at: [...at, 0], from: at })
+    if (there !== undefined && !Array.isArray(there)) this.#origins.add([...at, 0], at)
     this.#set(at, [...sets, policies])
-    this.#origins.push({ at: [...at, sets.length], from: set.path })
+    this.#origins.add([...at, sets.length], set.path)
   }
 
   /** Merged into the only set of a place. The backend's own wins (docs/specification.md#attachment-and-merging). */
@@ -228,7 +205,7 @@ class Placing {
         )
       ) {
         this.#set(slot, value)
-        this.#origins.push({ at: slot, from: [...set.path, given] })
+        this.#origins.add(slot, [...set.path, given])
         this.#brought.set(`${level} ${label}`, set)
       }
     }
@@ -246,7 +223,7 @@ class Placing {
   }
 
   #get(path: Path): unknown {
-    let value: unknown = this.#made.file
+    let value: unknown = this.#made.config
     for (const key of path) value = (value as Raw | null | undefined)?.[key as string]
     return value
   }
@@ -254,7 +231,7 @@ class Placing {
   /** Sets the value at `path`, in copies of everything around it. Undefined: takes it out. */
   #set(path: Path, value: unknown): void {
     let holder: object = this.#made
-    let key: PropertyKey = 'file'
+    let key: PropertyKey = 'config'
     for (const next of path) {
       const inner: unknown = Reflect.get(holder, key)
       // Something else stands there, which the schema refuses.

@@ -1,7 +1,7 @@
-/** What of TLS in the file the transport of a bind could not honour. */
+/** What of TLS the transport of a bind could not honour. */
 import type { ListenerFacts, SettingFault, TransportCapabilities } from '#engine/contract/transport-capabilities.ts'
 import { objectOf, type Raw, text } from '#engine/schema/placed.ts'
-import type { PlacedListener } from '#engine/standalone/walk.ts'
+import type { PlacedListener } from '#engine/source/tree.ts'
 import { frontendTlsSchema, translateFrontendTls, versionsOf } from './schema.ts'
 
 interface Fault {

@@ -1,19 +1,19 @@
-/** The schema of the configuration file as a whole. */
+/** The schema of a configuration as a whole. */
 
 import type { Policy } from '#engine/contract/policy.ts'
 import { port } from '#engine/schema/net.ts'
 import { requestFields } from '#engine/schema/request-rules.ts'
 import { misplacedKeys, refusedKeys, z } from '#engine/schema/schema.ts'
-import type { Kinds } from '#engine/source/kinds.ts'
-import { frontendSchema } from './file-frontend.ts'
-import { processSchema } from './file-process.ts'
-import { routeSchemas } from './file-routes.ts'
+import { frontendSchema } from './frontend.ts'
+import type { Kinds } from './kinds.ts'
+import { processSchema } from './process.ts'
+import { routeSchemas } from './routes.ts'
 
 const NOT_HERE = [...['gateways', 'routeGroups', 'routes', 'services', 'tcpRoutes', 'ui', 'workloads']]
 
 function build(policies: readonly Policy[], kinds: Kinds) {
   const { binds, backends, policies: onRoute, sets } = routeSchemas(policies, kinds)
-  const file = z.strictObject({
+  const config = z.strictObject({
     $schema: z.string().optional().describe('Where editors find this schema.'),
     config: processSchema.optional().describe('Settings of the process, read once at start.'),
     binds: binds.optional().describe('Ports, and what is served on them.'),
@@ -31,14 +31,14 @@ function build(policies: readonly Policy[], kinds: Kinds) {
     ...refusedKeys('top-level key', NOT_HERE)
   })
   return {
-    file,
+    config,
     /** The part that stands for `policies` of a route or listener. */
     policies: onRoute
   }
 }
 
-export type FileSchema = ReturnType<typeof build>
-export type File = z.output<FileSchema['file']>
+export type ConfigSchema = ReturnType<typeof build>
+export type Config = z.output<ConfigSchema['config']>
 
 /** Keys at the top that stand for a bind with one route. */
 function shortcuts(kinds: Kinds, policies: z.ZodOptional): Record<string, z.ZodOptional> {
@@ -51,11 +51,11 @@ function shortcuts(kinds: Kinds, policies: z.ZodOptional): Record<string, z.ZodO
   )
 }
 
-const built = new WeakMap<readonly Policy[], WeakMap<Kinds, FileSchema>>()
+const built = new WeakMap<readonly Policy[], WeakMap<Kinds, ConfigSchema>>()
 
 /** The schema for registries of policies and kinds of backends; built once for each. */
-export function fileSchema(policies: readonly Policy[], kinds: Kinds): FileSchema {
-  const ofPolicies = built.get(policies) ?? new WeakMap<Kinds, FileSchema>()
+export function configSchema(policies: readonly Policy[], kinds: Kinds): ConfigSchema {
+  const ofPolicies = built.get(policies) ?? new WeakMap<Kinds, ConfigSchema>()
   built.set(policies, ofPolicies)
   const schema = ofPolicies.get(kinds) ?? build(policies, kinds)
   ofPolicies.set(kinds, schema)

@@ -1,4 +1,4 @@
-/** The file's `frontendPolicies`: how connections of clients are treated (docs/specification.md#frontend-policies). */
+/** `frontendPolicies`: how connections of clients are treated (docs/specification.md#frontend-policies). */
 import type { Policy } from '#engine/contract/policy.ts'
 import { PROTOCOL_DEFAULTS } from '#engine/ir/plain.ts'
 import type { FrontendSettings, PolicySet } from '#engine/ir/snapshot.ts'
@@ -11,7 +11,7 @@ import { frontendTlsSchema, translateFrontendTls } from './tls/schema.ts'
 const KIB = 1024
 const BYTES_MAX = Number.MAX_SAFE_INTEGER
 
-/** What holds where the file says nothing (docs/specification.md#frontend-policies). */
+/** What holds where a configuration says nothing (docs/specification.md#frontend-policies). */
 export const HTTP_DEFAULTS = {
   maxBufferSize: 2 * KIB * KIB,
   http1MaxHeaders: 100,
@@ -88,8 +88,8 @@ const keepaliveSchema = z.strictObject({
 })
 
 /** Idle time before TCP probes as it will be in force; undefined when it is wrong. */
-export function keepaliveTime(file: Record<string, unknown>): number | undefined {
-  const result = keepaliveSchema.shape.time.safeParse(file.time)
+export function keepaliveTime(input: Record<string, unknown>): number | undefined {
+  const result = keepaliveSchema.shape.time.safeParse(input.time)
   return result.success ? (result.data ?? KEEPALIVE_DEFAULTS.time) : undefined
 }
 
@@ -137,26 +137,26 @@ export function frontendSchema(policies: readonly Policy[]) {
 
 /** Validated `frontendPolicies` -> those that are policies of the registry. */
 export function frontendPolicies(
-  file: Readonly<Record<string, unknown>> | undefined,
+  input: Readonly<Record<string, unknown>> | undefined,
   policies: readonly Policy[]
 ): PolicySet {
-  const own = policies.filter(({ name, section }) => section === 'frontend' && file?.[name] !== undefined)
-  return Object.fromEntries(own.map(({ name }) => [name, file![name]]))
+  const own = policies.filter(({ name, section }) => section === 'frontend' && input?.[name] !== undefined)
+  return Object.fromEntries(own.map(({ name }) => [name, input![name]]))
 }
 
 export type HttpSetting = keyof typeof HTTP_DEFAULTS
 
 /** One setting as it will be in force, whatever is wrong elsewhere; undefined when the setting itself is wrong. */
-export function httpSetting(file: Record<string, unknown>, key: HttpSetting): number | undefined {
-  const result = httpSchema.shape[key].safeParse(file[key])
+export function httpSetting(input: Record<string, unknown>, key: HttpSetting): number | undefined {
+  const result = httpSchema.shape[key].safeParse(input[key])
   return result.success ? (result.data ?? HTTP_DEFAULTS[key]) : undefined
 }
 
-export function translateFrontend(file: z.output<typeof base> | undefined): FrontendSettings {
-  const http = over(HTTP_DEFAULTS, file?.http)
-  const keepalive = over(KEEPALIVE_DEFAULTS, file?.tcp?.keepalives ?? file?.tcp?.keepalive)
-  const idle = file?.tcp?.idleTimeout === undefined ? {} : { idleTimeoutMs: file.tcp.idleTimeout }
-  const proxyProtocol = file?.proxyProtocol
+export function translateFrontend(input: z.output<typeof base> | undefined): FrontendSettings {
+  const http = over(HTTP_DEFAULTS, input?.http)
+  const keepalive = over(KEEPALIVE_DEFAULTS, input?.tcp?.keepalives ?? input?.tcp?.keepalive)
+  const idle = input?.tcp?.idleTimeout === undefined ? {} : { idleTimeoutMs: input.tcp.idleTimeout }
+  const proxyProtocol = input?.proxyProtocol
   return {
     http: {
       maxBufferBytes: http.maxBufferSize,
@@ -172,18 +172,18 @@ export function translateFrontend(file: z.output<typeof base> | undefined): Fron
     ...PROTOCOL_DEFAULTS,
     tcp: { keepalive: { timeMs: keepalive.time }, ...idle },
     proxyProtocol: proxyProtocol === undefined ? null : over<ProxyProtocol>(PROXY_DEFAULTS, proxyProtocol),
-    tls: translateFrontendTls(file?.tls),
+    tls: translateFrontendTls(input?.tls),
     http2: {
-      windowBytes: file?.http?.http2WindowSize ?? HTTP2_DEFAULTS.windowBytes,
-      connectionWindowBytes: file?.http?.http2ConnectionWindowSize ?? HTTP2_DEFAULTS.connectionWindowBytes,
-      frameBytesMax: file?.http?.http2FrameSize ?? HTTP2_DEFAULTS.frameBytesMax,
-      pingIntervalMs: file?.http?.http2KeepaliveInterval ?? HTTP2_DEFAULTS.pingIntervalMs,
-      pingTimeoutMs: file?.http?.http2KeepaliveTimeout ?? HTTP2_DEFAULTS.pingTimeoutMs
+      windowBytes: input?.http?.http2WindowSize ?? HTTP2_DEFAULTS.windowBytes,
+      connectionWindowBytes: input?.http?.http2ConnectionWindowSize ?? HTTP2_DEFAULTS.connectionWindowBytes,
+      frameBytesMax: input?.http?.http2FrameSize ?? HTTP2_DEFAULTS.frameBytesMax,
+      pingIntervalMs: input?.http?.http2KeepaliveInterval ?? HTTP2_DEFAULTS.pingIntervalMs,
+      pingTimeoutMs: input?.http?.http2KeepaliveTimeout ?? HTTP2_DEFAULTS.pingTimeoutMs
     }
   }
 }
 
-/** The given values, and the defaults for the others. What a file leaves out is absent, not undefined. */
+/** The given values, and the defaults for the others. What is left out is absent, not undefined. */
 function over<T extends object>(defaults: T, given: { readonly [K in keyof T]?: unknown } | undefined): T {
   return { ...defaults, ...(given as Partial<T> | undefined) }
 }

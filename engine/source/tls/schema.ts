@@ -10,9 +10,9 @@ import { CIPHER_SUITES } from '#engine/socket/cipher-suites.ts'
 
 const ALPN_MAX = 16
 
-const FILE_VERSIONS: Readonly<Record<string, TlsVersion>> = { TLS_V1_2: '1.2', TLS_V1_3: '1.3' }
+const VERSIONS: Readonly<Record<string, TlsVersion>> = { TLS_V1_2: '1.2', TLS_V1_3: '1.3' }
 
-const fileVersion = () => z.enum(['TLS_V1_2', 'TLS_V1_3'])
+const listenerVersion = () => z.enum(['TLS_V1_2', 'TLS_V1_3'])
 /** YAML reads 1.2 without quotes as a number, which nobody means. */
 const version = () =>
   z.union([z.enum(['1.2', '1.3']), z.literal([1.2, 1.3])], { error: 'must be 1.2 or 1.3' }).transform(String)
@@ -25,8 +25,8 @@ export const listenerTlsSchema = z
     root: longString()
       .optional()
       .describe('Path of a PEM file: authorities. Clients then have to show a certificate of one of them (mTLS).'),
-    minTLSVersion: fileVersion().optional().describe('Default: that of frontendPolicies.tls.'),
-    maxTLSVersion: fileVersion().optional().describe('Default: that of frontendPolicies.tls.'),
+    minTLSVersion: listenerVersion().optional().describe('Default: that of frontendPolicies.tls.'),
+    maxTLSVersion: listenerVersion().optional().describe('Default: that of frontendPolicies.tls.'),
     cipherSuites: cipherSuites().describe('Default: those of frontendPolicies.tls.'),
     ...misplacedKeys('authorities are called root', ['ca', 'caCert', 'clientCa']),
     ...misplacedKeys('is called cert here', ['certificate', 'certFile']),
@@ -55,37 +55,37 @@ function alpnMessage({ input }: { readonly input?: unknown }): string | undefine
   return typeof input === 'string' ? `weir does not speak "${input}" behind TLS; it speaks h2 and http/1.1` : undefined
 }
 
-type FileListenerTls = z.output<typeof listenerTlsSchema>
+type ListenerTlsInput = z.output<typeof listenerTlsSchema>
 
 /** The files have been read, and found sound, once (check.ts). */
-export function translateListenerTls(file: FileListenerTls | undefined, sources: Sources): ListenerTls | null {
-  if (file === undefined) return null
+export function translateListenerTls(input: ListenerTlsInput | undefined, sources: Sources): ListenerTls | null {
+  if (input === undefined) return null
   return {
-    cert: sources.readFile(file.cert),
-    key: secret(sources.readFile(file.key)),
-    clientCa: file.root === undefined ? null : sources.readFile(file.root),
-    minVersion: FILE_VERSIONS[file.minTLSVersion ?? ''] ?? null,
-    maxVersion: FILE_VERSIONS[file.maxTLSVersion ?? ''] ?? null,
-    cipherSuites: file.cipherSuites ?? null
+    cert: sources.readFile(input.cert),
+    key: secret(sources.readFile(input.key)),
+    clientCa: input.root === undefined ? null : sources.readFile(input.root),
+    minVersion: VERSIONS[input.minTLSVersion ?? ''] ?? null,
+    maxVersion: VERSIONS[input.maxTLSVersion ?? ''] ?? null,
+    cipherSuites: input.cipherSuites ?? null
   }
 }
 
-export function translateFrontendTls(file: z.output<typeof frontendTlsSchema> | undefined): FrontendTls {
+export function translateFrontendTls(input: z.output<typeof frontendTlsSchema> | undefined): FrontendTls {
   const defaults = PROTOCOL_DEFAULTS.tls
   return {
-    handshakeTimeoutMs: file?.handshakeTimeout ?? defaults.handshakeTimeoutMs,
-    alpn: [...new Set(file?.alpnProtocols ?? defaults.alpn)],
-    minVersion: (file?.minProtocolVersion as TlsVersion | undefined) ?? defaults.minVersion,
-    maxVersion: (file?.maxProtocolVersion as TlsVersion | undefined) ?? defaults.maxVersion,
-    cipherSuites: file?.cipherSuites ?? defaults.cipherSuites
+    handshakeTimeoutMs: input?.handshakeTimeout ?? defaults.handshakeTimeoutMs,
+    alpn: [...new Set(input?.alpnProtocols ?? defaults.alpn)],
+    minVersion: (input?.minProtocolVersion as TlsVersion | undefined) ?? defaults.minVersion,
+    maxVersion: (input?.maxProtocolVersion as TlsVersion | undefined) ?? defaults.maxVersion,
+    cipherSuites: input?.cipherSuites ?? defaults.cipherSuites
   }
 }
 
 /** The settings as far as they are sound, whatever is wrong with the others. */
 export function versionsOf(raw: Record<string, unknown>): { min: TlsVersion | null; max: TlsVersion | null } {
-  const of = (file: string, frontend: string): TlsVersion | null => {
-    const given = String(raw[file] ?? raw[frontend] ?? '')
-    return FILE_VERSIONS[given] ?? (given === '1.2' || given === '1.3' ? given : null)
+  const of = (input: string, frontend: string): TlsVersion | null => {
+    const given = String(raw[input] ?? raw[frontend] ?? '')
+    return VERSIONS[given] ?? (given === '1.2' || given === '1.3' ? given : null)
   }
   return { min: of('minTLSVersion', 'minProtocolVersion'), max: of('maxTLSVersion', 'maxProtocolVersion') }
 }

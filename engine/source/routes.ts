@@ -1,4 +1,4 @@
-/** The file's `binds`, `backends` and everything below: the schema of what is served and where it goes. */
+/** `binds`, `backends` and everything below: the schema of what is served and where it goes. */
 
 import type { Policy } from '#engine/contract/policy.ts'
 import { oneOf } from '#engine/schema/choice.ts'
@@ -7,10 +7,10 @@ import { hostname, port } from '#engine/schema/net.ts'
 import { remember } from '#engine/schema/remember.ts'
 import { requestFields } from '#engine/schema/request-rules.ts'
 import { list, name, refusedKeys, shortString, whole, z } from '#engine/schema/schema.ts'
-import type { Kinds } from '#engine/source/kinds.ts'
-import { keysOf, withName } from './file-backends.ts'
-import { policySchema, policySetsSchema } from './file-policies.ts'
-import { tcpRouteSchema } from './file-tcp.ts'
+import { keysOf, withName } from './backend-keys.ts'
+import type { Kinds } from './kinds.ts'
+import { policySchema, policySetsSchema } from './policies.ts'
+import { tcpRouteSchema } from './tcp-routes.ts'
 import { listenerTlsSchema } from './tls/schema.ts'
 
 /** Of maps and lists of names (docs/specification.md#leaf-types). */
@@ -72,7 +72,7 @@ const tunnelProtocol = () =>
       'proxy: connections begin with a PROXY header, as frontendPolicies.proxyProtocol says. direct: none does.'
     )
 
-/** The whole of what a file may have below `binds` and `backends`. */
+/** The whole of what a configuration may have below `binds` and `backends`. */
 export function routeSchemas(policies: readonly Policy[], kinds: Kinds) {
   const onRoute = policySchema(policies, kinds, 'route').meta({ id: 'RoutePolicies' })
   const sets = policySetsSchema(onRoute)

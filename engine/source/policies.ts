@@ -4,7 +4,7 @@ import type { Policy, Sources } from '#engine/contract/policy.ts'
 import type { PolicyPhases, PolicySet } from '#engine/ir/snapshot.ts'
 import { deferred, list, refused, type ZodType, z } from '#engine/schema/schema.ts'
 import { together } from '#engine/schema/together.ts'
-import type { Kinds } from '#engine/source/kinds.ts'
+import type { Kinds } from './kinds.ts'
 import { targetKeys } from './target-refs.ts'
 
 /** Where policies are attached; a route may stand for more (docs/specification.md#attachment-and-merging). */
@@ -16,7 +16,7 @@ const KNOWN_NAMES = [
   ...['mcpGuardrails', 'oidc', 'remoteRateLimit', 'sessionAffinity', 'tunnel']
 ]
 
-/** A name that the file accepts for a policy. */
+/** A name that a configuration accepts for a policy. */
 export interface PolicyKey {
   readonly key: string
   readonly policy: Policy
@@ -32,7 +32,7 @@ export function policyKeys(policies: readonly Policy[]): PolicyKey[] {
   ])
 }
 
-/** A strict object with the policies that may be attached there; its output has the keys of the file. */
+/** A strict object with the policies that may be attached there; its output has the same keys. */
 export function policySchema(policies: readonly Policy[], kinds: Kinds, attachment: Attachment) {
   const shape: Record<string, ZodType> = {}
   for (const policy of policies) {
@@ -68,7 +68,7 @@ const phase = () =>
     .optional()
     .describe('When these policies run. PreRouting: before the route is chosen. Default PostRouting.')
 
-/** Sets of one place: one for each phase is enough, but the top of the file has those with targets too. */
+/** Sets of one place: one for each phase is enough, but the top of a configuration has those with targets too. */
 const SETS_MAX = 64
 
 /** Of a listener or the gateway: one set, or a list of sets with their phases. */
@@ -100,7 +100,7 @@ function partOf(policy: Policy, field: string | undefined): ZodType {
   return (part instanceof z.ZodOptional ? part.unwrap() : part) as ZodType
 }
 
-/** Validated policies by the names of the file -> by canonical names, what aliases say put together. */
+/** Validated policies by the names that were given -> by canonical names, what aliases say put together. */
 export function canonicalPolicies(set: PolicySet | undefined, keys: readonly PolicyKey[]): PolicySet {
   const out: Record<string, unknown> = {}
   if (set === undefined) return out

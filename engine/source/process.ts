@@ -1,13 +1,11 @@
-/** The file's `config`: settings that are read once, at start. Environment variables win over the file. */
+/** `config`: settings that are read once, at start. Environment variables win over what a source says. */
 import type { ProcessSettings } from '#engine/ir/snapshot.ts'
 import { duration } from '#engine/schema/duration.ts'
 import { address } from '#engine/schema/net.ts'
 import { list, refusedKeys, says, whole, type ZodType, z } from '#engine/schema/schema.ts'
 import { threadCount, threads } from '#engine/schema/threads.ts'
-import type { Environment } from './expand.ts'
-import { validate } from './explain.ts'
-import type { Problem } from './problems.ts'
-import type { Source } from './source.ts'
+import type { Finding } from './tree.ts'
+import { validate } from './validate.ts'
 
 /** docs/specification.md#shutdown. */
 const SHUTDOWN_SECONDS_MAX = 31_536_000
@@ -77,17 +75,18 @@ export const processSchema = z.strictObject({
   ...refusedKeys('setting', NOT_HERE)
 })
 
-type File = z.output<typeof processSchema>
+type Settings = z.output<typeof processSchema>
+type Environment = Readonly<Record<string, string | undefined>>
 
 const digits = () =>
   z
     .string()
     .regex(/^[0-9]{1,9}$/, 'must be a whole number')
     .transform(Number)
-/** Environment variables are text: "4" is the number 4 of the file. */
+/** Environment variables are text: "4" is the number 4 of a setting. */
 const threadsText = () => z.union([digits().pipe(whole(1, PROCESSORS_MAX)), threads()])
 
-/** Variables that win over the file, and the field of `config` that each stands for. */
+/** Variables that win over a source, and the field of `config` that each stands for. */
 const OVERRIDES = {
   // Where the admin server listens, or "off".
   ADMIN_ADDR: { field: 'adminAddr', schema: address() },
@@ -117,18 +116,18 @@ const OVERRIDES = {
 type Name = keyof typeof OVERRIDES
 export type Overrides = { readonly [N in Name]?: z.output<(typeof OVERRIDES)[N]['schema']> }
 
-/** Reads the variables; those that are not set (or empty) are left out. Problems are appended to `problems`. */
-export function readOverrides(env: Environment, source: Source, problems: Problem[]): Overrides {
+/** Reads the variables; those that are not set (or empty) are left out. Mistakes are appended to `findings`. */
+export function readOverrides(env: Environment, findings: Finding[]): Overrides {
   const out: Record<string, unknown> = {}
   for (const [name, { field, schema }] of Object.entries(OVERRIDES)) {
     const text = Object.hasOwn(env, name) ? env[name] : undefined
     if (text === undefined || text === '') continue
     const path = ['config', ...field.split('.')]
-    const outcome = validate<ZodType>(schema, text, source, path)
+    const outcome = validate<ZodType>(schema, text, path)
     if ('value' in outcome) out[name] = outcome.value
     else {
-      for (const { message } of outcome.problems) {
-        problems.push({ path, offset: source.locate(path, 'key'), message: `environment variable ${name} ${message}` })
+      for (const { message } of outcome.findings) {
+        findings.push({ path, message: `environment variable ${name} ${message}`, at: 'key' })
       }
     }
   }
@@ -141,26 +140,26 @@ export interface Machine {
   readonly memoryBytes: number
 }
 
-export function translateProcess(file: File | undefined, env: Overrides, machine: Machine): ProcessSettings {
-  const { logging, backend } = file ?? {}
+export function translateProcess(given: Settings | undefined, env: Overrides, machine: Machine): ProcessSettings {
+  const { logging, backend } = given ?? {}
   return {
-    adminAddr: env.ADMIN_ADDR ?? file?.adminAddr ?? 'localhost:15000',
-    statsAddr: env.STATS_ADDR ?? file?.statsAddr ?? '[::]:15020',
-    readinessAddr: env.READINESS_ADDR ?? file?.readinessAddr ?? '[::]:15021',
+    adminAddr: env.ADMIN_ADDR ?? given?.adminAddr ?? 'localhost:15000',
+    statsAddr: env.STATS_ADDR ?? given?.statsAddr ?? '[::]:15020',
+    readinessAddr: env.READINESS_ADDR ?? given?.readinessAddr ?? '[::]:15021',
     workerThreads: threadCount(
-      env.WORKER_THREADS ?? file?.workerThreads ?? '100%',
+      env.WORKER_THREADS ?? given?.workerThreads ?? '100%',
       env.CPU_LIMIT ?? machine.processors
     ),
-    bufferedBytesMax: file?.maxBufferedBytes ?? bufferedBytes(machine.memoryBytes),
+    bufferedBytesMax: given?.maxBufferedBytes ?? bufferedBytes(machine.memoryBytes),
     logging: {
       level: env.LOG_LEVEL ?? logging?.level ?? 'info',
       format: env.LOG_FORMAT ?? logging?.format ?? 'text'
     },
     terminationDeadlineMs:
       env.CONNECTION_TERMINATION_DEADLINE ??
-      file?.connectionTerminationDeadline ??
+      given?.connectionTerminationDeadline ??
       deadlineWithin(env.TERMINATION_GRACE_PERIOD_SECONDS),
-    terminationMinDeadlineMs: env.CONNECTION_MIN_TERMINATION_DEADLINE ?? file?.connectionMinTerminationDeadline ?? 0,
+    terminationMinDeadlineMs: env.CONNECTION_MIN_TERMINATION_DEADLINE ?? given?.connectionMinTerminationDeadline ?? 0,
     upstream: {
       connectTimeoutMs: backend?.connectTimeout ?? 10_000,
       poolIdleTimeoutMs: backend?.poolIdleTimeout ?? 90_000,

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Bind } from '#engine/ir/snapshot.ts'
+import { good, warningsOf } from '#engine/standalone/testing/fakes.ts'
 import { routerOf } from '#engine/testing/build-router.ts'
 import { fakeExchange } from '#engine/testing/exchange.ts'
-import { good, warningsOf } from './testing/fakes.ts'
 
 /** Warnings of one listener with these routes, without what stands before the path. */
 function warned(routes: readonly object[], hostname = '*', more: readonly object[] = []): string[] {

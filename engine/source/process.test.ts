@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { memoryLimit } from '#engine/kit/memory-limit.ts'
-import { translateProcess } from './file-process.ts'
-import { good, mistakes } from './testing/fakes.ts'
+import { good, mistakes } from '#engine/standalone/testing/fakes.ts'
+import { translateProcess } from './process.ts'
 
 const FILE = `config:
   adminAddr: localhost:1

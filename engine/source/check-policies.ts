@@ -7,27 +7,25 @@ import type { CompiledMatch } from '#engine/contract/route.ts'
 import { NO_REMOTE_SERVICES, type ServiceRef, type Services } from '#engine/contract/service.ts'
 import { NO_SERVICES, newStateStore } from '#engine/contract/state-store.ts'
 import type { PolicySet } from '#engine/ir/snapshot.ts'
-import { objectOf, type Path, type Placed, policySetsOf, text } from '#engine/schema/placed.ts'
-import type { Kinds } from '#engine/source/kinds.ts'
-import { type ConfigTree, listenersOf } from '#engine/source/tree.ts'
-import type { FileSchema } from './file.ts'
-import { canonicalPolicies, isPre, type PolicyKey, policyKeys } from './file-policies.ts'
-import type { Problem } from './problems.ts'
-import type { Source } from './source.ts'
+import { objectOf, type Path, type Placed, pathText, policySetsOf, type Raw, text } from '#engine/schema/placed.ts'
+import type { Kinds } from './kinds.ts'
+import { canonicalPolicies, isPre, type PolicyKey, policyKeys } from './policies.ts'
+import type { ConfigSchema } from './schema.ts'
+import { type ConfigTree, type Finding, listenersOf, type Report } from './tree.ts'
 
 export interface PolicyParts {
   readonly policies: readonly Policy[]
-  readonly schema: FileSchema['policies']
+  readonly schema: ConfigSchema['policies']
   readonly sources: Sources
   readonly kinds: Kinds
 }
 
 /** Policies that are given twice, and phases where there are none. */
-export function checkNames(tree: ConfigTree, source: Source, policies: readonly Policy[]): Problem[] {
+export function checkNames(tree: ConfigTree, policies: readonly Policy[]): Finding[] {
   const keys = policyKeys(policies)
-  const problems: Problem[] = []
+  const findings: Finding[] = []
   const report: Report = (path, message) => {
-    problems.push({ path, offset: source.locate(path, 'key'), message })
+    findings.push({ path, message, at: 'key' })
   }
   const listeners = listenersOf(tree)
   const routes = listeners.flatMap((listener) => listener.routes)
@@ -43,45 +41,52 @@ export function checkNames(tree: ConfigTree, source: Source, policies: readonly 
   }
   for (const route of routes) refusePreRouting(route, report)
   for (const { raw, path } of [...listeners, ...routes].flatMap(policySetsOf)) {
-    if (raw.targetRefs !== undefined) report([...path, 'targetRefs'], 'is for policies at the top of the file')
+    if (raw.targetRefs !== undefined) report([...path, 'targetRefs'], `is for policies ${tree.words.top}`)
   }
-  return problems
+  return findings
 }
 
 /**
  * Resolves and compiles the policies of every route once, as workers will: what they refuse is found here,
- * where it still has a line. Parts that have mistakes of their own are left out.
+ * where it still has a place. Parts that have mistakes of their own are left out.
  */
-export function checkPolicies(tree: ConfigTree, source: Source, parts: PolicyParts): Problem[] {
+export function checkPolicies(tree: ConfigTree, parts: PolicyParts): Finding[] {
   const { policies, kinds } = parts
   const keys = policyKeys(policies)
-  const problems: Problem[] = []
-  const done: Seen['done'] = new WeakSet()
-  const backends = new Set(tree.backends.map(({ raw }) => raw.name))
-  const services = namedServices(tree, kinds)
-  const report = (path: Path, message: string): void => {
-    problems.push({ path, offset: source.locate(path, 'key'), message })
+  const findings = new Map<string, Finding>()
+  const named = new Set(tree.backends.map(({ raw }) => raw.name))
+  // A policy of a listener is compiled for each of its routes and may be refused for the same reason by many.
+  const report: Report = (path, message) => {
+    findings.set(`${pathText(path)} ${message}`, { path, message, at: 'key' })
+  }
+  const seen: Seen = { done: new WeakSet(), named, services: namedServices(tree, kinds), top: tree.words.top, report }
+  // A set that stands in several places (an alias of YAML) is one set.
+  const known = new Map<Raw, Placed>()
+  const first = (set: Placed): Placed => {
+    if (!known.has(set.raw)) known.set(set.raw, set)
+    return known.get(set.raw)!
   }
   const at = (place: Placed, phase: Phase): Attached => {
-    const sets = policySetsOf(place).filter((set) => isPre(set.raw) === (phase === 'PreRouting'))
+    const sets = policySetsOf(place)
+      .filter((set) => isPre(set.raw) === (phase === 'PreRouting'))
+      .map(first)
     return resolved(attachedTo(sets, keys, parts.schema), parts, report)
   }
   const { top } = tree
   const gateway = { pre: at(top, 'PreRouting'), post: at(top, 'PostRouting') }
   for (const listener of listenersOf(tree)) {
-    compileAll([], [gateway.pre, at(listener, 'PreRouting')], policies, { done, backends, services, report })
+    compileAll([], [gateway.pre, at(listener, 'PreRouting')], policies, seen)
     const outer = at(listener, 'PostRouting')
     for (const route of listener.routes) {
       const matches = matchesOf(route.raw.matches)
       const levels = [gateway.post, outer, at(route, 'PostRouting')]
-      if (matches !== null) compileAll(matches, levels, policies, { done, backends, services, report })
+      if (matches !== null) compileAll(matches, levels, policies, seen)
     }
   }
-  return unique(problems)
+  return [...findings.values()]
 }
 
 type Phase = 'PreRouting' | 'PostRouting'
-type Report = (path: Path, message: string) => void
 
 function refusePreRouting(route: Placed, report: Report): void {
   for (const { raw, path } of policySetsOf(route)) {
@@ -117,7 +122,7 @@ function checkRepeated(sets: readonly Placed[], keys: readonly PolicyKey[], repo
   }
 }
 
-/** Policies of one place and phase, and the key in the file that each came from. */
+/** Policies of one place and phase, and the key that each came from. */
 export interface Attached {
   readonly policies: PolicySet
   readonly pathOf: (policy: string) => Path
@@ -126,7 +131,7 @@ export interface Attached {
 export function attachedTo(
   sets: readonly Placed[],
   keys: readonly PolicyKey[],
-  schema: FileSchema['policies']
+  schema: ConfigSchema['policies']
 ): Attached {
   const policies: Record<string, unknown> = {}
   for (const { raw } of sets) {
@@ -171,9 +176,11 @@ function resolved(attached: Attached, { policies, sources }: PolicyParts, report
 interface Seen {
   /** Configurations that were compiled: that of a listener once, not for each of its routes (keys are costly). */
   readonly done: WeakSet<object>
-  /** Names. */
-  readonly backends: ReadonlySet<unknown>
+  /** Names of backends. */
+  readonly named: ReadonlySet<unknown>
   readonly services: Services
+  /** Where backends stand. */
+  readonly top: string
   readonly report: Report
 }
 
@@ -182,7 +189,7 @@ function compileAll(
   matches: readonly CompiledMatch[],
   levels: readonly Attached[],
   policies: readonly Policy[],
-  { done, backends, services, report }: Seen
+  { done, named, services, top, report }: Seen
 ): void {
   // The size matters to hooks only, and none of them runs here.
   const context = { ...NO_SERVICES, services, state: newStateStore(), maxBufferBytes: 0, matches, attachment: '' }
@@ -201,8 +208,8 @@ function compileAll(
       report([...owner.pathOf(policy.name), ...inside], (error as Error).message)
     }
     for (const { backend } of compiled.mirrors ?? []) {
-      if (typeof backend !== 'string' || backends.has(backend)) continue
-      report([...owner.pathOf(policy.name), 'backend'], `there is no backend "${backend}" at the top of the file`)
+      if (typeof backend !== 'string' || named.has(backend)) continue
+      report([...owner.pathOf(policy.name), 'backend'], `there is no backend "${backend}" ${top}`)
     }
     if (matches.length === 0 && needsRoute(compiled)) {
       report(owner.pathOf(policy.name), `${policy.name} ${NEEDS_ROUTE}`)
@@ -244,13 +251,4 @@ function compiledMatch(value: unknown): CompiledMatch | null {
   if (typeof regex === 'string') return { kind: 'regex', path: regex }
   // A final slash of a prefix means nothing (Gateway API, PathPrefix).
   return typeof pathPrefix === 'string' ? { kind: 'prefix', path: pathPrefix.replace(/\/$/, '') } : null
-}
-
-/** A policy of a listener is compiled for each of its routes and may be refused for the same reason by many. */
-function unique(problems: readonly Problem[]): Problem[] {
-  const seen = new Set<string>()
-  return problems.filter(({ offset, message }) => {
-    const key = `${offset} ${message}`
-    return !seen.has(key) && seen.add(key)
-  })
 }

@@ -7,28 +7,30 @@ import type { TlsVersion } from '#engine/ir/frontend.ts'
 import { objectOf, type Path, type Raw, text } from '#engine/schema/placed.ts'
 import { CIPHER_SUITES, versionOfSuite } from '#engine/socket/cipher-suites.ts'
 import { TlsServer } from '#engine/socket/tls-server.ts'
-import { type ConfigTree, listenersOf } from '#engine/source/tree.ts'
-import type { Problem } from '#engine/standalone/problems.ts'
-import type { Source } from '#engine/standalone/source.ts'
-import type { PlacedBind, PlacedListener } from '#engine/standalone/walk.ts'
+import {
+  type ConfigTree,
+  type Finding,
+  listenersOf,
+  type PlacedBind,
+  type PlacedListener
+} from '#engine/source/tree.ts'
 import { versionsOf } from './schema.ts'
 import { transportFaults } from './transport.ts'
 
-/** Whatever else is wrong with the file. */
-export function checkTls(tree: ConfigTree, source: Source, sources: Sources): Problem[] {
-  return new Checks(tree, source, sources).run()
+/** Whatever else is wrong. */
+export function checkTls(tree: ConfigTree, sources: Sources): Finding[] {
+  return new Checks(tree, sources).run()
 }
 
-/** For a file without mistakes: certificates that clients will refuse. `now`: milliseconds. */
-export function tlsWarnings(tree: ConfigTree, source: Source, sources: Sources, now = Date.now()): Problem[] {
-  const warnings: Problem[] = []
+/** For a configuration without mistakes: certificates that clients will refuse. `now`: milliseconds. */
+export function tlsWarnings(tree: ConfigTree, sources: Sources, now = Date.now()): Finding[] {
+  const warnings: Finding[] = []
   for (const { raw, path } of listenersOf(tree)) {
     const cert = text(objectOf(raw.tls).cert)
     if (cert === undefined) continue
-    const at = [...path, 'tls', 'cert']
     const [leaf] = certificatesOf(sources.readFile(cert))
     const message = leaf === undefined ? null : doubtOf(leaf, text(raw.hostname) ?? '*', now)
-    if (message !== null) warnings.push({ path: at, offset: source.locate(at, 'value'), message })
+    if (message !== null) warnings.push({ path: [...path, 'tls', 'cert'], message, at: 'value' })
   }
   return warnings
 }
@@ -44,17 +46,15 @@ const CLEAR_TEXT: readonly unknown[] = ['HTTP', 'TCP']
 
 class Checks {
   readonly #tree: ConfigTree
-  readonly #source: Source
   readonly #sources: Sources
-  readonly #problems: Problem[] = []
+  readonly #findings: Finding[] = []
 
-  constructor(tree: ConfigTree, source: Source, sources: Sources) {
+  constructor(tree: ConfigTree, sources: Sources) {
     this.#tree = tree
-    this.#source = source
     this.#sources = sources
   }
 
-  run(): Problem[] {
+  run(): Finding[] {
     const frontend = objectOf(objectOf(this.#tree.top.raw.frontendPolicies).tls)
     const at = ['frontendPolicies', 'tls']
     const isSound = this.#checkSettings(frontend, {}, at, null)
@@ -62,11 +62,11 @@ class Checks {
       this.#checkMix(bind)
       for (const listener of bind.listeners) this.#checkListener(listener, isSound ? frontend : {})
     }
-    return this.#problems
+    return this.#findings
   }
 
-  #report(path: Path, message: string, what: 'key' | 'value' = 'value', hint?: string): void {
-    this.#problems.push({ path, offset: this.#source.locate(path, what), message, hint })
+  #report(path: Path, message: string, at: Finding['at'] = 'value', hint?: string): void {
+    this.#findings.push({ path, message, at, hint })
   }
 
   // --- listeners of one port ---

@@ -5,12 +5,12 @@
 import type { Bind, Listener, RouteMatch, RouteSpec, ValueMatch } from '#engine/ir/snapshot.ts'
 import { compilePattern } from '#engine/kit/pattern.ts'
 import { HostTable } from '#engine/routing/hosts.ts'
-import type { Problem } from './problems.ts'
-import type { Source } from './source.ts'
+import type { Path } from '#engine/schema/placed.ts'
+import type { Finding } from './tree.ts'
 import { overlap } from './warnings.ts'
 
-/** `binds` of a Snapshot, of which the first `written` stand in the file as they are. */
-export function shadowed(binds: readonly Bind[], written: number, source: Source): Problem[] {
+/** `binds` of a Snapshot, of which the first `written` stand in the configuration as they are. */
+export function shadowed(binds: readonly Bind[], written: number): Finding[] {
   const ports = new Map<number, HostTable<Listener>>()
   for (const { port, listeners } of binds) {
     const table = ports.get(port) ?? new HostTable<Listener>()
@@ -19,16 +19,14 @@ export function shadowed(binds: readonly Bind[], written: number, source: Source
   }
   return binds.slice(0, written).flatMap(({ port, listeners }, b) =>
     listeners.flatMap((listener, l) => {
-      const warn = (path: readonly PropertyKey[], what: 'key' | 'value', message: string): Problem => {
-        const full = ['binds', b, 'listeners', l, 'routes', ...path]
-        return { path: full, offset: source.locate(full, what), message }
-      }
+      const routes = ['binds', b, 'listeners', l, 'routes']
+      const warn = (path: Path, message: string): Finding => ({ path: [...routes, ...path], message, at: 'value' })
       return new Shadows(listener, ports.get(port)!, warn).run()
     })
   )
 }
 
-type Warn = (path: readonly PropertyKey[], what: 'key' | 'value', message: string) => Problem
+type Warn = (path: Path, message: string) => Finding
 
 /** What the routes of one host name have, each with the name of the route that had it first. */
 interface Taken {
@@ -50,7 +48,7 @@ class Shadows {
     this.#warn = warn
   }
 
-  run(): Problem[] {
+  run(): Finding[] {
     const { routes } = this.#listener
     // All of them first: between a prefix and an expression it is not the order that decides.
     for (const route of routes) for (const hostname of hostsOf(route)) this.#note(hostname, route)
@@ -69,8 +67,8 @@ class Shadows {
   }
 
   /** `seen`: what the routes before it, and this one so far, have. */
-  #look(route: RouteSpec, r: number, seen: HostTable<Set<string>>): Problem[] {
-    const problems: Problem[] = []
+  #look(route: RouteSpec, r: number, seen: HostTable<Set<string>>): Finding[] {
+    const findings: Finding[] = []
     let by: string | undefined
     let isReached = false
     hostsOf(route).forEach((hostname, h) => {
@@ -80,7 +78,7 @@ class Shadows {
       if (other !== undefined && other !== this.#listener) {
         const message = `is never a host of this listener: requests for it go to the listener "${other.name}"`
         // Without host names of its own it is the listener's, and every route would be told.
-        if (route.hostnames.length > 0) problems.push(this.#warn([r, 'hostnames', h], 'value', message))
+        if (route.hostnames.length > 0) findings.push(this.#warn([r, 'hostnames', h], message))
         return
       }
       const before = seen.get(hostname) ?? new Set<string>()
@@ -93,9 +91,9 @@ class Shadows {
         else if (taker !== '' && (by === undefined || by === route.name)) by = taker
       }
     })
-    if (by === undefined || isReached) return problems
+    if (by === undefined || isReached) return findings
     const message = `is never chosen: others take every request that it matches, such as the route "${by}"`
-    return [...problems, this.#warn([r], 'value', message)]
+    return [...findings, this.#warn([r], message)]
   }
 
   /** Which route gets the requests for `host` that `match` of a route for `hostname` is about; undefined: that one. */
