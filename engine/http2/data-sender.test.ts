@@ -7,7 +7,7 @@ import { DEFAULT_WINDOW } from './protocol.ts'
 
 it('a byte of window wakes one of many, in turn', () => {
   const wire = { congested: false, write() {}, writeBytes() {} } as unknown as Wire
-  const sender = new DataSender(wire)
+  const sender = new DataSender(wire, 1)
   const byte = Buffer.from('a')
   const served: number[] = []
   let looks = 0

@@ -10,8 +10,8 @@ import type { Wire } from '#engine/socket/wire.ts'
 /** A longer frame saves nothing, and makes the other streams wait. */
 const FRAME_BYTES_MAX = 64 * 1024
 
-/** A frame that is cut short by a window, and shorter than this, is no use to anybody. */
-const USEFUL_BYTES = 1024
+/** For DataSender: a client asks for nothing with a window that cuts frames shorter than this (CVE-2019-9511). */
+export const USEFUL_BYTES = 1024
 
 /** A stream that sends. */
 export interface SendingStream {
@@ -29,16 +29,19 @@ export interface SendingStream {
 export class DataSender {
   /** What the peer takes on the connection. */
   window = DEFAULT_WINDOW
-  /** DATA frames that have left as long as they could be: what the peer's WINDOW_UPDATEs answer. */
+  /** DATA frames that have left: what the peer's WINDOW_UPDATEs answer. */
   frames = 0
   #frameBytes = DEFAULT_FRAME_BYTES
   /** Streams with unsent bytes, and streams that wait for the wire alone. */
   readonly #forWindow = new Set<SendingStream>()
   readonly #forWire = new Set<SendingStream>()
   readonly #wire: Wire
+  readonly #usefulBytes: number
 
-  constructor(wire: Wire) {
+  /** `usefulBytes`: a frame that a window cuts shorter than this is none of `frames`. */
+  constructor(wire: Wire, usefulBytes: number) {
     this.#wire = wire
+    this.#usefulBytes = usefulBytes
   }
 
   get frameBytes(): number {
@@ -67,8 +70,7 @@ export class DataSender {
     if (length <= 0) return start
     stream.sendWindow -= length
     this.window -= length
-    // A peer that opens its window by a byte would earn the next byte with it (CVE-2019-9511).
-    if (length === wanted || length >= USEFUL_BYTES) this.frames++
+    if (length === wanted || length >= this.#usefulBytes) this.frames++
     this.#wire.write(frameHead(length, DATA, 0, stream.id))
     this.#wire.writeBytes(chunk, start, start + length, slot)
     return start + length

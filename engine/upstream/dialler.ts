@@ -12,7 +12,7 @@ import type { AddressList, DialledAddress } from './address-list.ts'
 import type { DestinationState } from './destination.ts'
 import { NOT_HTTP2 } from './http-version.ts'
 
-/** Connections tried for one attempt, over all addresses. */
+/** Connections tried for one exchange over all addresses and repetitions, or for one backend of a TCP connection. */
 export const ATTEMPTS_MAX = 4
 
 /** Why there is no connection. */
@@ -39,6 +39,8 @@ export class DialAttempt<A> {
   /** What is told of it. */
   readonly record: { attempts: number; endpoint: string | null }
   readonly exchange: Exchange | null
+  /** With so many `record.attempts` no further address is tried. */
+  readonly attemptsMax: number
   /** Of the last connection that was begun, or of waiting. */
   readonly timer: WheelTimer
   readonly slow: WheelTimer
@@ -48,8 +50,14 @@ export class DialAttempt<A> {
   readonly dials: Dial<A>[] = []
   cancelled = false
 
-  constructor(owner: AttemptOwner<A>, record: DialAttempt<A>['record'], exchange: Exchange | null) {
+  constructor(
+    owner: AttemptOwner<A>,
+    record: DialAttempt<A>['record'],
+    exchange: Exchange | null,
+    attemptsMax = ATTEMPTS_MAX
+  ) {
     this.record = record
+    this.attemptsMax = attemptsMax
     this.exchange = exchange
     this.timer = new WheelTimer(() => owner.onTimeout(this))
     this.slow = new WheelTimer(() => owner.onSlow(this))
@@ -189,7 +197,7 @@ export class Dialler<A extends DialledAddress, T extends DialAttempt<A>> impleme
   }
 
   #mayTryOther(attempt: T): boolean {
-    return attempt.record.attempts < ATTEMPTS_MAX && this.addresses.pick(attempt.tried) !== null
+    return attempt.record.attempts < attempt.attemptsMax && this.addresses.pick(attempt.tried) !== null
   }
 
   #connected(attempt: T, address: A, wire: Wire, tls: TlsOutcome | undefined): void {

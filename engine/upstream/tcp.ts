@@ -9,8 +9,17 @@ import type { Address } from '#engine/socket/socket-layer.ts'
 import type { Wire } from '#engine/socket/wire.ts'
 import { AddressList, type DialledAddress, labelOf } from './address-list.ts'
 import { DestinationState } from './destination.ts'
-import { type Dial, DialAttempt, type DialError, Dialler, type DiallerShared, type DialOwner } from './dialler.ts'
+import {
+  ATTEMPTS_MAX,
+  type Dial,
+  DialAttempt,
+  type DialError,
+  Dialler,
+  type DiallerShared,
+  type DialOwner
+} from './dialler.ts'
 import type { Health } from './health.ts'
+import type { Resolver } from './resolver.ts'
 
 /** How long the addresses of this machine are believed. */
 const OWN_ADDRESSES_MS = 5_000
@@ -38,7 +47,8 @@ class TcpAttempt extends DialAttempt<TcpAddress> {
   readonly done: Dialled
 
   constructor(dialler: Dialler<TcpAddress, TcpAttempt>, session: TcpSession, done: Dialled) {
-    super(dialler, session, null)
+    // Those of the backends before this one are in session.attempts too, and none of its addresses has been tried.
+    super(dialler, session, null, session.attempts + ATTEMPTS_MAX)
     this.session = session
     this.done = done
   }
@@ -53,8 +63,8 @@ export class TcpEndpoint implements StreamEndpoint, DialOwner<TcpAddress, TcpAtt
   total = 0
   readonly #dialler: Dialler<TcpAddress, TcpAttempt>
 
-  constructor(to: Destination, options: StreamOptions, shared: DiallerShared) {
-    const destination = new DestinationState(to, { ...options, tls: null })
+  constructor(to: Destination, options: StreamOptions, shared: DiallerShared, resolver?: Resolver) {
+    const destination = new DestinationState(to, { ...options, tls: null }, resolver)
     this.name = destination.name
     const addresses = new AddressList(destination, (address) => new TcpAddress(address, destination))
     this.#dialler = new Dialler(this, destination, shared, addresses)

@@ -6,7 +6,7 @@ import type { ClientTls } from '#engine/contract/transport.ts'
 import type { OpenConnection } from '#engine/downstream/connection-limiter.ts'
 import type { HttpServer } from '#engine/downstream/http-server.ts'
 import { safeTrailers } from '#engine/http/trailers.ts'
-import { DataSender } from '#engine/http2/data-sender.ts'
+import { DataSender, USEFUL_BYTES } from '#engine/http2/data-sender.ts'
 import { goawayFrame, pingFrame, resetFrame, SETTINGS_ACK, windowUpdateFrame } from '#engine/http2/frame-writer.ts'
 import { HpackDecoder } from '#engine/http2/hpack-decoder.ts'
 import { HpackEncoder } from '#engine/http2/hpack-encoder.ts'
@@ -82,7 +82,7 @@ export class Http2Connection implements WireOwner, ReaderOwner, OpenConnection, 
     this.server = server
     this.wire = wire
     this.tls = tls
-    this.sender = new DataSender(wire)
+    this.sender = new DataSender(wire, USEFUL_BYTES)
     this.#windowBytes = http2.windowBytes
     const { frameBytesMax } = http2
     this.#reader = new Http2ConnectionReader(this, {

@@ -3,7 +3,9 @@ import { deepEqual, doesNotMatch, equal, match, ok } from 'node:assert/strict'
 import { once } from 'node:events'
 import type { ServerHttp2Stream } from 'node:http2'
 import { describe, it } from 'node:test'
-import { type Http2Origin, startHttp2Origin } from '#engine/testing/h2-origin.ts'
+import { windowUpdateFrame } from '#engine/http2/frame-writer.ts'
+import { type Http2Origin, startFrameServer, startHttp2Origin } from '#engine/testing/h2-origin.ts'
+import { answer, withServer } from '#engine/testing/h2-stack.ts'
 import { statuses } from '#engine/testing/origin.ts'
 import { dechunk, exchangeRaw, rawClient } from '#engine/testing/raw.ts'
 import { type Stack, type StackOptions, startStack } from '#engine/testing/stack.ts'
@@ -105,6 +107,22 @@ for (const sockets of ['handles', 'net'] as const) {
         equal(dechunk(answer), body)
         equal(seen[0]!.body.length, body.length)
       }))
+
+    it('a long body passes to a server that opens its windows in small steps', () => {
+      let bytes = 0
+      const server = startFrameServer(({ type, flags, stream, payload }, client) => {
+        if (type !== 0) return
+        const before = Math.floor(bytes / 100)
+        bytes += payload.length
+        const steps = Math.floor(bytes / 100) - before
+        client.send((windowUpdateFrame(stream, 100) + windowUpdateFrame(0, 100)).repeat(steps))
+        if ((flags & 1) !== 0) client.send(answer(stream))
+      })
+      return withServer(server, {}, async (stack) => {
+        deepEqual(statuses(await exchangeRaw(stack.port, post('a'.repeat(500_000)))), [200])
+        equal(bytes, 500_000)
+      })
+    })
 
     it('exchanges share one connection', async () => {
       const open: ServerHttp2Stream[] = []

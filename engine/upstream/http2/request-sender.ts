@@ -22,7 +22,8 @@ export class Http2RequestSender {
   #unread = 0
 
   constructor(wire: Wire, peer: PeerSettings, scheme: 'http' | 'https') {
-    this.data = new DataSender(wire)
+    // Some servers open their windows by what they have just read, however little: all of their updates are answers.
+    this.data = new DataSender(wire, 1)
     this.#wire = wire
     this.#peer = peer
     this.#scheme = scheme
