@@ -6,8 +6,8 @@ import { fileURLToPath } from 'node:url'
 /** The root of the repository. */
 export const ROOT = fileURLToPath(new URL('..', import.meta.url)).replace(/[/\\]$/, '')
 
-/** Made by tools, not written by us (the same list as .gitignore). */
-const NOT_OURS = new Set(['.git', 'node_modules', 'dist', '.tmp'])
+/** Made by tools, not written by us (the list of .gitignore, and code that is generated and committed). */
+const NOT_OURS = new Set(['.git', 'node_modules', 'dist', '.tmp', 'generated'])
 
 /** The repository has these folders at the top, and no other. */
 export const TOP_FOLDERS = ['.ci', 'backends', 'bench', 'docs', 'engine', 'fuzz', 'policies', 'scripts']

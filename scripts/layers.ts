@@ -9,7 +9,7 @@ import { type Import, importsOf, packageOf, resolveImport } from './imports.ts'
 /** The engine's modules by layer, the lowest first. Modules of layer 0 may also import those to their right. */
 const LAYERS: readonly (readonly string[])[] = [
   ['contract', 'schema', 'http2', 'http', 'socket', 'kit'],
-  ['ir', 'cel', 'routing', 'service'],
+  ['ir', 'cel', 'routing', 'service', 'proto'],
   ['lifecycle', 'build', 'downstream', 'upstream', 'telemetry'],
   ['source'],
   ['standalone', 'kubernetes', 'admin', 'workers'],
@@ -37,6 +37,7 @@ const PACKAGES: Readonly<Record<string, { readonly files: RegExp; readonly where
   'js-yaml': { files: /^engine\/standalone\/source-events\.ts$/, where: 'engine/standalone/source-events.ts' },
   zod: { files: /^engine\/schema\//, where: 'engine/schema' },
   re2js: { files: /^engine\/kit\/pattern\.ts$/, where: 'engine/kit/pattern.ts' },
+  '@bufbuild/protobuf': { files: /^engine\/proto\//, where: 'engine/proto' },
   piscina: { files: /^engine\/workers\/(?:offload|jobs)\.ts$/, where: 'engine/workers/{offload,jobs}.ts' },
   msgpackr: { files: /^backends\/mcp\/session\/seal\.ts$/, where: 'backends/mcp/session/seal.ts' },
   bcryptjs: { files: /^engine\/kit\/password\/verify\.ts$/, where: 'engine/kit/password/verify.ts' },
