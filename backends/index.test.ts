@@ -57,8 +57,12 @@ const FOLDERS: Readonly<Record<string, readonly string[]>> = {
   'engine/build': ['accessLog', 'hostRewrite', 'retry'],
   'engine/cel': Object.keys(VARIABLES)
 }
-/** Settings of other gateways' files that are refused by name. */
-const REFUSED: readonly string[] = ["engine/source/process.ts: 'mcp'", "engine/source/tcp-routes.ts: 'backendTLS'"]
+/** The kind of a service that is described in place; settings of other gateways' files that are refused by name. */
+const REFUSED: readonly string[] = [
+  "engine/build/services.ts: 'static'",
+  "engine/source/process.ts: 'mcp'",
+  "engine/source/tcp-routes.ts: 'backendTLS'"
+]
 
 test('sources know no kind of backend, no provider, no kind of target and no policy by name', () => {
   const all = [
