@@ -1,7 +1,7 @@
 /** Requests of each format of clients, one per feature; and how to tell that a conversation still has the feature. */
-import type { Conversation, FormatName, JsonObject, Part } from '#backends/llm/conversation.ts'
+import type { ClientFormat, Conversation, JsonObject, Part } from '#backends/llm/conversation.ts'
 
-export type Client = Exclude<FormatName, 'converse'>
+export type Client = ClientFormat
 
 export interface Feature {
   readonly name: string

@@ -21,18 +21,20 @@ const CAPABILITIES = {
   realtime: { formats: ['completions', 'responses'], without: 'no realtime API' }
 } as const satisfies { readonly [operation in Operation]: Capability }
 
+type FormatOf<K extends Operation> = (typeof CAPABILITIES)[K]['formats'][number]
+
 /** The format of `operation` at the provider, `preferred` if it has that. Throws FormatError where it has none. */
 export function operationFormat<K extends Operation>(
   operation: K,
   { provider }: Pick<ResolvedProvider, 'provider'>,
   model: string,
   preferred?: FormatName
-): (typeof CAPABILITIES)[K]['formats'][number] {
+): FormatOf<K> {
   const { formats, without }: Capability = CAPABILITIES[operation]
   const known = provider.formats(model)
   const has = (format: FormatName): boolean => formats.includes(format) && known.includes(format)
   const format = preferred !== undefined && has(preferred) ? preferred : formats.find(has)
   const problem = format === undefined ? without : provider.lacks?.[operation]
   if (problem !== undefined) throw new FormatError('', `${provider.name} has ${problem}`)
-  return format!
+  return format as FormatOf<K>
 }

@@ -42,7 +42,7 @@ export function errorBody(
   client: FormatName,
   refusal: Refusal
 ): { readonly body: JsonObject; readonly headers: readonly [string, string] } {
-  const field = ID_FIELDS[client] ?? 'x-request-id'
+  const field = FORMATS[client].idField ?? 'x-request-id'
   // A provider that has answered knows its answer by its own id.
   const given = ex.response?.get(field) ?? ex.request.get('x-request-id') ?? ''
   const id = ID.test(given) ? given : `req_${crypto.randomUUID().replaceAll('-', '')}`
@@ -53,11 +53,6 @@ export function errorBody(
 
 const OPENAI: ReadonlySet<FormatName> = new Set<FormatName>(['completions', 'responses'])
 
-/** The header in which clients look for the id of a request; those of others do as OpenAI's. */
-const ID_FIELDS: { readonly [format in FormatName]?: string } = {
-  messages: 'request-id',
-  converse: 'x-amzn-requestid'
-}
 /** What a caller may give for an id. */
 const ID = /^[\w.:-]{1,128}$/
 

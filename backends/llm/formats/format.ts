@@ -1,5 +1,7 @@
 /** What a wire format of chat has to offer: reading into a conversation, and writing from one. */
 import type { Answer, ChatError, ChatEvent, Conversation, FormatName, JsonObject } from '#backends/llm/conversation.ts'
+import type { Reach } from '#engine/kit/scan/body.ts'
+import type { EventTexts, Value } from './guarded-texts.ts'
 
 /**
  * A message that does not follow its format. `field`: path in the body ("messages[2].content[0].type"), "" for
@@ -96,6 +98,15 @@ export interface StreamWriter {
 /** What a format has to offer towards providers. */
 export interface ProviderFormat {
   readonly name: FormatName
+  /** End of its path: other APIs of the same server stand beside it. */
+  readonly chatEnd: RegExp
+  /** The header in which its clients look for the id of a request; absent: as OpenAI's do. */
+  readonly idField?: string
+  /**
+   * What an event that matters has in it. Inside of a JSON string the quotes would be escaped, so none is missed, and
+   * words of a model are rarely taken for one. Absent: all are read, since each tells its usage, or is binary.
+   */
+  readonly marks?: RegExp
   /** What the format cannot say is added to `losses`, by its path in the format that it came in where that is known. */
   writeRequest(conversation: Conversation, losses: Losses): JsonObject
   readAnswer(body: JsonObject): Answer
@@ -106,15 +117,23 @@ export interface ProviderFormat {
   /** `body` as it came, JSON or not. Never throws. */
   readError(status: number, body: string): ChatError
   writeError(error: ChatError): JsonObject
+  /** What guards look at in an answer. */
+  readonly answerTexts: Reach
+  /** ... and in one event of a stream. `value`: its data as JSON; `name`: as of WireEvent. */
+  eventTexts(value: Value, name: string): EventTexts
 }
 
 /** ... and towards clients. */
 export interface ChatFormat extends ProviderFormat {
+  /** gen_ai.operation.name; absent: "chat". */
+  readonly operation?: string
   /** Throws FormatError. `isStreamed` where the format says it by the path (Gemini); else null. */
   readRequest(
     body: JsonObject,
     from: { readonly model: string | null; readonly isStreamed: boolean | null }
   ): Conversation
+  /** What guards look at in a request. */
+  readonly requestTexts: Reach
   writeAnswer(answer: Answer, asked: AnswerContext, losses: Losses): JsonObject
   /** `losses`: as of writeAnswer, by the path in an answer of the writer's own format where there is no other. */
   streamWriter(asked: AnswerContext, losses?: Losses): StreamWriter

@@ -45,10 +45,20 @@ test('objects that are missing are made, elements are not', () => {
 })
 
 test('every format has the same files', () => {
-  const ofProviders = ['index', 'request-write', 'content-read', 'content-write', 'answer', 'stream-read', 'usage']
+  const ofProviders = [
+    'index',
+    'request-write',
+    'content-read',
+    'content-write',
+    'answer',
+    'stream-read',
+    'usage',
+    'guarded-texts'
+  ]
   const ofClients = ['request-read', 'stream-write']
-  for (const format of Object.keys(FORMATS)) {
-    const wanted = format === 'converse' ? ofProviders : [...ofProviders, ...ofClients]
+  for (const [format, { name, ...sides }] of Object.entries(FORMATS)) {
+    deepEqual(name, format)
+    const wanted = !('readRequest' in sides) ? ofProviders : [...ofProviders, ...ofClients]
     const found = new Set(readdirSync(new URL(`./${format}`, import.meta.url)))
     deepEqual([format, wanted.filter((name) => !found.has(`${name}.ts`))], [format, []])
   }

@@ -3,10 +3,10 @@ import { deepEqual, equal, rejects } from 'node:assert/strict'
 import { once } from 'node:events'
 import { test } from 'node:test'
 import type { AiGuard } from '#backends/llm/config/snapshot.ts'
+import { FORMATS } from '#backends/llm/formats/index.ts'
 import { HeaderBlock } from '#engine/http/headers.ts'
 import { fakeExchange } from '#engine/testing/exchange.ts'
 import { guardBody, type Run } from './guard-body.ts'
-import { REQUEST_FIELDS } from './guarded-fields.ts'
 import { CHAT, chat, regex, sse, stand } from './guards.fixture.ts'
 import { hook, service } from './service.fixture.ts'
 
@@ -29,7 +29,7 @@ test('the guard that follows is not begun, whether the service was asked, or was
       if (when === 'scan') controller.abort()
       return { kind: 'question', bytes: Buffer.from('{}'), count: 1 }
     }
-    const shape = { kind: 'json', reach: REQUEST_FIELDS.completions, role: 'user' } as const
+    const shape = { kind: 'json', reach: FORMATS.completions.requestTexts, role: 'user' } as const
     const body = { bytes: Buffer.from('{}'), shape, side: 'request' } as const
     const call = { ex: fakeExchange(), fields: new HeaderBlock(), signal: controller.signal }
     const outcome = await guardBody([webhook(asked.port), rules, webhook(asked.port)], body, run, call)

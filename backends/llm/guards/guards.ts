@@ -2,6 +2,7 @@
 
 import type { AiGuards, AiRegexGuard, AiRejection, AiRouteType } from '#backends/llm/config/snapshot.ts'
 import type { ClientFormat, FormatName } from '#backends/llm/conversation.ts'
+import { FORMATS } from '#backends/llm/formats/index.ts'
 import type { CostTap } from '#backends/llm/stream/translating-tap.ts'
 import type { BackendContext } from '#engine/contract/backend.ts'
 import { replaceRequestBody, replaceResponseBody } from '#engine/contract/body.ts'
@@ -11,7 +12,7 @@ import type { Reach } from '#engine/kit/scan/body.ts'
 import { inTurn } from '#engine/socket/round.ts'
 import { guardBody, runIn } from './guard-body.ts'
 import { type Framing, GuardTap } from './guard-tap.ts'
-import { ANSWER_FIELDS, reachOf } from './guarded-fields.ts'
+import { reachOf } from './guarded-fields.ts'
 import type { Shape } from './job.ts'
 import { withAbortSignal } from './service-call.ts'
 import { StreamGuard, StreamGuards } from './stream-guard.ts'
@@ -120,7 +121,7 @@ function isOver(ex: Exchange): boolean {
 function shapeOf(bytes: Buffer, format: FormatName, contentType: string | null): Shape {
   if (contentType !== null) return { kind: 'events', format, contentType }
   const isList = bytes.subarray(0, LEAD_BYTES).toString().trimStart().startsWith('[')
-  return isList ? { kind: 'list', format } : { kind: 'json', reach: ANSWER_FIELDS[format], role: 'assistant' }
+  return isList ? { kind: 'list', format } : { kind: 'json', reach: FORMATS[format].answerTexts, role: 'assistant' }
 }
 
 /** What cannot be looked through does not pass. Nothing of the body is told. */

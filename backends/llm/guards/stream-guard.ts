@@ -7,6 +7,7 @@
 import type { AiRegexGuard } from '#backends/llm/config/snapshot.ts'
 import type { FormatName } from '#backends/llm/conversation.ts'
 import type { WireEvent } from '#backends/llm/formats/format.ts'
+import type { Kind, Piece } from '#backends/llm/formats/guarded-texts.ts'
 import { parseJson } from '#engine/kit/json.ts'
 import { JoinedText } from '#engine/kit/scan/joined-text.ts'
 import type { Rule } from '#engine/kit/scan/live.ts'
@@ -15,7 +16,7 @@ import { maskSlots } from '#engine/kit/scan/search.ts'
 import { StreamJson } from '#engine/kit/scan/stream-json.ts'
 import { type Arriving, HOLD_UNITS_MAX, StreamText } from '#engine/kit/scan/stream-text.ts'
 import { isObject, type Slot, stripLogprobs } from '#engine/kit/scan/texts.ts'
-import { eventTexts, type Kind, type Piece } from './event-texts.ts'
+import { eventTexts } from './event-texts.ts'
 
 /** UTF-16 units of events that wait for a text of another choice, before that one is taken as ended. */
 const WAITING_UNITS_MAX = 1024 * 1024

@@ -1,6 +1,7 @@
 /** Requests that are no chat: what a provider is sent for one, and what the client gets of its answer. */
 import type { ClientFormat, FormatName, JsonObject } from '#backends/llm/conversation.ts'
 import { FormatError } from '#backends/llm/formats/format.ts'
+import { FORMATS } from '#backends/llm/formats/index.ts'
 import type { ResolvedProvider } from '#backends/llm/plan/request-plan.ts'
 import { withPathPrefix } from '#backends/llm/request/provider-request.ts'
 import type { DroppedFields } from '#backends/llm/translate/dropped-fields.ts'
@@ -66,16 +67,6 @@ export interface ReadOperation {
   plan(to: ResolvedProvider): OperationPlan
 }
 
-/** Ends of the paths of chat: another API of the same server stands beside them. */
-const CHAT_ENDS: Partial<Record<FormatName, RegExp>> = {
-  completions: /\/chat\/completions(?=$|\?)/,
-  responses: /\/responses(?=$|\?)/,
-  // The second is that of Vertex AI.
-  messages: /\/messages(?=$|\?)|\/[^/:]+:rawPredict(?=$|\?)/,
-  gemini: /:generateContent(?=$|\?)/,
-  converse: /\/converse(?=$|\?)/
-}
-
 /**
  * Where the API with `end` is, for a provider whose chat of `format` is known. Throws FormatError when it is not
  * beside that.
@@ -87,7 +78,7 @@ export function besideChat(
   end: string
 ): string {
   const chat = settings.path ?? withPathPrefix(provider.target(format, model, false), settings.pathPrefix)
-  const pattern = CHAT_ENDS[format]!
+  const pattern = FORMATS[format].chatEnd
   if (pattern.test(chat)) return chat.replace(pattern, () => end)
   // A path that is given and is none of chat is meant for whatever comes.
   if (settings.path !== null) return chat

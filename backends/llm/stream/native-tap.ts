@@ -7,6 +7,7 @@
 import type { ChatError, FormatName } from '#backends/llm/conversation.ts'
 import { isJson } from '#backends/llm/formats/fields.ts'
 import { FormatError, type StreamReader, type StreamWriter } from '#backends/llm/formats/format.ts'
+import { FORMATS } from '#backends/llm/formats/index.ts'
 import type { EventReading } from '#backends/llm/offload/job.ts'
 import { readEventInPool } from '#backends/llm/offload/pool.ts'
 import { LARGE_BYTES } from '#backends/llm/offload/threshold.ts'
@@ -18,16 +19,6 @@ import type { Offload } from '#engine/contract/policy.ts'
 import { type SseEvent, SseReader } from '#engine/http/sse.ts'
 import { EventBytes } from './event-bytes.ts'
 import { AnswerCost, BROKEN, type CostTap, LINE_ENDS, NOTHING, wholeEvents } from './translating-tap.ts'
-
-/**
- * What an event that matters has in it. Inside of a JSON string the quotes would be escaped, so none is missed, and
- * words of a model are rarely taken for one. Gemini tells its usage with every event: it has no such mark.
- */
-const MARKS: Readonly<Partial<Record<FormatName, RegExp>>> = {
-  completions: /"usage"\s*:\s*\{|"error"|\[DONE\]|"finish_reason"\s*:\s*"/,
-  messages: /"message_(?:start|delta|stop)"|"error"/,
-  responses: /"response\.(?:completed|incomplete|failed)"|"error"\s*:\s*\{|"type"\s*:\s*"error"/
-}
 
 export interface NativeTapOptions {
   readonly format: FormatName
@@ -42,7 +33,7 @@ export interface NativeTapOptions {
 
 /** Null for a format whose events all have to be read. */
 export function nativeTap(parties: NativeTapOptions): CostTap | null {
-  const marks = MARKS[parties.format]
+  const { marks } = FORMATS[parties.format]
   return marks === undefined ? null : new NativeTap(parties, marks)
 }
 

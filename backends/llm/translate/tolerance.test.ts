@@ -1,7 +1,7 @@
 /** What may be left out of a request, what is said in other words, and what is refused. */
 import { deepEqual, equal, match, ok } from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { ChatEvent, Conversation, FormatName, JsonObject } from '#backends/llm/conversation.ts'
+import type { ChatEvent, ClientFormat, Conversation, FormatName, JsonObject } from '#backends/llm/conversation.ts'
 import { FormatError, Losses } from '#backends/llm/formats/format.ts'
 import { FORMATS } from '#backends/llm/formats/index.ts'
 import { reportLosses } from '#backends/llm/request/provider-request.ts'
@@ -17,7 +17,7 @@ const MODELS: Readonly<Record<FormatName, string>> = {
   gemini: 'gemini-2.5-flash',
   converse: 'anthropic.claude-sonnet-4-5-v1:0'
 }
-type Client = Exclude<FormatName, 'converse'>
+type Client = ClientFormat
 const CLIENTS: readonly Client[] = ['completions', 'responses', 'messages', 'gemini']
 const TARGETS = Object.keys(MODELS) as FormatName[]
 

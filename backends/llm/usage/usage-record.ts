@@ -1,13 +1,12 @@
 /** The usage record of an exchange (ex.llm): provider, models, tokens, and when they came. */
-import type { FormatName, Usage } from '#backends/llm/conversation.ts'
+import type { Usage } from '#backends/llm/conversation.ts'
+import { FORMATS } from '#backends/llm/formats/index.ts'
 import type { ChatRequest } from '#backends/llm/request/chat-request.ts'
 import type { Operation, SentOperation } from '#backends/llm/routes/operation.ts'
 import { charge } from '#engine/contract/buckets.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import { AnswerCapture } from './answer-capture.ts'
 import { boundedUsage } from './token-counts.ts'
-
-const OPERATIONS: Partial<Record<FormatName, string>> = { gemini: 'generate_content' }
 
 /** An attempt begins: `model` by the provider's name for it. `keeps`: somebody will ask what a stream has said. */
 export function beginUsageRecord(
@@ -19,7 +18,7 @@ export function beginUsageRecord(
 ): void {
   const content = new AnswerCapture(chat, keeps)
   chat.capture = content
-  const operation = OPERATIONS[chat.client] ?? 'chat'
+  const operation = FORMATS[chat.client].operation ?? 'chat'
   ex.llm = { provider, operation, requestModel: model, streaming: chat.isStreamed, content }
 }
 

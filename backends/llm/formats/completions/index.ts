@@ -6,6 +6,7 @@
 import type { ChatFormat } from '#backends/llm/formats/format.ts'
 import { readAnswer, readCost, writeAnswer } from './answer.ts'
 import { readError, writeError } from './error.ts'
+import { answerTexts, eventTexts, requestTexts } from './guarded-texts.ts'
 import { readRequest } from './request-read.ts'
 import { writeRequest } from './request-write.ts'
 import { streamReader } from './stream-read.ts'
@@ -13,6 +14,8 @@ import { streamWriter } from './stream-write.ts'
 
 export const completions: ChatFormat = {
   name: 'completions',
+  chatEnd: /\/chat\/completions(?=$|\?)/,
+  marks: /"usage"\s*:\s*\{|"error"|\[DONE\]|"finish_reason"\s*:\s*"/,
   readRequest,
   writeRequest,
   readAnswer,
@@ -21,5 +24,8 @@ export const completions: ChatFormat = {
   streamReader,
   streamWriter,
   readError,
-  writeError
+  writeError,
+  requestTexts,
+  answerTexts,
+  eventTexts
 }

@@ -9,15 +9,20 @@
 import type { ProviderFormat } from '#backends/llm/formats/format.ts'
 import { readAnswer, readCost } from './answer.ts'
 import { readError, writeError } from './error.ts'
+import { answerTexts, eventTexts } from './guarded-texts.ts'
 import { writeRequest } from './request-write.ts'
 import { streamReader } from './stream-read.ts'
 
 export const converse: ProviderFormat = {
   name: 'converse',
+  chatEnd: /\/converse(?=$|\?)/,
+  idField: 'x-amzn-requestid',
   writeRequest,
   readAnswer,
   readCost,
   streamReader,
   readError,
-  writeError
+  writeError,
+  answerTexts,
+  eventTexts
 }

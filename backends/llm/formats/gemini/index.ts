@@ -6,6 +6,7 @@
 import type { ChatFormat } from '#backends/llm/formats/format.ts'
 import { readAnswer, readCost, writeAnswer } from './answer.ts'
 import { readError, writeError } from './error.ts'
+import { answerTexts, eventTexts, requestTexts } from './guarded-texts.ts'
 import { readRequest } from './request-read.ts'
 import { writeRequest } from './request-write.ts'
 import { GeminiReader } from './stream-read.ts'
@@ -13,6 +14,8 @@ import { GeminiWriter } from './stream-write.ts'
 
 export const gemini: ChatFormat = {
   name: 'gemini',
+  chatEnd: /:generateContent(?=$|\?)/,
+  operation: 'generate_content',
   readRequest,
   writeRequest,
   readAnswer,
@@ -21,5 +24,8 @@ export const gemini: ChatFormat = {
   streamReader: () => new GeminiReader(),
   streamWriter: (asked, losses) => new GeminiWriter(asked, losses),
   readError,
-  writeError
+  writeError,
+  requestTexts,
+  answerTexts,
+  eventTexts
 }

@@ -2,6 +2,7 @@
 import type { ChatFormat } from '#backends/llm/formats/format.ts'
 import { readAnswer, readCost, writeAnswer } from './answer.ts'
 import { readError, writeError } from './error.ts'
+import { answerTexts, eventTexts, requestTexts } from './guarded-texts.ts'
 import { readRequest } from './request-read.ts'
 import { writeRequest } from './request-write.ts'
 import { MessagesReader } from './stream-read.ts'
@@ -9,6 +10,10 @@ import { MessagesWriter } from './stream-write.ts'
 
 export const messages: ChatFormat = {
   name: 'messages',
+  // The second is that of Vertex AI.
+  chatEnd: /\/messages(?=$|\?)|\/[^/:]+:rawPredict(?=$|\?)/,
+  idField: 'request-id',
+  marks: /"message_(?:start|delta|stop)"|"error"/,
   readRequest,
   writeRequest,
   readAnswer,
@@ -17,5 +22,8 @@ export const messages: ChatFormat = {
   streamReader: () => new MessagesReader(),
   streamWriter: (asked, losses) => new MessagesWriter(asked, losses),
   readError,
-  writeError
+  writeError,
+  requestTexts,
+  answerTexts,
+  eventTexts
 }

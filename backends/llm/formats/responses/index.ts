@@ -7,6 +7,7 @@
 import { readError, writeError } from '#backends/llm/formats/completions/error.ts'
 import type { ChatFormat } from '#backends/llm/formats/format.ts'
 import { readAnswer, readCost, writeAnswer } from './answer.ts'
+import { answerTexts, eventTexts, requestTexts } from './guarded-texts.ts'
 import { readRequest } from './request-read.ts'
 import { writeRequest } from './request-write.ts'
 import { streamReader } from './stream-read.ts'
@@ -14,6 +15,8 @@ import { streamWriter } from './stream-write.ts'
 
 export const responses: ChatFormat = {
   name: 'responses',
+  chatEnd: /\/responses(?=$|\?)/,
+  marks: /"response\.(?:completed|incomplete|failed)"|"error"\s*:\s*\{|"type"\s*:\s*"error"/,
   readRequest,
   writeRequest,
   readAnswer,
@@ -22,5 +25,8 @@ export const responses: ChatFormat = {
   streamReader,
   streamWriter,
   readError,
-  writeError
+  writeError,
+  requestTexts,
+  answerTexts,
+  eventTexts
 }

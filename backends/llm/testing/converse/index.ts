@@ -5,11 +5,18 @@
 import type { FormatName } from '#backends/llm/conversation.ts'
 import { converse as towardsProviders } from '#backends/llm/formats/converse/index.ts'
 import type { ChatFormat } from '#backends/llm/formats/format.ts'
+import { asked } from '#backends/llm/formats/guarded-texts.ts'
 import { FORMATS } from '#backends/llm/formats/index.ts'
 import { writeAnswer } from './answer-write.ts'
 import { readRequest } from './request-read.ts'
 import { streamWriter } from './stream-write.ts'
 
-export const converse: ChatFormat = { ...towardsProviders, readRequest, writeAnswer, streamWriter }
+export const converse: ChatFormat = {
+  ...towardsProviders,
+  readRequest,
+  requestTexts: asked([], []),
+  writeAnswer,
+  streamWriter
+}
 
 export const WHOLE_FORMATS: Readonly<Record<FormatName, ChatFormat>> = { ...FORMATS, converse }
