@@ -248,6 +248,19 @@ const AI: Table = {
       [guard({}), 'ai.promptGuard.request[0]: must have exactly one of']
     ]
   ],
+  'typeAModeration, by either name: model, policies; one of a kind': [
+    ['typeAModeration', 'openAIModeration'].map((name) =>
+      guard({ [name]: { model: 'm', policies: { auth: { key: 'k' } } } })
+    ),
+    [
+      [guard({ typeAModeration: { model: '' } }), `ai.promptGuard.request[0].typeAModeration.model: ${EMPTY}`],
+      [guard({ typeAModeration: {}, openAIModeration: {} }), 'ai.promptGuard.request[0]: must have exactly one of'],
+      [
+        { ai: { promptGuard: { response: [{ typeAModeration: {} }] } } },
+        'ai.promptGuard.response[0].typeAModeration: is not a known key'
+      ]
+    ]
+  ],
   'Regex: matches of 1..1024, as many as there are; builtins; action': [
     [
       regex({ matches: [letters(1024)] }),

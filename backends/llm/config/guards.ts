@@ -4,8 +4,9 @@ import { BUILTIN_NAMES } from '#engine/kit/scan/builtins.ts'
 import { atLeastOne, oneOf } from '#engine/schema/choice.ts'
 import { duration } from '#engine/schema/duration.ts'
 import { headerName, path, regexSource } from '#engine/schema/http.ts'
+import { realKeys, withNeutralNames } from '#engine/schema/names.ts'
 import { host, port, target } from '#engine/schema/net.ts'
-import { ENTRIES_MAX, list, refusedKeys, shortString, whole, z } from '#engine/schema/schema.ts'
+import { ENTRIES_MAX, list, refused, refusedKeys, shortString, whole, z } from '#engine/schema/schema.ts'
 import { sound } from '#engine/schema/together.ts'
 import { keyOnly } from './auth.ts'
 import { tls } from './tls.ts'
@@ -64,7 +65,7 @@ const webhook = () =>
       .optional()
       .describe("The client's header fields that are sent along."),
     ...failing,
-    ...refusedKeys('webhook setting', ['backendRef'])
+    backendRef: refused("webhook setting 'backendRef'", 'a file says backend: { host: "host:port" }')
   })
 
 const moderation = () =>
@@ -83,7 +84,11 @@ const moderation = () =>
 
 const requestGuard = () =>
   oneOf(
-    { regex: regex().optional(), webhook: webhook().optional(), openAIModeration: moderation().optional() },
+    withNeutralNames({
+      regex: regex().optional(),
+      webhook: webhook().optional(),
+      openAIModeration: moderation().optional()
+    }),
     { response: answer().optional().describe('What the client gets when it is rejected.') }
   )
 
@@ -123,7 +128,7 @@ function masking(guard: AiGuard): AiGuard {
 }
 
 function translate(file: FileGuard, message: string): AiGuard {
-  const { regex: rules, webhook: hook, openAIModeration: moderated } = file
+  const { regex: rules, webhook: hook, openAIModeration: moderated } = realKeys(file)
   const reply: AiRejection = { status: file.response?.statusCode ?? 403, message: file.response?.message ?? message }
   if (rules !== undefined) {
     return {
