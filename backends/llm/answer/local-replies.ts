@@ -1,7 +1,7 @@
 /** What the gateway says itself, in the format of the client. */
 
 import type { FormatName, JsonObject } from '#backends/llm/conversation.ts'
-import { errorTypeOf } from '#backends/llm/formats/error-types.ts'
+import { typeOfStatus } from '#backends/llm/formats/error-types.ts'
 import { FORMATS } from '#backends/llm/formats/index.ts'
 import type { ListClient } from '#backends/llm/routes/answer-spec.ts'
 import { type ModelNames, modelList } from '#backends/llm/routes/models.ts'
@@ -47,7 +47,7 @@ export function errorBody(
   const given = ex.response?.get(field) ?? ex.request.get('x-request-id') ?? ''
   const id = ID.test(given) ? given : `req_${crypto.randomUUID().replaceAll('-', '')}`
   ex.errorDetail ??= `request ${id}`
-  const body = FORMATS[client].writeError({ ...refusal, type: errorTypeOf(refusal.status) })
+  const body = FORMATS[client].writeError({ ...refusal, type: typeOfStatus(refusal.status) })
   return { body: client === 'messages' ? { ...body, request_id: id } : body, headers: [field, id] }
 }
 

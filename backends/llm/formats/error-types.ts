@@ -20,7 +20,12 @@ const BY_STATUS: ReadonlyMap<number, ErrorType> = new Map(
 )
 const BY_TYPE: ReadonlyMap<ErrorType, number> = new Map(ROWS.map(([type, status]) => [type, status]))
 
-export function errorTypeOf(status: number): ErrorType {
+/** Undefined for the many that say no more than whose fault it is, and for 400 and 500, which are said of anything. */
+export function knownType(status: number): ErrorType | undefined {
+  return status === 400 || status === 500 ? undefined : BY_STATUS.get(status)
+}
+
+export function typeOfStatus(status: number): ErrorType {
   return BY_STATUS.get(status) ?? (status >= 400 && status < 500 ? 'invalidRequest' : 'internal')
 }
 

@@ -124,6 +124,24 @@ export class Fields {
     throw new FormatError(this.at(name), 'must be a list')
   }
 
+  /** The strings of a list, [] when it is absent. */
+  strings(name: string): string[] {
+    return (this.optionalList(name) ?? []).map((item, i) => {
+      if (typeof item === 'string') return item
+      throw new FormatError(`${this.at(name)}[${i}]`, 'must be a string')
+    })
+  }
+
+  /** An object of strings; null when it is absent. */
+  optionalStrings(name: string): { readonly [key: string]: string } | null {
+    const object = this.optionalObject(name)
+    if (object === null) return null
+    for (const [key, value] of Object.entries(object.value)) {
+      if (typeof value !== 'string') throw new FormatError(object.at(key), 'must be a string')
+    }
+    return object.value as { readonly [key: string]: string }
+  }
+
   /** The objects of a list, [] when it is absent. */
   objects(name: string): Fields[] {
     return (this.optionalList(name) ?? []).map((item, i) => {
@@ -176,4 +194,12 @@ export function jsonText(value: Json, path: string): string {
   } catch {
     throw new FormatError(path, 'is nested too deeply')
   }
+}
+
+/** The object that the data of a stream's event is. */
+export function parsedObject(data: string): JsonObject {
+  const value = parseJson(data) as Json | undefined
+  if (value === undefined) throw new FormatError('', 'is not JSON')
+  if (!isObject(value)) throw new FormatError('', 'must be an object')
+  return value
 }

@@ -2,7 +2,7 @@
  * Large requests and answers on their way to the thread in which expressions look into them: bytes that threads share,
  * read there.
  */
-import type { ClientFormat, FormatName, JsonObject } from '#backends/llm/conversation.ts'
+import type { ClientFormat, FormatName } from '#backends/llm/conversation.ts'
 import type { ChatRequest } from '#backends/llm/request/chat-request.ts'
 import type { ContentJob } from '#engine/contract/model-use.ts'
 import { CONTENT_JOB } from './job-names.ts'
@@ -17,12 +17,7 @@ export interface ContentData {
 }
 
 /** A request that has been read where it came. */
-export interface SmallData {
-  readonly client: ClientFormat
-  readonly body: JsonObject
-  readonly model: string
-  readonly isStreamed: boolean
-}
+export type SmallData = Pick<ChatRequest, 'client' | 'body' | 'model' | 'isStreamed'>
 
 export interface ContentArgument extends ContentData {
   readonly large: LargeData | null

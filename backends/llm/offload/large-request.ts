@@ -11,15 +11,9 @@ import { type ClientTools, NO_CLIENT_TOOLS } from '#backends/llm/translate/clien
 import { LARGE_BYTES } from './threshold.ts'
 
 /** Of a request, after the edits of the configuration. Plain data. */
-export interface RequestFacts {
-  /** By the client's name. */
-  readonly model: string
-  readonly isStreamed: boolean
-  readonly wantsUsage: boolean
-  readonly count: number
-  readonly isEdited: boolean
+export interface RequestFacts
+  extends Pick<ChatRequest, 'model' | 'isStreamed' | 'wantsUsage' | 'count' | 'isEdited' | 'clientTools'> {
   readonly plan: { readonly format: FormatName; readonly model: string }
-  readonly clientTools: ClientTools
 }
 
 interface Edit {
@@ -28,15 +22,10 @@ interface Edit {
 }
 
 /** A large request as plain data, for the thread that reads it. */
-export interface LargeData {
+export interface LargeData extends Pick<LargeRequest, 'client' | 'path' | 'query' | 'model' | 'isStreamed'> {
   /** As of JobBody (job.ts). */
   readonly id: number
-  readonly client: ClientFormat
   readonly bytes: Uint8Array
-  readonly path: string
-  readonly query: string
-  readonly model: string
-  readonly isStreamed: boolean
   readonly edit: Edit | null
 }
 

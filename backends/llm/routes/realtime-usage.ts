@@ -3,9 +3,10 @@
  * clients send costs nothing by itself and is not read. Source: OpenAI, API reference "Realtime", server event
  * `response.done`, `response.usage`; frames: RFC 6455.
  */
-import type { Json, Usage } from '#backends/llm/conversation.ts'
+import { type Json, type JsonObject, NO_USAGE, type Usage } from '#backends/llm/conversation.ts'
+import { objectIn } from '#backends/llm/formats/completions/usage.ts'
 import { isObject } from '#backends/llm/formats/fields.ts'
-import { boundedUsage } from '#backends/llm/usage/token-counts.ts'
+import { boundedUsage, mapUsage } from '#backends/llm/usage/token-counts.ts'
 import { recordUsage } from '#backends/llm/usage/usage-record.ts'
 import { charge } from '#engine/contract/buckets.ts'
 import type { Exchange, ResponseTap } from '#engine/contract/exchange.ts'
@@ -82,50 +83,28 @@ export function usageOf(event: Json): Usage | null {
   if (!isObject(event) || event.type !== 'response.done' || !isObject(event.response)) return null
   const { usage } = event.response
   if (!isObject(usage)) return null
-  const input = partOf(usage, 'input_token_details')
-  const output = partOf(usage, 'output_token_details')
-  const cached = partOf(input, 'cached_tokens_details')
+  const input = objectIn(usage, 'input_token_details')
+  const output = objectIn(usage, 'output_token_details')
+  const cached = objectIn(input, 'cached_tokens_details')
   return {
+    ...NO_USAGE,
     input: count(usage, 'input_tokens'),
     cacheRead: count(input, 'cached_tokens'),
-    cacheWrite5m: 0,
-    cacheWrite1h: 0,
     // Of audio and images that were kept the price is that of what was kept.
     inputAudio: Math.max(0, count(input, 'audio_tokens') - count(cached, 'audio_tokens')),
     inputImage: Math.max(0, count(input, 'image_tokens') - count(cached, 'image_tokens')),
     output: count(usage, 'output_tokens'),
-    reasoning: 0,
     outputAudio: count(output, 'audio_tokens'),
     outputImage: count(output, 'image_tokens')
   }
 }
 
-type Fields = Readonly<Record<string, unknown>>
-
-function partOf(value: Fields, key: string): Fields {
-  const part = value[key]
-  return typeof part === 'object' && part !== null ? (part as Fields) : {}
-}
-
-function count(value: Fields, key: string): number {
+function count(value: JsonObject, key: string): number {
   const given = value[key]
   return typeof given === 'number' && Number.isSafeInteger(given) && given > 0 ? given : 0
 }
 
-function sum(a: Usage, b: Usage): Usage {
-  return {
-    input: a.input + b.input,
-    cacheRead: a.cacheRead + b.cacheRead,
-    cacheWrite5m: 0,
-    cacheWrite1h: 0,
-    inputAudio: a.inputAudio + b.inputAudio,
-    inputImage: a.inputImage + b.inputImage,
-    output: a.output + b.output,
-    reasoning: 0,
-    outputAudio: a.outputAudio + b.outputAudio,
-    outputImage: a.outputImage + b.outputImage
-  }
-}
+const sum = (a: Usage, b: Usage): Usage => mapUsage(a, (tokens, kind) => tokens + b[kind])
 
 /** Counts the responses of a session: limits are charged with each as it ends, logs and metrics get the sum. */
 export class RealtimeTap implements ResponseTap {

@@ -4,13 +4,12 @@
  * provider's silence: nothing is read from a provider whose client is behind.
  */
 
-import type { ChatError } from '#backends/llm/conversation.ts'
 import type { Fail } from '#engine/contract/body.ts'
-import type { ErrorCode } from '#engine/contract/errors.ts'
 import { type BodyTaker, type Exchange, STEP_SENDING } from '#engine/contract/exchange.ts'
 import { turnStartedAt } from '#engine/socket/round.ts'
 import { TimerWheel, WheelTimer } from '#engine/socket/timer-wheel.ts'
-import type { AnswerCost, CostTap } from './translating-tap.ts'
+import { OuterTap } from './outer-tap.ts'
+import type { CostTap } from './translating-tap.ts'
 
 /** Milliseconds; 0: never. */
 export interface Silence {
@@ -35,46 +34,19 @@ export const KEEPALIVE = Buffer.from(': keepalive\n\n')
 const TIMERS = new TimerWheel()
 
 /** A tap whose silence is noticed until it is stopped. */
-export class SilenceTap implements CostTap {
-  readonly cost: AnswerCost
-  readonly #tap: CostTap
+export class SilenceTap extends OuterTap {
   readonly #pulse: SilenceTimer
 
   constructor(tap: CostTap, ex: Exchange, watching: SilenceOptions) {
-    this.cost = tap.cost
-    this.#tap = tap
+    super(tap)
     const isBetween = () => !tap.cost.isOver && tap.isAtBoundary
     this.#pulse = new SilenceTimer(ex, watching, isBetween)
   }
 
-  get isAtBoundary(): boolean {
-    return this.#tap.isAtBoundary
-  }
-
-  get isBusy(): boolean {
-    return this.#tap.isBusy === true
-  }
-
-  whenDone(step: () => void): void {
-    this.#tap.whenDone?.(step)
-  }
-
   body(ex: Exchange, chunk: Buffer, start: number, end: number): Buffer | null {
-    const bytes = this.#tap.body(ex, chunk, start, end)
+    const bytes = this.inner.body(ex, chunk, start, end)
     this.#pulse.heard(bytes !== null)
     return bytes
-  }
-
-  end(ex: Exchange): Buffer | null {
-    return this.#tap.end(ex)
-  }
-
-  fault(ex: Exchange, code: ErrorCode): Buffer | null {
-    return this.#tap.fault(ex, code)
-  }
-
-  endWithError(error: ChatError): Buffer | null {
-    return this.#tap.endWithError(error)
   }
 
   stop(): void {

@@ -3,13 +3,13 @@
  * that translates, and changes nothing.
  */
 
-import type { ChatError, FormatName } from '#backends/llm/conversation.ts'
+import type { FormatName } from '#backends/llm/conversation.ts'
 import type { StreamReader, WireEvent } from '#backends/llm/formats/format.ts'
 import { FORMATS } from '#backends/llm/formats/index.ts'
 import type { Capture } from '#backends/llm/request/chat-request.ts'
 import type { Framing } from '#backends/llm/stream/framing.ts'
-import type { AnswerCost, CostTap } from '#backends/llm/stream/translating-tap.ts'
-import type { ErrorCode } from '#engine/contract/errors.ts'
+import { OuterTap } from '#backends/llm/stream/outer-tap.ts'
+import type { CostTap } from '#backends/llm/stream/translating-tap.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import { turnStartedAt } from '#engine/socket/round.ts'
 
@@ -17,50 +17,23 @@ import { turnStartedAt } from '#engine/socket/round.ts'
 const CONTENT =
   /"(?:content|reasoning_content|reasoning|text|thinking|partial_json|arguments|delta|refusal)"\s*:\s*"[^"]|"functionCall"|"tool_use"|"function_call"/
 
-export class CaptureTap implements CostTap {
-  readonly cost: AnswerCost
-  readonly #inner: CostTap
+export class CaptureTap extends OuterTap {
   readonly #capture: Capture
   /** Null: nobody asks for what is said. */
   #reader: StreamReader | null
   readonly #framing: Framing
 
   constructor(inner: CostTap, capture: Capture, format: FormatName, framing: Framing) {
+    super(inner)
     this.#framing = framing
-    this.#inner = inner
-    this.cost = inner.cost
     this.#capture = capture
     this.#reader = capture.capturesStream ? FORMATS[format].streamReader() : null
-  }
-
-  get isAtBoundary(): boolean {
-    return this.#inner.isAtBoundary
-  }
-
-  endWithError(error: ChatError): Buffer | null {
-    return this.#inner.endWithError(error)
-  }
-
-  get isBusy(): boolean {
-    return this.#inner.isBusy === true
-  }
-
-  whenDone(step: () => void): void {
-    this.#inner.whenDone?.(step)
   }
 
   body(ex: Exchange, chunk: Buffer, start: number, end: number): Buffer | null {
     if (this.#reader !== null) this.#read(this.#reader, chunk, start, end)
     if (this.#capture.hasBegun || CONTENT.test(chunk.latin1Slice(start, end))) this.#capture.tokenAt(turnStartedAt)
-    return this.#inner.body(ex, chunk, start, end)
-  }
-
-  end(ex: Exchange): Buffer | null {
-    return this.#inner.end(ex)
-  }
-
-  fault(ex: Exchange, code: ErrorCode): Buffer | null {
-    return this.#inner.fault(ex, code)
+    return this.inner.body(ex, chunk, start, end)
   }
 
   #read(reader: StreamReader, chunk: Buffer, start: number, end: number): void {

@@ -4,6 +4,7 @@
  */
 
 import type { ChatError, ErrorType, Json, JsonObject } from '#backends/llm/conversation.ts'
+import { knownType, typeOfStatus } from '#backends/llm/formats/error-types.ts'
 import { isObject, isString } from '#backends/llm/formats/fields.ts'
 import { parseJson } from '#engine/kit/json.ts'
 
@@ -44,19 +45,6 @@ const BY_WORD: ReadonlyMap<string, ErrorType> = new Map([
   ['context_length_exceeded', 'invalidRequest'],
   ['invalid_request_error', 'invalidRequest'],
   ['BadRequestError', 'invalidRequest']
-])
-
-const BY_STATUS: ReadonlyMap<number, ErrorType> = new Map([
-  [401, 'authentication'],
-  [402, 'quota'],
-  [403, 'permission'],
-  [404, 'notFound'],
-  [408, 'timeout'],
-  [413, 'tooLarge'],
-  [429, 'rateLimit'],
-  [503, 'overloaded'],
-  [504, 'timeout'],
-  [529, 'overloaded']
 ])
 
 const WORDS: { readonly [type in ErrorType]: { readonly type: string; readonly code: string | null; status: number } } =
@@ -139,7 +127,9 @@ export function errorFrom(error: JsonObject, status: number | null): ChatError {
   const word = isString(error.type) ? error.type : ''
   const named = specific(isString(code) ? code : '') ?? specific(word)
   const known = status ?? statusOf(code)
-  const type = named ?? (known === null ? undefined : BY_STATUS.get(known)) ?? vague(code, word) ?? general(known)
+  // The general word of a status says less than a vague word of the error.
+  const type =
+    named ?? (known === null ? undefined : knownType(known)) ?? vague(code, word) ?? typeOfStatus(known ?? 500)
   return {
     status: known ?? WORDS[type].status,
     type,
@@ -162,10 +152,6 @@ function vague(code: Json, word: string): ErrorType | undefined {
 /** Of the numbers that vLLM and OpenRouter have for codes. */
 function statusOf(code: Json): number | null {
   return typeof code === 'number' && Number.isInteger(code) && code >= 400 && code <= 599 ? code : null
-}
-
-function general(status: number | null): ErrorType {
-  return status !== null && status >= 400 && status < 500 ? 'invalidRequest' : 'internal'
 }
 
 export function writeError(error: ChatError): JsonObject {

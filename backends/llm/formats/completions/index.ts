@@ -10,7 +10,7 @@ import { answerTexts, eventTexts, requestTexts } from './guarded-texts.ts'
 import { readRequest } from './request-read.ts'
 import { writeRequest } from './request-write.ts'
 import { streamReader } from './stream-read.ts'
-import { streamWriter } from './stream-write.ts'
+import { CompletionsWriter } from './stream-write.ts'
 
 export const completions: ChatFormat = {
   name: 'completions',
@@ -22,7 +22,7 @@ export const completions: ChatFormat = {
   readCost,
   writeAnswer,
   streamReader,
-  streamWriter,
+  streamWriter: (asked, losses) => new CompletionsWriter(asked, losses),
   readError,
   writeError,
   requestTexts,

@@ -6,6 +6,7 @@
 import type { CacheMark, Json, MediaPart, MediaSource, Part, TextPart } from '#backends/llm/conversation.ts'
 import { compact, type Fields, isObject, isString, type Writable } from '#backends/llm/formats/fields.ts'
 import { FormatError, type Losses } from '#backends/llm/formats/format.ts'
+import { dataUrl, isPlain } from '#backends/llm/formats/parts.ts'
 import type { ReadNotes } from '#backends/llm/formats/unknown-fields.ts'
 import { marked, only, type Wording } from './wording.ts'
 
@@ -100,17 +101,9 @@ function media(kind: MediaPart['kind'], source: MediaSource, mediaType: string |
   return { kind, source, mediaType, name: null, detail: null, cache: null }
 }
 
-/** Far more than any media type has. */
-const DATA_HEAD_MAX = 256
-
 function readUrl(url: string): readonly [MediaSource, string | null] {
-  if (url.startsWith('data:')) {
-    const comma = url.slice(0, DATA_HEAD_MAX).indexOf(';base64,')
-    if (comma >= 0) {
-      return [{ kind: 'base64', data: url.slice(comma + 8) }, comma === 5 ? '' : url.slice(5, comma)]
-    }
-  }
-  return [{ kind: 'url', url }, null]
+  const found = dataUrl(url)
+  return found === null ? [{ kind: 'url', url }, null] : [{ kind: 'base64', data: found.data }, found.mediaType]
 }
 
 /**
@@ -135,11 +128,6 @@ export function readCache(fields: Fields, notes: ReadNotes): CacheMark | null {
 }
 
 // --- writing ---
-
-/** One text without anything beside it: written as a string. */
-function isPlain(parts: readonly Part[]): boolean {
-  return parts.length === 1 && parts[0]!.kind === 'text' && parts[0]!.cache === null
-}
 
 /** `path`: of the content. Null: nothing to say. */
 export function writeContent(parts: readonly Part[], path: string, wording: Wording, losses: Losses): Json {

@@ -27,7 +27,7 @@ export const readRequest: ChatFormat['readRequest'] = (value, from) => {
     thinking: readEffort(body),
     serviceTier: body.optionalString('service_tier'),
     user: readUser(body, notes),
-    metadata: readMetadata(body)
+    metadata: body.optionalStrings('metadata')
   }
   body.leaveUnknown(notes.unknown)
   return { ...conversation, origin: originOf(notes) }
@@ -106,13 +106,4 @@ function readUser(body: Fields, notes: ReadNotes): string | null {
   if (newer === null) return body.optionalString('user')
   notes.wording.set('safety_identifier', true)
   return newer
-}
-
-function readMetadata(body: Fields): Conversation['metadata'] {
-  const metadata = body.optionalObject('metadata')
-  if (metadata === null) return null
-  for (const [name, value] of Object.entries(metadata.value)) {
-    if (!isString(value)) throw new FormatError(metadata.at(name), 'must be a string')
-  }
-  return metadata.value as { readonly [key: string]: string }
 }

@@ -4,12 +4,13 @@ import type { ChatEvent, Json, JsonObject, Part } from '#backends/llm/conversati
 import { errorFrom, errorIn } from '#backends/llm/formats/completions/error.ts'
 import { Fields, isObject, isString } from '#backends/llm/formats/fields.ts'
 import { type Finish, FormatError, type StreamReader, type WireEvent } from '#backends/llm/formats/format.ts'
+import { emptyPart } from '#backends/llm/formats/parts.ts'
 import { newNotes } from '#backends/llm/formats/unknown-fields.ts'
 import { parseJson } from '#engine/kit/json.ts'
 import { readPart } from './parts.ts'
 import { readStop } from './stop.ts'
 import { StreamCalls } from './stream-tool-calls.ts'
-import { REASONING, readBlock, thought } from './thinking.ts'
+import { REASONING, readBlock } from './thinking.ts'
 import { readUsage } from './usage.ts'
 
 /** OpenAI allows 128. */
@@ -273,9 +274,7 @@ function open(kind: 'text' | 'thinking' | 'refusal', choice: OpenChoice, events:
   choice.calls.end(events)
   choice.open = kind
   choice.thoughts = ''
-  const part: Part =
-    kind === 'text' ? { kind, text: '', cache: null } : kind === 'refusal' ? { kind, text: '' } : thought('')
-  events.push({ kind: 'begin', choice: choice.index, part })
+  events.push({ kind: 'begin', choice: choice.index, part: emptyPart(kind) })
 }
 
 function say(kind: 'text' | 'thinking' | 'refusal', text: string, choice: OpenChoice, events: ChatEvent[]): void {

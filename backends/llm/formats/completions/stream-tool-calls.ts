@@ -6,8 +6,9 @@
 import type { ChatEvent, Json, JsonObject, Signature, ToolCallPart } from '#backends/llm/conversation.ts'
 import { argumentsOf, isObject } from '#backends/llm/formats/fields.ts'
 import { FormatError } from '#backends/llm/formats/format.ts'
+import { toolCallPart } from '#backends/llm/formats/parts.ts'
 import { parseJson } from '#engine/kit/json.ts'
-import { legacyId, signatureOf, toolCall } from './tool-calls.ts'
+import { legacyId, signatureOf } from './tool-calls.ts'
 
 interface Call {
   id: string
@@ -120,7 +121,7 @@ export class StreamCalls {
 
   #open(call: Call, events: ChatEvent[]): void {
     call.state = 'open'
-    const part: ToolCallPart = { ...toolCall(call.id, call.name, ''), signature: call.signature }
+    const part: ToolCallPart = { ...toolCallPart(call.id, call.name, ''), signature: call.signature }
     events.push({ kind: 'begin', choice: this.#choice, part })
     if (call.text !== '') events.push(this.#delta(call.text))
   }

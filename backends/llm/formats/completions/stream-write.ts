@@ -1,9 +1,10 @@
 /** Events as chunks (OpenAI API reference, "The chat completion chunk object"). */
 
-import type { ChatEvent, Json, JsonObject, Part, ThinkingPart, Usage } from '#backends/llm/conversation.ts'
+import type { ChatError, Json, JsonObject, Part, Signature, ThinkingPart } from '#backends/llm/conversation.ts'
 import { writeError } from '#backends/llm/formats/completions/error.ts'
+import { type EventOf, EventWriter } from '#backends/llm/formats/event-writer.ts'
 import type { Writable } from '#backends/llm/formats/fields.ts'
-import { type AnswerContext, Losses, type StreamWriter } from '#backends/llm/formats/format.ts'
+import type { AnswerContext, Losses } from '#backends/llm/formats/format.ts'
 import { lostPart } from '#backends/llm/translate/dropped-fields.ts'
 import { addOther, headOf, isLegacyCall, writeLogprobs } from './answer.ts'
 import { writeStop } from './stop.ts'
@@ -31,63 +32,34 @@ interface OpenChoice {
   images: number
 }
 
-type Of<K extends ChatEvent['kind']> = Extract<ChatEvent, { readonly kind: K }>
-
-export function streamWriter(asked: AnswerContext, losses = new Losses()): StreamWriter {
-  return new Writer(asked, losses)
-}
-
-class Writer implements StreamWriter {
-  readonly #asked: AnswerContext
-  readonly #losses: Losses
+export class CompletionsWriter extends EventWriter {
   readonly #choices: (OpenChoice | undefined)[] = []
   /** Of every chunk, up to its choices; and what follows them. */
   #head = ''
   readonly #tail: string
-  #usage: Usage | null = null
-  #tier: string | null = null
-  #isOver = false
 
-  constructor(asked: AnswerContext, losses: Losses) {
-    this.#asked = asked
-    this.#losses = losses
+  constructor(asked: AnswerContext, losses?: Losses) {
+    super(asked, losses)
     // "All other chunks will also include a usage field, but with a null value."
     this.#tail = asked.wantsUsage ? '],"usage":null}\n\n' : ']}\n\n'
     this.#begin('', 0)
   }
 
-  write(event: ChatEvent): string {
-    if (this.#isOver) return ''
-    switch (event.kind) {
-      case 'start':
-        this.#begin(event.id, event.created)
-        this.#usage = event.usage
-        return ''
-      case 'begin':
-        return this.#beginPart(event)
-      case 'delta':
-        return this.#delta(event)
-      case 'signature':
-        return this.#sign(event)
-      case 'end':
-        return this.#end(event.choice)
-      case 'stop':
-        return this.#stop(event)
-      case 'usage':
-        this.#usage = event.usage
-        this.#tier = event.serviceTier ?? this.#tier
-        return ''
-      case 'error':
-        this.#isOver = true
-        return `data: ${JSON.stringify(writeError(event.error))}\n\n`
-      case 'done':
-        this.#isOver = true
-        return `${this.#usageChunk()}data: [DONE]\n\n`
-    }
+  protected start({ id, created }: EventOf<'start'>): string {
+    this.#begin(id, created)
+    return ''
+  }
+
+  protected error(error: ChatError): string {
+    return `data: ${JSON.stringify(writeError(error))}\n\n`
+  }
+
+  protected done(): string {
+    return `${this.#usageChunk()}data: [DONE]\n\n`
   }
 
   #begin(id: string, created: number): void {
-    const head = { ...headOf({ id, created }, this.#asked), object: 'chat.completion.chunk' }
+    const head = { ...headOf({ id, created }, this.asked), object: 'chat.completion.chunk' }
     this.#head = `data: ${JSON.stringify(head).slice(0, -1)},"choices":[`
   }
 
@@ -120,7 +92,7 @@ class Writer implements StreamWriter {
     return { open, first: this.#say(index, { role: 'assistant', content: '' }) }
   }
 
-  #beginPart({ choice, part }: Of<'begin'>): string {
+  protected begin(part: Part, choice: number): string {
     const { open, first } = this.#open(choice)
     open.part = part
     open.text = ''
@@ -142,7 +114,7 @@ class Writer implements StreamWriter {
       if (Array.isArray(delta.images)) delta.images = [{ index: open.images++, ...(delta.images[0] as JsonObject) }]
       return first + this.#say(choice, delta)
     }
-    this.#losses.add(lostPart(choice, part))
+    this.losses.add(lostPart(choice, part))
     return first
   }
 
@@ -159,7 +131,7 @@ class Writer implements StreamWriter {
     return this.#say(choice, { tool_calls: [call] })
   }
 
-  #delta({ choice, text, logprobs }: Of<'delta'>): string {
+  protected delta({ choice, text, logprobs }: EventOf<'delta'>): string {
     const open = this.#choices[choice]
     return open === undefined ? '' : this.#content(choice, open, text, logprobs)
   }
@@ -198,7 +170,7 @@ class Writer implements StreamWriter {
     return this.#say(choice, { thinking_blocks: [{ index: open.blocks++, ...block }] })
   }
 
-  #sign({ choice, signature }: Of<'signature'>): string {
+  protected sign(signature: Signature, choice: number): string {
     const open = this.#choices[choice]
     if (open?.part?.kind === 'thinking') open.part = { ...open.part, signature }
     if (open?.part?.kind !== 'toolCall' || open.isLegacy) return ''
@@ -207,7 +179,7 @@ class Writer implements StreamWriter {
     return this.#say(choice, { tool_calls: [piece] })
   }
 
-  #end(choice: number): string {
+  protected end(choice: number): string {
     const open = this.#choices[choice]
     const part = open?.part ?? null
     if (open === undefined || part === null) return ''
@@ -227,18 +199,18 @@ class Writer implements StreamWriter {
     return blocks + this.#sayBlock(choice, open, writeBlock(thoughts))
   }
 
-  #stop({ choice, stop, stopSequence }: Of<'stop'>): string {
+  protected stop({ choice, stop, stopSequence }: EventOf<'stop'>): string {
     const { open, first } = this.#open(choice)
-    if (stop === 'pause') this.#losses.add(`choices[${choice}].finish_reason`)
+    if (stop === 'pause') this.losses.add(`choices[${choice}].finish_reason`)
     const word = JSON.stringify(writeStop(stop, open.hasRefused, open.hasLegacyCall))
     const sequence = stopSequence === null ? '' : `,"stop_reason":${JSON.stringify(stopSequence)}`
     return first + this.#chunk(choice, '{}', `"finish_reason":${word}${sequence}`)
   }
 
   #usageChunk(): string {
-    if (!this.#asked.wantsUsage || this.#usage === null) return ''
-    const tier = this.#tier === null ? '' : `,"service_tier":${JSON.stringify(this.#tier)}`
-    return `${this.#head}],"usage":${JSON.stringify(writeUsage(this.#usage))}${tier}}\n\n`
+    if (!this.asked.wantsUsage || this.usage === null) return ''
+    const tier = this.serviceTier === null ? '' : `,"service_tier":${JSON.stringify(this.serviceTier)}`
+    return `${this.#head}],"usage":${JSON.stringify(writeUsage(this.usage))}${tier}}\n\n`
   }
 }
 

@@ -12,7 +12,7 @@ import type { Wording } from './wording.ts'
 /** Blocks are Anthropic's, and so are signatures in them that nobody sealed. */
 const BLOCKS = 'messages'
 
-export function thought(text: string): ThinkingPart {
+function thought(text: string): ThinkingPart {
   return { kind: 'thinking', text, signature: null, isRedacted: false }
 }
 

@@ -6,6 +6,7 @@
 import type { OpaquePart, Part, Signature, ToolCallPart } from '#backends/llm/conversation.ts'
 import { argumentsOf, compact, type Fields, isObject, isString, type Writable } from '#backends/llm/formats/fields.ts'
 import { FormatError } from '#backends/llm/formats/format.ts'
+import { toolCallPart } from '#backends/llm/formats/parts.ts'
 import type { ReadNotes } from '#backends/llm/formats/unknown-fields.ts'
 import { openSignature, sealSignature } from '#backends/llm/translate/signature.ts'
 import { readCache } from './parts.ts'
@@ -30,7 +31,7 @@ export function readCalls(message: Fields, ids: string, notes: ReadNotes): Part[
   const legacy = message.object('function_call')
   const text = readArguments(legacy)
   if (text === '') notes.wording.set(legacy.at('arguments'), '')
-  parts.push(toolCall(`${LEGACY}${ids}`, legacy.string('name'), text === '' ? '{}' : text))
+  parts.push(toolCallPart(`${LEGACY}${ids}`, legacy.string('name'), text === '' ? '{}' : text))
   legacy.leaveUnknown(notes.unknown)
   return parts
 }
@@ -39,10 +40,6 @@ function readArguments(called: Fields): string {
   const text = argumentsOf(called.any('arguments'))
   if (text === null) throw new FormatError(called.at('arguments'), 'must be a string')
   return text
-}
-
-export function toolCall(id: string, name: string, text: string): ToolCallPart {
-  return { kind: 'toolCall', id, name, arguments: text, signature: null, cache: null }
 }
 
 function readCall(call: Fields, id: string, notes: ReadNotes): Part {
@@ -55,7 +52,7 @@ function readCall(call: Fields, id: string, notes: ReadNotes): Part {
   if (text === '') notes.wording.set(named.at('arguments'), '')
   const given = call.label('id')
   const part: ToolCallPart = {
-    ...toolCall(given === null || given === '' ? id : given, named.string('name'), text === '' ? '{}' : text),
+    ...toolCallPart(given === null || given === '' ? id : given, named.string('name'), text === '' ? '{}' : text),
     signature: readSignature(call, notes),
     cache: readCache(call, notes)
   }

@@ -8,8 +8,8 @@ import { compact, isObject, type Writable } from '#backends/llm/formats/fields.t
  * of some servers: no Fields.
  */
 export function readUsage(value: JsonObject): Usage {
-  const prompt = object(value, 'prompt_tokens_details')
-  const completion = object(value, 'completion_tokens_details')
+  const prompt = objectIn(value, 'prompt_tokens_details')
+  const completion = objectIn(value, 'completion_tokens_details')
   const input = count(value, 'prompt_tokens')
   const said = count(value, 'completion_tokens')
   // Some (xAI, Google's compatible endpoint) leave thoughts out of completion_tokens, but not out of the total.
@@ -32,7 +32,7 @@ export function readUsage(value: JsonObject): Usage {
 
 /** OpenAI tells what was written; LiteLLM ("Prompt caching") for how long as well. */
 function readWrites(prompt: JsonObject, value: JsonObject): { short: number; long: number } {
-  const details = object(prompt, 'cache_creation_token_details')
+  const details = objectIn(prompt, 'cache_creation_token_details')
   const total =
     count(prompt, 'cache_write_tokens') ||
     count(prompt, 'cache_creation_tokens') ||
@@ -43,7 +43,8 @@ function readWrites(prompt: JsonObject, value: JsonObject): { short: number; lon
 
 const NOTHING: JsonObject = {}
 
-function object(value: JsonObject, name: string): JsonObject {
+/** {} where it is none. */
+export function objectIn(value: JsonObject, name: string): JsonObject {
   const found = value[name]
   return isObject(found) ? found : NOTHING
 }

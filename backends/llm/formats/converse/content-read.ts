@@ -4,6 +4,7 @@
  */
 import type { Json, MediaPart, MediaSource, Part, Signature } from '#backends/llm/conversation.ts'
 import { Fields, jsonText } from '#backends/llm/formats/fields.ts'
+import { toolCallPart } from '#backends/llm/formats/parts.ts'
 import type { UnknownFields } from '#backends/llm/formats/unknown-fields.ts'
 import { mediaTypeOf } from './media.ts'
 
@@ -76,7 +77,7 @@ function readToolUse(use: Fields, unknown: UnknownFields): Part | null {
   const name = use.string('name')
   const args = jsonText(use.any('input') ?? {}, use.at('input'))
   use.leaveUnknown(unknown)
-  return { kind: 'toolCall', id, name, arguments: args, signature: null, cache: null }
+  return toolCallPart(id, name, args)
 }
 
 function readReasoning(reasoning: Fields, unknown: UnknownFields): Part | null {

@@ -1,6 +1,7 @@
 /** Errors of Bedrock, by the pages "Common errors" and Converse of its API reference. */
 
 import type { ChatError, ErrorType, Json, JsonObject } from '#backends/llm/conversation.ts'
+import { typeOfStatus } from '#backends/llm/formats/error-types.ts'
 import { isObject } from '#backends/llm/formats/fields.ts'
 import { parseJson } from '#engine/kit/json.ts'
 
@@ -28,19 +29,6 @@ const EXCEPTIONS: ReadonlyMap<string, Known> = new Map<string, Known>([
   ['serviceunavailableexception', { status: 503, type: 'overloaded' }]
 ])
 
-const BY_STATUS: ReadonlyMap<number, ErrorType> = new Map<number, ErrorType>([
-  [401, 'authentication'],
-  [403, 'permission'],
-  [404, 'notFound'],
-  [408, 'timeout'],
-  [413, 'tooLarge'],
-  [424, 'internal'],
-  [429, 'rateLimit'],
-  [503, 'overloaded'],
-  [504, 'timeout'],
-  [529, 'overloaded']
-])
-
 const NAMES: { readonly [type in ErrorType]: string } = {
   invalidRequest: 'ValidationException',
   authentication: 'AccessDeniedException',
@@ -61,7 +49,7 @@ export function readError(status: number, body: string): ChatError {
   const name = exceptionOf(stringOf(value, '__type') ?? stringOf(value, 'code') ?? '')
   const known = EXCEPTIONS.get(name.toLowerCase())
   const message = stringOf(value, 'message') ?? stringOf(value, 'Message') ?? body
-  const type = known?.type ?? BY_STATUS.get(status) ?? (status >= 500 ? 'internal' : 'invalidRequest')
+  const type = known?.type ?? (status === 424 ? 'internal' : typeOfStatus(status))
   return { status, type, message, code: name === '' ? null : name, param: null }
 }
 

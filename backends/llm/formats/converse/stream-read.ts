@@ -6,6 +6,7 @@
 import type { ChatEvent, Json, JsonObject, Part, Signature } from '#backends/llm/conversation.ts'
 import { Fields, isObject } from '#backends/llm/formats/fields.ts'
 import { type Finish, FormatError, type StreamReader, type WireEvent } from '#backends/llm/formats/format.ts'
+import { emptyPart, toolCallPart } from '#backends/llm/formats/parts.ts'
 import { parseJson } from '#engine/kit/json.ts'
 import { stopOf, stopSequenceOf } from './answer.ts'
 import { readContent, SERVER_TOOL, signatureOf } from './content-read.ts'
@@ -77,14 +78,7 @@ class ConverseReader implements StreamReader {
       return events
     }
     this.#open = opened(index, 'toolCall')
-    const part: Part = {
-      kind: 'toolCall',
-      id: use.string('toolUseId'),
-      name: fromWireToolName(use.string('name')),
-      arguments: '',
-      signature: null,
-      cache: null
-    }
+    const part = toolCallPart(use.string('toolUseId'), fromWireToolName(use.string('name')), '')
     return [...events, { kind: 'begin', choice: 0, part }]
   }
 
@@ -145,9 +139,7 @@ class ConverseReader implements StreamReader {
     const events = [...this.#close()]
     this.#open = opened(index, kind)
     const part: Part =
-      kind === 'text'
-        ? { kind, text: '', cache: null }
-        : { kind: 'thinking', text: '', signature: null, isRedacted: kind === 'redacted' }
+      kind === 'redacted' ? { kind: 'thinking', text: '', signature: null, isRedacted: true } : emptyPart(kind)
     events.push({ kind: 'begin', choice: 0, part })
     if (text !== '') events.push(delta)
     return events

@@ -9,11 +9,12 @@ import type {
   ToolCallPart,
   ToolResultPart
 } from '#backends/llm/conversation.ts'
-import type { Fields } from '#backends/llm/formats/fields.ts'
+import { type Fields, jsonText } from '#backends/llm/formats/fields.ts'
 import { FormatError } from '#backends/llm/formats/format.ts'
+import { toolCallPart } from '#backends/llm/formats/parts.ts'
 import type { UnknownFields } from '#backends/llm/formats/unknown-fields.ts'
 import { rememberResponse } from './response.ts'
-import { madeId, message, optionalMessage, print, readSignature } from './wire.ts'
+import { madeId, message, optionalMessage, readSignature } from './wire.ts'
 
 /** Calls of a conversation, so that results without an id find theirs: by name, in order. */
 export class Calls {
@@ -137,16 +138,10 @@ function fileSource(uri: string): MediaPart['source'] {
 function readCall(fields: Fields, calls: Calls, sealed: string | null, unknown: UnknownFields): ToolCallPart {
   const name = fields.string('name')
   const args = fields.optionalObject('args')
-  const call: ToolCallPart = {
-    kind: 'toolCall',
-    id: calls.called(fields.optionalString('id'), name),
-    name,
-    arguments: args === null ? '{}' : print(args.value, args.path),
-    signature: sealed === null ? null : readSignature(sealed),
-    cache: null
-  }
+  const id = calls.called(fields.optionalString('id'), name)
+  const call = toolCallPart(id, name, args === null ? '{}' : jsonText(args.value, args.path))
   fields.leaveUnknown(unknown)
-  return call
+  return sealed === null ? call : { ...call, signature: readSignature(sealed) }
 }
 
 /**
@@ -186,5 +181,5 @@ function responseText(response: JsonObject, path: string): string | null {
   if (names.length === 0) return null
   const only = names.length === 1 && (names[0] === 'output' || names[0] === 'error') ? response[names[0]] : undefined
   if (typeof only === 'string') return only
-  return print(only ?? response, path)
+  return jsonText(only ?? response, path)
 }

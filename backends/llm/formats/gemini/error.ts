@@ -4,6 +4,7 @@
  */
 
 import type { ChatError, ErrorType, Json, JsonObject } from '#backends/llm/conversation.ts'
+import { typeOfStatus } from '#backends/llm/formats/error-types.ts'
 import { compact, isObject } from '#backends/llm/formats/fields.ts'
 import { parseJson } from '#engine/kit/json.ts'
 
@@ -77,25 +78,8 @@ export function errorOf(status: number, value: Json, body: string): ChatError {
 const text = (value: Json | undefined) => (typeof value === 'string' ? value : null)
 
 function typeOf(status: number, word: string): ErrorType {
-  if (status === 402) return 'quota'
-  if (status === 413) return 'tooLarge'
-  return TYPES.get(word) ?? byStatus(status)
-}
-
-const STATUSES: ReadonlyMap<number, ErrorType> = new Map([
-  [401, 'authentication'],
-  [403, 'permission'],
-  [404, 'notFound'],
-  [408, 'timeout'],
-  [429, 'rateLimit'],
-  [499, 'timeout'],
-  [503, 'overloaded'],
-  [504, 'timeout'],
-  [529, 'overloaded']
-])
-
-function byStatus(status: number): ErrorType {
-  return STATUSES.get(status) ?? (status < 500 ? 'invalidRequest' : 'internal')
+  if (status === 402 || status === 413) return typeOfStatus(status)
+  return TYPES.get(word) ?? (status === 499 ? 'timeout' : typeOfStatus(status))
 }
 
 export function writeError(error: ChatError): JsonObject {

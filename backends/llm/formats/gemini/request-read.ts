@@ -14,16 +14,13 @@ import {
   type Turn
 } from '#backends/llm/conversation.ts'
 import type { Fields } from '#backends/llm/formats/fields.ts'
-import { FormatError } from '#backends/llm/formats/format.ts'
+import { type ChatFormat, FormatError } from '#backends/llm/formats/format.ts'
 import type { UnknownFields } from '#backends/llm/formats/unknown-fields.ts'
 import { Calls, plainText, readPart } from './content-read.ts'
 import { jsonSchema } from './schema.ts'
 import { message, messages, optionalMessage, optionalNumber } from './wire.ts'
 
-export function readRequest(
-  body: JsonObject,
-  from: { readonly model: string | null; readonly isStreamed: boolean | null }
-): Conversation {
+export const readRequest: ChatFormat['readRequest'] = (body, from): Conversation => {
   const unknown: UnknownFields = new Map()
   const fields = message(body, '')
   // Batches and count requests carry the model in the body; the path is what counts.
@@ -171,10 +168,7 @@ function readSampling(config: Fields | null, unknown: UnknownFields): Sampling {
     temperature: optionalNumber(config, 'temperature'),
     topP: optionalNumber(config, 'topP'),
     topK: optionalNumber(config, 'topK'),
-    stop: (config.optionalList('stopSequences') ?? []).map((word, i) => {
-      if (typeof word === 'string') return word
-      throw new FormatError(`${config.at('stopSequences')}[${i}]`, 'must be a string')
-    }),
+    stop: config.strings('stopSequences'),
     seed: optionalNumber(config, 'seed'),
     frequencyPenalty: optionalNumber(config, 'frequencyPenalty'),
     presencePenalty: optionalNumber(config, 'presencePenalty'),

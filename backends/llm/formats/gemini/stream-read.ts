@@ -7,6 +7,7 @@
 import type { ChatEvent, Json, JsonObject, Part, Signature, Usage } from '#backends/llm/conversation.ts'
 import { type Fields, isObject } from '#backends/llm/formats/fields.ts'
 import { FormatError, type StreamReader, type WireEvent } from '#backends/llm/formats/format.ts'
+import { emptyPart } from '#backends/llm/formats/parts.ts'
 import { parseJson } from '#engine/kit/json.ts'
 import { isBlocked, isSealable, readTime, stopOf } from './answer.ts'
 import { Calls, isNothing, readPart } from './content-read.ts'
@@ -152,9 +153,7 @@ export class GeminiReader implements StreamReader {
   #grow(kind: 'text' | 'thinking', text: string, choice: Reading, index: number): void {
     if (choice.open !== kind) {
       this.#close(choice, index)
-      const part: Part =
-        kind === 'text' ? { kind, text: '', cache: null } : { kind, text: '', signature: null, isRedacted: false }
-      this.#events.push({ kind: 'begin', choice: index, part })
+      this.#events.push({ kind: 'begin', choice: index, part: emptyPart(kind) })
       choice.open = kind
     }
     choice.isSealable = kind === 'text'

@@ -3,9 +3,10 @@
  * with the end, so that a broken stream does not look like a finished one.
  */
 
-import type { ChatEvent, Json, Part, Signature, StopReason, Usage } from '#backends/llm/conversation.ts'
+import type { ChatError, Json, Part, Signature, StopReason } from '#backends/llm/conversation.ts'
+import { type EventOf, EventWriter } from '#backends/llm/formats/event-writer.ts'
 import type { Writable } from '#backends/llm/formats/fields.ts'
-import { type AnswerContext, Losses, type StreamWriter } from '#backends/llm/formats/format.ts'
+import { type AnswerContext, Losses } from '#backends/llm/formats/format.ts'
 import { lostPart } from '#backends/llm/translate/dropped-fields.ts'
 import { reasonOf, writeTime } from './answer.ts'
 import { type PartsWriter, writePart } from './content-write.ts'
@@ -24,57 +25,42 @@ interface Writing {
   isBroken: boolean
 }
 
-export class GeminiWriter implements StreamWriter {
-  readonly #asked: AnswerContext
-  readonly #losses: Losses
+export class GeminiWriter extends EventWriter {
   readonly #choices = new Map<number, Writing>()
   readonly #stops: { readonly choice: number; readonly stop: StopReason }[] = []
-  #usage: Usage | null = null
-  #serviceTier: string | null = null
   #tail = ''
 
-  constructor(asked: AnswerContext, losses = new Losses()) {
-    this.#asked = asked
-    this.#losses = losses
+  constructor(asked: AnswerContext, losses?: Losses) {
+    super(asked, losses)
     this.#setTail('', 0)
   }
 
-  write(event: ChatEvent): string {
-    switch (event.kind) {
-      case 'start':
-        this.#setTail(event.id, event.created)
-        this.#usage = event.usage
-        return ''
-      case 'begin':
-        return this.#begin(event.part, event.choice)
-      case 'delta':
-        return this.#delta(event.text, event.logprobs, event.choice)
-      case 'signature':
-        this.#of(event.choice).signature = event.signature
-        return ''
-      case 'end':
-        return this.#end(event.choice)
-      case 'stop':
-        this.#stops.push({ choice: event.choice, stop: event.stop })
-        if (event.stopSequence !== null) this.#losses.add(`choices[${event.choice}].stopSequence`)
-        return ''
-      case 'usage':
-        this.#usage = event.usage
-        this.#serviceTier = event.serviceTier ?? this.#serviceTier
-        return ''
-      case 'error':
-        return `data: ${JSON.stringify(writeError(event.error))}\n\n`
-      case 'done':
-        return this.#done()
-    }
+  protected start({ id, created }: EventOf<'start'>): string {
+    this.#setTail(id, created)
+    return ''
+  }
+
+  protected sign(signature: Signature, index: number): string {
+    this.#of(index).signature = signature
+    return ''
+  }
+
+  protected stop({ stop, stopSequence }: EventOf<'stop'>, choice: number): string {
+    this.#stops.push({ choice, stop })
+    if (stopSequence !== null) this.losses.add(`choices[${choice}].stopSequence`)
+    return ''
+  }
+
+  protected error(error: ChatError): string {
+    return `data: ${JSON.stringify(writeError(error))}\n\n`
   }
 
   #setTail(id: string, created: number): void {
     const time = writeTime(created)
     const head = {
-      modelVersion: this.#asked.model,
+      modelVersion: this.asked.model,
       ...(time === null ? {} : { createTime: time }),
-      responseId: id === '' ? this.#asked.id : id
+      responseId: id === '' ? this.asked.id : id
     }
     this.#tail = `,${JSON.stringify(head).slice(1)}\n\n`
   }
@@ -88,7 +74,7 @@ export class GeminiWriter implements StreamWriter {
     return choice
   }
 
-  #begin(part: Part, index: number): string {
+  protected begin(part: Part, index: number): string {
     const choice = this.#of(index)
     choice.part = part
     choice.hasText = false
@@ -98,11 +84,11 @@ export class GeminiWriter implements StreamWriter {
     if (part.kind === 'toolCall' || part.kind === 'thinking' || part.kind === 'text' || part.kind === 'refusal')
       return ''
     const whole = this.#whole(part)
-    if (whole === '') this.#losses.add(lostPart(index, part))
+    if (whole === '') this.losses.add(lostPart(index, part))
     return this.#chunk(whole, null, index)
   }
 
-  #delta(text: string, logprobs: Json | null, index: number): string {
+  protected delta({ text, logprobs }: EventOf<'delta'>, index: number): string {
     const choice = this.#of(index)
     const kind = choice.part?.kind
     if (kind === 'toolCall') {
@@ -116,7 +102,7 @@ export class GeminiWriter implements StreamWriter {
     return this.#chunk(kind === 'thinking' ? `{"text":${json},"thought":true}` : `{"text":${json}}`, logprobs, index)
   }
 
-  #end(index: number): string {
+  protected end(index: number): string {
     const choice = this.#of(index)
     const { part, signature } = choice
     choice.part = null
@@ -146,13 +132,13 @@ export class GeminiWriter implements StreamWriter {
   }
 
   /** Each candidate's last event has an empty text, as Google's have: its SDK's chats drop answers without parts. */
-  #done(): string {
+  protected done(): string {
     const candidates = this.#stops.map(({ choice, stop }) => ({
       content: { parts: [{ text: '' }], role: 'model' },
       finishReason: reasonOf(stop, this.#choices.get(choice)?.isBroken === true),
       index: choice
     }))
-    const usage = this.#usage === null ? null : writeUsage(this.#usage, this.#serviceTier, 0)
+    const usage = this.usage === null ? null : writeUsage(this.usage, this.serviceTier, 0)
     const more = usage === null ? '' : `,"usageMetadata":${JSON.stringify(usage)}`
     return `data: {"candidates":${JSON.stringify(candidates)}${more}${this.#tail}`
   }

@@ -55,15 +55,6 @@ export function count(fields: Fields, name: string): number {
   return optionalNumber(fields, name) ?? 0
 }
 
-/** JSON text of what `path` holds; throws FormatError when it is nested too deeply to be printed. */
-export function print(value: Json, path: string): string {
-  try {
-    return JSON.stringify(value)
-  } catch {
-    throw new FormatError(path, 'is nested too deeply') // The only way that JSON fails to print.
-  }
-}
-
 const DEPTH_MAX = 500
 
 /** The object that `text` holds; null when it is not JSON, no object, or nested deeper than 500. */

@@ -13,8 +13,9 @@ import type {
   ToolCallPart,
   ToolResultPart
 } from '#backends/llm/conversation.ts'
-import { Fields, isObject } from '#backends/llm/formats/fields.ts'
+import { Fields, isObject, jsonText } from '#backends/llm/formats/fields.ts'
 import { FormatError } from '#backends/llm/formats/format.ts'
+import { toolCallPart } from '#backends/llm/formats/parts.ts'
 import type { UnknownFields } from '#backends/llm/formats/unknown-fields.ts'
 import { openSignature } from '#backends/llm/translate/signature.ts'
 
@@ -160,14 +161,8 @@ function readSource(source: Fields, kind: 'image' | 'document'): MediaSource | n
 }
 
 function readToolUse(block: Fields): ToolCallPart {
-  return {
-    kind: 'toolCall',
-    id: block.string('id'),
-    name: block.string('name'),
-    arguments: jsonText(block.any('input') ?? {}, block.at('input')),
-    signature: null,
-    cache: readCache(block)
-  }
+  const text = jsonText(block.any('input') ?? {}, block.at('input'))
+  return { ...toolCallPart(block.string('id'), block.string('name'), text), cache: readCache(block) }
 }
 
 function readToolResult(block: Fields, left: Leftover): ToolResultPart {
@@ -208,13 +203,4 @@ export function redactedPart(data: string): ThinkingPart {
 
 export function opaque(value: JsonObject): OpaquePart {
   return { kind: 'opaque', format: 'messages', value }
-}
-
-/** `value` as text; printing recurses, so what is nested too deeply to be printed is told as wrong. */
-export function jsonText(value: Json, path: string): string {
-  try {
-    return JSON.stringify(value)
-  } catch {
-    throw new FormatError(path, 'is nested too deeply')
-  }
 }

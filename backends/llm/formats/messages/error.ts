@@ -1,6 +1,7 @@
 /** Errors of the API (Messages API, "Errors"): {type: "error", error: {type, message}, request_id}. */
 
 import type { ChatError, ErrorType, Json, JsonObject } from '#backends/llm/conversation.ts'
+import { typeOfStatus } from '#backends/llm/formats/error-types.ts'
 import { compact, isObject } from '#backends/llm/formats/fields.ts'
 import { parseJson } from '#engine/kit/json.ts'
 
@@ -54,12 +55,4 @@ export function writeError({ type, message, code, param }: ChatError): JsonObjec
   const text = param === null || message.includes(param) ? message : `${param}: ${message}`
   const details = code === null ? null : { error_code: code }
   return { type: 'error', error: compact({ type: word, message: text, details }), request_id: null }
-}
-
-function typeOfStatus(status: number): ErrorType {
-  const known = TYPES.find(([, , of]) => of === status)
-  if (known !== undefined) return known[1]
-  if (status === 408) return 'timeout'
-  if (status === 503) return 'overloaded'
-  return status >= 400 && status < 500 ? 'invalidRequest' : 'internal'
 }

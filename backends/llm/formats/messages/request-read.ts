@@ -40,7 +40,7 @@ export const readRequest: ChatFormat['readRequest'] = (body, from): Conversation
       temperature: request.optionalNumber('temperature'),
       topP: request.optionalNumber('top_p'),
       topK: request.optionalNumber('top_k'),
-      stop: readStop(request)
+      stop: request.strings('stop_sequences')
     },
     ...readOutput(request, unknown),
     serviceTier: readTier(request.optionalString('service_tier')),
@@ -109,13 +109,6 @@ function readToolChoice(request: Fields, unknown: UnknownFields): ToolChoice | n
   const name = kind === 'tool' ? choice.string('name') : null
   leave(choice, unknown)
   return { kind, name, parallel: isSingle === null ? null : !isSingle }
-}
-
-function readStop(request: Fields): string[] {
-  return (request.optionalList('stop_sequences') ?? []).map((text, i) => {
-    if (typeof text !== 'string') throw new FormatError(`stop_sequences[${i}]`, 'must be a string')
-    return text
-  })
 }
 
 function readUser(request: Fields, unknown: UnknownFields): string | null {

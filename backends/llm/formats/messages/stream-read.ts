@@ -1,11 +1,11 @@
 /** Server-sent events of POST /v1/messages with `stream: true` ("Streaming messages") as chat events. */
 
 import type { ChatEvent, Json, JsonObject, Usage } from '#backends/llm/conversation.ts'
-import { Fields, isObject } from '#backends/llm/formats/fields.ts'
+import { Fields, isObject, jsonText, parsedObject } from '#backends/llm/formats/fields.ts'
 import { type Finish, FormatError, type StreamReader, type WireEvent } from '#backends/llm/formats/format.ts'
+import { toolCallPart } from '#backends/llm/formats/parts.ts'
 import { openSignature } from '#backends/llm/translate/signature.ts'
-import { parseJson } from '#engine/kit/json.ts'
-import { CITATIONS, callSeal, jsonText, opaque, redactedPart, textPart, thinkingPart } from './content-read.ts'
+import { CITATIONS, callSeal, opaque, redactedPart, textPart, thinkingPart } from './content-read.ts'
 import { errorOf } from './error.ts'
 import { readAnswerTier, readStop, readUsage } from './usage.ts'
 
@@ -34,7 +34,7 @@ export class MessagesReader implements StreamReader {
 
   read({ name, data }: WireEvent): readonly ChatEvent[] {
     if (name === 'ping') return NOTHING
-    const event = parsed(data)
+    const event = parsedObject(data)
     if (event.type === 'content_block_delta') return this.#delta(event)
     switch (event.type) {
       case 'message_start':
@@ -104,8 +104,7 @@ export class MessagesReader implements StreamReader {
     } else if (type === 'tool_use') {
       this.#opened(event, 'toolCall', { input: block.any('input') ?? {} })
       const [id, called] = [block.string('id'), block.string('name')]
-      const part = { kind: 'toolCall', id, name: called, arguments: '', signature: null, cache: null } as const
-      events.push({ kind: 'begin', choice: 0, part })
+      events.push({ kind: 'begin', choice: 0, part: toolCallPart(id, called, '') })
     } else {
       this.#opened(event, 'opaque', { ...block.value })
     }
@@ -221,13 +220,6 @@ function merge(value: Open['value'], delta: JsonObject): void {
     const before = value[name]
     value[name] = typeof before === 'string' && typeof next === 'string' ? before + next : next
   }
-}
-
-function parsed(data: string): JsonObject {
-  const event = parseJson(data) as Json | undefined
-  if (event === undefined) throw new FormatError('', 'is not JSON')
-  if (!isObject(event)) throw new FormatError('', 'must be an object')
-  return event
 }
 
 function parsedInput(json: string): Json {

@@ -1,6 +1,7 @@
 /** Chat events as the server-sent events of POST /v1/messages ("Streaming messages"). */
-import type { ChatEvent, Json, JsonObject, Part, Signature, Usage } from '#backends/llm/conversation.ts'
-import { type AnswerContext, Losses, type StreamWriter } from '#backends/llm/formats/format.ts'
+import type { ChatError, ChatEvent, Json, JsonObject, Part, Signature } from '#backends/llm/conversation.ts'
+import { type EventOf, EventWriter } from '#backends/llm/formats/event-writer.ts'
+import type { AnswerContext, Losses } from '#backends/llm/formats/format.ts'
 import { lostPart } from '#backends/llm/translate/dropped-fields.ts'
 import { callSealBlock } from './answer.ts'
 import { CITATIONS } from './content-read.ts'
@@ -8,14 +9,10 @@ import { thinkingBlock } from './content-write.ts'
 import { writeError } from './error.ts'
 import { loseMedia, writeStop, writeUsage } from './usage.ts'
 
-type Event<K extends ChatEvent['kind']> = Extract<ChatEvent, { readonly kind: K }>
-
 /** Deltas are written by the tail of what `head` begins: only the text itself is printed for each. */
 const TAIL = '}}\n\n'
 
-export class MessagesWriter implements StreamWriter {
-  readonly #asked: AnswerContext
-  readonly #losses: Losses
+export class MessagesWriter extends EventWriter {
   #index = -1
   /** The part that is being told; null for what this format does not say. */
   #part: Part | null = null
@@ -24,54 +21,42 @@ export class MessagesWriter implements StreamWriter {
   /** The end of a text, which its citations may follow. */
   #isStopHeld = false
   #hasRefusal = false
-  #stop: Event<'stop'> | null = null
-  #usage: Usage | null = null
-  #tier: string | null = null
+  #stop: EventOf<'stop'> | null = null
 
-  constructor(asked: AnswerContext, losses = new Losses()) {
-    this.#asked = asked
-    this.#losses = losses
+  constructor(asked: AnswerContext, losses?: Losses) {
+    super(asked, losses, 1)
   }
 
-  /** Of several choices the first is told. */
-  write(event: ChatEvent): string {
-    if ('choice' in event && event.choice !== 0) this.#losses.add(`choices[${event.choice}]`)
-    switch (event.kind) {
-      case 'start':
-        return this.#start(event)
-      case 'begin':
-        return event.choice === 0 ? this.#begin(event.part) : ''
-      case 'delta':
-        if (event.logprobs !== null) this.#losses.add('choices[0].logprobs')
-        if (event.choice !== 0 || this.#head === '' || event.text === '') return ''
-        return this.#head + JSON.stringify(event.text) + TAIL
-      case 'signature':
-        if (event.choice === 0) this.#signature = event.signature
-        return ''
-      case 'end':
-        return event.choice === 0 ? this.#end() : ''
-      case 'stop':
-        if (event.choice === 0) this.#stop = event
-        return ''
-      case 'usage':
-        this.#usage = event.usage
-        loseMedia(event.usage, null, this.#losses)
-        this.#tier = event.serviceTier ?? this.#tier
-        return ''
-      case 'error':
-        return eventText('error', writeError(event.error))
-      case 'done':
-        return this.#done()
-    }
+  override write(event: ChatEvent): string {
+    if (event.kind === 'usage') loseMedia(event.usage, null, this.losses)
+    return super.write(event)
   }
 
-  #start({ id, usage }: Event<'start'>): string {
-    this.#usage = usage
+  protected delta({ text, logprobs }: EventOf<'delta'>): string {
+    if (logprobs !== null) this.losses.add('choices[0].logprobs')
+    return this.#head === '' ? '' : this.#delta(text)
+  }
+
+  protected sign(signature: Signature): string {
+    this.#signature = signature
+    return ''
+  }
+
+  protected stop(event: EventOf<'stop'>): string {
+    this.#stop = event
+    return ''
+  }
+
+  protected error(error: ChatError): string {
+    return eventText('error', writeError(error))
+  }
+
+  protected start({ id, usage }: EventOf<'start'>): string {
     const message = {
-      id: id === '' ? `msg_${this.#asked.id}` : id,
+      id: id === '' ? `msg_${this.asked.id}` : id,
       type: 'message',
       role: 'assistant',
-      model: this.#asked.model,
+      model: this.asked.model,
       content: [],
       stop_reason: null,
       stop_sequence: null,
@@ -80,14 +65,14 @@ export class MessagesWriter implements StreamWriter {
     return eventText('message_start', { message })
   }
 
-  #begin(part: Part): string {
+  protected begin(part: Part): string {
     if (part.kind === 'opaque' && part.format === 'messages' && part.value.type === CITATIONS) {
       this.#part = null
       return this.#isStopHeld ? this.#citations(part.value.citations ?? []) + this.#release() : ''
     }
     if (!isSaid(part)) {
       this.#part = null
-      this.#losses.add(lostPart(0, part))
+      this.losses.add(lostPart(0, part))
       return ''
     }
     const before = this.#release()
@@ -148,7 +133,7 @@ export class MessagesWriter implements StreamWriter {
     return text
   }
 
-  #end(): string {
+  protected end(): string {
     const part = this.#part
     this.#part = null
     this.#head = ''
@@ -181,12 +166,12 @@ export class MessagesWriter implements StreamWriter {
   }
 
   /** The totals are told once, when all of them are known: other providers tell them after the stop. */
-  #done(): string {
+  protected done(): string {
     const delta = {
       stop_reason: writeStop(this.#stop?.stop ?? 'end', this.#hasRefusal),
       stop_sequence: this.#stop?.stopSequence ?? null
     }
-    const usage = writeUsage(this.#usage, this.#tier)
+    const usage = writeUsage(this.usage, this.serviceTier)
     return this.#release() + eventText('message_delta', { delta, usage }) + eventText('message_stop', {})
   }
 }

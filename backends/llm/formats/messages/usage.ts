@@ -20,16 +20,13 @@ export function readUsage(usage: Fields, before: Usage = NO_USAGE): Usage {
   parts?.any('ephemeral_5m_input_tokens')
   const thoughts = usage.optionalObject('output_tokens_details')
   return {
+    ...NO_USAGE,
     input: (usage.optionalNumber('input_tokens') ?? plain) + cacheRead + cacheWrite5m + cacheWrite1h,
     cacheRead,
     cacheWrite5m,
     cacheWrite1h,
-    inputAudio: 0,
-    inputImage: 0,
     output: usage.optionalNumber('output_tokens') ?? before.output,
-    reasoning: thoughts?.optionalNumber('thinking_tokens') ?? before.reasoning,
-    outputAudio: 0,
-    outputImage: 0
+    reasoning: thoughts?.optionalNumber('thinking_tokens') ?? before.reasoning
   }
 }
 

@@ -6,6 +6,7 @@
 import type { FormatName, Json, JsonObject, MediaPart, Part, Signature, TextPart } from '#backends/llm/conversation.ts'
 import { argumentsOf, type Fields } from '#backends/llm/formats/fields.ts'
 import { FormatError } from '#backends/llm/formats/format.ts'
+import { isPlain, toolCallPart } from '#backends/llm/formats/parts.ts'
 import type { ReadNotes } from '#backends/llm/formats/unknown-fields.ts'
 import { openSignature, sealSignature } from '#backends/llm/translate/signature.ts'
 import { isKnown, isKnownContent, readContent } from './parts.ts'
@@ -74,23 +75,11 @@ function readContents(item: Fields, name: string, textType: string, notes: ReadN
   return parts
 }
 
-/** One text and no more: written as a string unless the mark `list` is there. */
-export function isPlain(parts: readonly Part[]): boolean {
-  return parts.length === 1 && parts[0]!.kind === 'text' && parts[0]!.cache === null
-}
-
 function readCall(item: Fields, notes: ReadNotes): Part {
   const args = argumentsOf(item.any('arguments'))
   if (args === null) throw new FormatError(item.at('arguments'), 'must be a string')
   if (args === '') notes.wording.set(item.at('arguments'), args)
-  const part: Part = {
-    kind: 'toolCall',
-    id: callIdOf(item),
-    name: item.string('name'),
-    arguments: args === '' ? '{}' : args,
-    signature: null,
-    cache: null
-  }
+  const part = toolCallPart(callIdOf(item), item.string('name'), args === '' ? '{}' : args)
   keepOwn(notes, item, ['id', 'status'])
   item.leaveUnknown(notes.unknown)
   return part

@@ -3,8 +3,9 @@
 import type { Json, JsonObject, Part } from '#backends/llm/conversation.ts'
 import { compact } from '#backends/llm/formats/fields.ts'
 import type { Losses } from '#backends/llm/formats/format.ts'
+import { isPlain } from '#backends/llm/formats/parts.ts'
 import type { ItemRole, ReasoningKind } from './content-read.ts'
-import { contentType, GAP, isPlain, sealReasoning } from './content-read.ts'
+import { contentType, GAP, sealReasoning } from './content-read.ts'
 import { isMedia, writeContent } from './parts.ts'
 import type { Wording } from './wording.ts'
 

@@ -11,7 +11,7 @@ import { answerTexts, eventTexts, requestTexts } from './guarded-texts.ts'
 import { readRequest } from './request-read.ts'
 import { writeRequest } from './request-write.ts'
 import { streamReader } from './stream-read.ts'
-import { streamWriter } from './stream-write.ts'
+import { ResponsesWriter } from './stream-write.ts'
 
 export const responses: ChatFormat = {
   name: 'responses',
@@ -23,7 +23,7 @@ export const responses: ChatFormat = {
   readCost,
   writeAnswer,
   streamReader,
-  streamWriter,
+  streamWriter: (asked, losses) => new ResponsesWriter(asked, losses),
   readError,
   writeError,
   requestTexts,

@@ -3,6 +3,7 @@
 import type { CacheMark, Json, JsonObject, MediaPart, MediaSource, Part, TextPart } from '#backends/llm/conversation.ts'
 import { compact, Fields, isObject } from '#backends/llm/formats/fields.ts'
 import { FormatError } from '#backends/llm/formats/format.ts'
+import { dataUrl } from '#backends/llm/formats/parts.ts'
 import type { ReadNotes } from '#backends/llm/formats/unknown-fields.ts'
 import { keepOwn, type Wording } from './wording.ts'
 
@@ -103,10 +104,9 @@ function readAudio(part: Fields): MediaPart {
 }
 
 function fromUrl(url: string): { source: MediaSource; mediaType: string | null } {
-  // Media types are short: the search for the mark must not run through megabytes of data.
-  const end = url.startsWith('data:') ? url.slice(0, 256).indexOf(';base64,') : -1
-  if (end <= 5) return { source: { kind: 'url', url }, mediaType: null }
-  return { source: { kind: 'base64', data: url.slice(end + 8) }, mediaType: url.slice(5, end) }
+  const found = dataUrl(url)
+  if (found === null || found.mediaType === '') return { source: { kind: 'url', url }, mediaType: null }
+  return { source: { kind: 'base64', data: found.data }, mediaType: found.mediaType }
 }
 
 /** Null when the format has no place for `part`. */

@@ -3,7 +3,6 @@
 import {
   type Conversation,
   type Json,
-  type JsonObject,
   NO_SAMPLING,
   type OutputShape,
   type Part,
@@ -15,16 +14,13 @@ import {
   type Turn
 } from '#backends/llm/conversation.ts'
 import { Fields } from '#backends/llm/formats/fields.ts'
-import { FormatError } from '#backends/llm/formats/format.ts'
+import { type ChatFormat, FormatError } from '#backends/llm/formats/format.ts'
 import { newNotes, type ReadNotes } from '#backends/llm/formats/unknown-fields.ts'
 import type { Item, ItemRole } from './content-read.ts'
 import { opaque, readItem } from './content-read.ts'
 import { originOf } from './wording.ts'
 
-export function readRequest(
-  body: JsonObject,
-  from: { readonly model: string | null; readonly isStreamed: boolean | null }
-): Conversation {
+export const readRequest: ChatFormat['readRequest'] = (body, from): Conversation => {
   const fields = Fields.of(body, '')
   const notes = newNotes()
   const model = from.model ?? fields.optionalString('model')
@@ -47,7 +43,7 @@ export function readRequest(
     thinking: readThinking(fields, notes),
     serviceTier: fields.optionalString('service_tier'),
     user: readUser(fields, notes),
-    metadata: readMetadata(fields),
+    metadata: fields.optionalStrings('metadata'),
     origin: originOf(notes)
   }
   if (conversation.tools.length === 0 && Array.isArray(body.tools)) notes.wording.set('tools', [])
@@ -248,15 +244,6 @@ function readUser(fields: Fields, notes: ReadNotes): string | null {
   if (user !== null) notes.wording.set('#user', safety === null ? 'old' : 'both')
   if (user !== null && safety !== null) notes.wording.set('user', user)
   return safety ?? user
-}
-
-function readMetadata(fields: Fields): Conversation['metadata'] {
-  const metadata = fields.optionalObject('metadata')
-  if (metadata === null) return null
-  for (const [name, value] of Object.entries(metadata.value)) {
-    if (typeof value !== 'string') throw new FormatError(metadata.at(name), 'must be a string')
-  }
-  return metadata.value as { readonly [key: string]: string }
 }
 
 /** What asks for nothing that other formats would not do unasked. */

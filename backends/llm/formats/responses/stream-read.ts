@@ -2,11 +2,11 @@
 
 import type { ChatEvent, Json, JsonObject, Part } from '#backends/llm/conversation.ts'
 import { errorFrom } from '#backends/llm/formats/completions/error.ts'
-import { Fields, isObject } from '#backends/llm/formats/fields.ts'
+import { Fields, isObject, parsedObject } from '#backends/llm/formats/fields.ts'
 import type { StreamReader, WireEvent } from '#backends/llm/formats/format.ts'
 import { FormatError } from '#backends/llm/formats/format.ts'
+import { emptyPart, toolCallPart } from '#backends/llm/formats/parts.ts'
 import { lossPath, newNotes } from '#backends/llm/formats/unknown-fields.ts'
-import { parseJson } from '#engine/kit/json.ts'
 import { readCreated, readOutputItem, readStop } from './answer.ts'
 import { callIdOf, GAP } from './content-read.ts'
 import { readUsage } from './usage.ts'
@@ -46,7 +46,7 @@ class Reader implements StreamReader {
 
   read(event: WireEvent): readonly ChatEvent[] {
     if (this.#isOver || event.data === '[DONE]' || event.data === '') return []
-    const data = parse(event.data)
+    const data = parsedObject(event.data)
     this.#out = []
     const type = data.type ?? (event.name.startsWith('response.') ? event.name : undefined)
     if (type === 'error' || (type === undefined && data.error !== undefined)) this.#fail(data)
@@ -113,8 +113,7 @@ class Reader implements StreamReader {
     if (type !== 'reasoning') this.#release()
     this.#open = { index, count: 0, isPart: false, length: 0, source: null, piece: 0 }
     if (type !== 'function_call') return
-    const [id, name] = [callIdOf(item), item.string('name')]
-    this.#begin(this.#open, { kind: 'toolCall', id, name, arguments: '', signature: null, cache: null })
+    this.#begin(this.#open, toolCallPart(callIdOf(item), item.string('name'), ''))
   }
 
   #at(data: JsonObject): Open | null {
@@ -126,13 +125,13 @@ class Reader implements StreamReader {
     const type = Fields.of(data.part, 'part').text('type')
     if (open === null || (type !== 'output_text' && type !== 'refusal')) return
     this.#endPart(open)
-    this.#begin(open, textual(type === 'refusal' ? 'refusal' : 'text'))
+    this.#begin(open, emptyPart(type === 'refusal' ? 'refusal' : 'text'))
   }
 
   #text(data: JsonObject, kind: 'text' | 'refusal'): void {
     const open = this.#at(data)
     if (open === null) return
-    if (!open.isPart) this.#begin(open, textual(kind))
+    if (!open.isPart) this.#begin(open, emptyPart(kind))
     const logprobs = data.logprobs
     this.#delta(open, deltaOf(data), Array.isArray(logprobs) && logprobs.length > 0 ? (logprobs as Json) : null)
   }
@@ -147,7 +146,7 @@ class Reader implements StreamReader {
     const open = this.#at(data)
     if (open === null || (open.source !== null && open.source !== source)) return
     const piece = source === 'summary' ? data.summary_index : data.content_index
-    if (!open.isPart) this.#begin(open, textual('thinking'))
+    if (!open.isPart) this.#begin(open, emptyPart('thinking'))
     open.source = source
     if (typeof piece === 'number' && piece > open.piece) {
       open.piece = piece
@@ -283,13 +282,6 @@ class Reader implements StreamReader {
   }
 }
 
-function parse(text: string): JsonObject {
-  const value = parseJson(text) as Json | undefined
-  if (value === undefined) throw new FormatError('', 'must be JSON')
-  if (!isObject(value)) throw new FormatError('', 'must be an object')
-  return value
-}
-
 function indexOf(data: JsonObject): number {
   if (typeof data.output_index === 'number') return data.output_index
   throw new FormatError('output_index', 'is required, and must be a number')
@@ -298,11 +290,6 @@ function indexOf(data: JsonObject): number {
 function deltaOf(data: JsonObject): string {
   if (typeof data.delta === 'string') return data.delta
   throw new FormatError('delta', 'is required, and must be a string')
-}
-
-function textual(kind: 'text' | 'refusal' | 'thinking'): Textual {
-  if (kind === 'text') return { kind, text: '', cache: null }
-  return kind === 'refusal' ? { kind, text: '' } : { kind, text: '', signature: null, isRedacted: false }
 }
 
 function textOf(part: Part): string {

@@ -3,9 +3,10 @@
  * needs them: every item and content part is added and done, all events are numbered, and the last has the whole.
  */
 
-import type { ChatError, ChatEvent, Json, JsonObject, Part, StopReason, Usage } from '#backends/llm/conversation.ts'
+import type { ChatError, Json, JsonObject, Part, Signature, StopReason } from '#backends/llm/conversation.ts'
 import { failure, streamError } from '#backends/llm/formats/completions/error.ts'
-import { type AnswerContext, Losses, type StreamWriter } from '#backends/llm/formats/format.ts'
+import { type EventOf, EventWriter } from '#backends/llm/formats/event-writer.ts'
+import type { AnswerContext, Losses } from '#backends/llm/formats/format.ts'
 import { lostPart } from '#backends/llm/translate/dropped-fields.ts'
 import type { TextualPart } from './answer-items-write.ts'
 import { answerItem, itemId, outputContent, outputMessage, sealAnswer } from './answer-items-write.ts'
@@ -29,82 +30,61 @@ interface Open {
   isSummaryAdded: boolean
 }
 
-class Writer implements StreamWriter {
-  readonly #asked: AnswerContext
-  readonly #losses: Losses
+export class ResponsesWriter extends EventWriter {
   readonly #items: JsonObject[] = []
   #head: JsonObject | null = null
   #number = 0
   #open: Open | null = null
   #stop: StopReason = 'end'
   #hasRefusal = false
-  #usage: Usage | null = null
-  #serviceTier: string | null = null
-  #isOver = false
 
-  constructor(asked: AnswerContext, losses: Losses) {
-    this.#asked = asked
-    this.#losses = losses
+  /** A client of this API has asked for one answer, and gets one. */
+  constructor(asked: AnswerContext, losses?: Losses) {
+    super(asked, losses, 1)
   }
 
-  write(event: ChatEvent): string {
-    // A client of this API has asked for one answer, and gets one.
-    if (this.#isOver) return ''
-    if ('choice' in event && event.choice !== 0) {
-      this.#losses.add(`choices[${event.choice}]`)
-      return ''
-    }
-    switch (event.kind) {
-      case 'delta':
-        return this.#delta(event.text, event.logprobs)
-      case 'start':
-        return this.#start(event)
-      case 'begin':
-        return this.#begin(event.part)
-      case 'signature':
-        if (this.#open !== null) this.#open.signature = event.signature
-        return ''
-      case 'end':
-        // What comes next tells whether it was cut short: the events of its end wait for that.
-        return ''
-      case 'stop':
-        this.#stop = event.stop
-        return this.#close(outcome(event.stop, this.#hasRefusal).status === 'incomplete' ? 'incomplete' : 'completed')
-      case 'usage':
-        this.#usage = event.usage
-        this.#serviceTier = event.serviceTier ?? this.#serviceTier
-        return ''
-      case 'error':
-        return this.#fail(event.error)
-      case 'done':
-        return this.#finish()
-    }
+  protected delta({ text, logprobs }: EventOf<'delta'>): string {
+    return this.#delta(text, logprobs)
+  }
+
+  protected sign(signature: Signature): string {
+    if (this.#open !== null) this.#open.signature = signature
+    return ''
+  }
+
+  /** What comes next tells whether it was cut short: the events of its end wait for that. */
+  protected end(): string {
+    return ''
+  }
+
+  protected stop({ stop }: EventOf<'stop'>): string {
+    this.#stop = stop
+    return this.#close(outcome(stop, this.#hasRefusal).status === 'incomplete' ? 'incomplete' : 'completed')
   }
 
   #event(type: string, fields: JsonObject): string {
     return `event: ${type}\ndata: ${JSON.stringify({ type, ...fields, sequence_number: this.#number++ })}\n\n`
   }
 
-  #start(event: Extract<ChatEvent, { readonly kind: 'start' }>): string {
-    this.#head = head(event, this.#asked)
-    this.#usage = event.usage
+  protected start(event: EventOf<'start'>): string {
+    this.#head = head(event, this.asked)
     const response = this.#head
     return this.#event('response.created', { response }) + this.#event('response.in_progress', { response })
   }
 
-  #begin(part: Part): string {
+  protected begin(part: Part): string {
     const before = this.#close('completed')
     if (part.kind === 'text' || part.kind === 'refusal') return before + this.#beginText(part)
     if (part.kind === 'thinking') return before + this.#beginItem(part, 'reasoning', 'reasoning_summary_text')
     if (part.kind === 'toolCall') return before + this.#beginItem(part, 'function_call', 'function_call_arguments')
-    const item = answerItem(part, 'completed', this.#asked, this.#items.length, NONE)
+    const item = answerItem(part, 'completed', this.asked, this.#items.length, NONE)
     if (item !== null) return before + this.#added(item) + this.#done(item)
-    this.#losses.add(lostPart(0, part))
+    this.losses.add(lostPart(0, part))
     return before
   }
 
   #beginText(part: TextualPart): string {
-    const id = itemId(this.#asked, 'message', this.#items.length)
+    const id = itemId(this.asked, 'message', this.#items.length)
     const type = part.kind === 'refusal' ? 'refusal' : 'output_text'
     if (part.kind === 'refusal') this.#hasRefusal = true
     const added = this.#added(outputMessage(id, [], 'in_progress'))
@@ -120,12 +100,12 @@ class Writer implements StreamWriter {
     type: 'reasoning' | 'function_call',
     what: string
   ): string {
-    const id = itemId(this.#asked, type, this.#items.length)
+    const id = itemId(this.asked, type, this.#items.length)
     const index = this.#items.length
     const text = part.kind === 'thinking' ? part.text : part.arguments
     const bare: Part =
       part.kind === 'thinking' ? { ...part, text: '', signature: null } : { ...part, arguments: '', signature: null }
-    const added = this.#added(answerItem(bare, 'in_progress', this.#asked, index, NONE)!)
+    const added = this.#added(answerItem(bare, 'in_progress', this.asked, index, NONE)!)
     const place = { item_id: id, output_index: index, ...(type === 'reasoning' ? { summary_index: 0 } : {}) }
     this.#opened(part, id, deltasOf(`response.${what}.delta`, place))
     this.#open!.signature = part.signature
@@ -199,9 +179,9 @@ class Writer implements StreamWriter {
       name: call.name,
       arguments: open.text
     })
-    const item = answerItem(call, status, this.#asked, this.#items.length, NONE)!
+    const item = answerItem(call, status, this.asked, this.#items.length, NONE)!
     const itemDone = this.#done(item)
-    const seal = sealAnswer(call, this.#asked, this.#items.length)
+    const seal = sealAnswer(call, this.asked, this.#items.length)
     return done + itemDone + (seal === null ? '' : this.#added(seal) + this.#done(seal))
   }
 
@@ -215,7 +195,7 @@ class Writer implements StreamWriter {
         this.#event('response.reasoning_summary_part.done', { ...place, part: part! })
     }
     const part = { ...open.part, text: open.text, signature: open.signature } as Part
-    return summary + this.#done(answerItem(part, '', this.#asked, index, NONE)!)
+    return summary + this.#done(answerItem(part, '', this.asked, index, NONE)!)
   }
 
   #added(item: JsonObject): string {
@@ -229,14 +209,13 @@ class Writer implements StreamWriter {
   }
 
   #response(fields: JsonObject): JsonObject {
-    const first = this.#head ?? head({ id: '', model: '', created: 0 }, this.#asked)
-    const usage = writeUsage(this.#usage)
-    return { ...first, output: this.#items, service_tier: this.#serviceTier, usage, ...fields }
+    const first = this.#head ?? head({ id: '', model: '', created: 0 }, this.asked)
+    const usage = writeUsage(this.usage)
+    return { ...first, output: this.#items, service_tier: this.serviceTier, usage, ...fields }
   }
 
-  #finish(): string {
+  protected done(): string {
     const before = this.#close('completed')
-    this.#isOver = true
     const { status, incomplete, error } = outcome(this.#stop, this.#hasRefusal)
     const details = incomplete === null ? null : { reason: incomplete }
     const response = this.#response({ status, incomplete_details: details, error })
@@ -244,8 +223,7 @@ class Writer implements StreamWriter {
   }
 
   /** Clients look for the one or the other. */
-  #fail(error: ChatError): string {
-    this.#isOver = true
+  protected error(error: ChatError): string {
     const event = this.#event('error', streamError(error))
     if (this.#head === null) return event
     const response = this.#response({ status: 'failed', error: failure(error) })
@@ -259,8 +237,4 @@ function deltasOf(type: string, place: JsonObject): string {
 
 function summaryPlace(open: Open, index: number, text: string): JsonObject {
   return { item_id: open.id, output_index: index, summary_index: 0, part: { type: 'summary_text', text } }
-}
-
-export function streamWriter(asked: AnswerContext, losses = new Losses()): StreamWriter {
-  return new Writer(asked, losses)
 }

@@ -1,0 +1,71 @@
+/** What writers of streams have in common: a method for each kind of event, and what is told once, at the end. */
+import type { ChatError, ChatEvent, Part, Signature, Usage } from '#backends/llm/conversation.ts'
+import { type AnswerContext, Losses, type StreamWriter } from './format.ts'
+
+export type EventOf<K extends ChatEvent['kind']> = Extract<ChatEvent, { readonly kind: K }>
+
+export abstract class EventWriter implements StreamWriter {
+  protected readonly asked: AnswerContext
+  protected readonly losses: Losses
+  protected usage: Usage | null = null
+  protected serviceTier: string | null = null
+  /** Choices that the format has in a stream: of more, the first is told. */
+  readonly #choicesMax: number
+  #isOver = false
+
+  constructor(asked: AnswerContext, losses: Losses = new Losses(), choicesMax: number = Number.POSITIVE_INFINITY) {
+    this.asked = asked
+    this.losses = losses
+    this.#choicesMax = choicesMax
+  }
+
+  write(event: ChatEvent): string {
+    if (this.#isOver) return ''
+    switch (event.kind) {
+      case 'start':
+        this.usage = event.usage
+        return this.start(event)
+      case 'usage':
+        this.usage = event.usage
+        this.serviceTier = event.serviceTier ?? this.serviceTier
+        return ''
+      case 'error':
+        this.#isOver = true
+        return this.error(event.error)
+      case 'done':
+        this.#isOver = true
+        return this.done()
+      default:
+        return this.#ofChoice(event)
+    }
+  }
+
+  #ofChoice(event: Extract<ChatEvent, { readonly choice: number }>): string {
+    const { choice } = event
+    if (choice >= this.#choicesMax) {
+      this.losses.add(`choices[${choice}]`)
+      return ''
+    }
+    switch (event.kind) {
+      case 'begin':
+        return this.begin(event.part, choice)
+      case 'delta':
+        return this.delta(event, choice)
+      case 'signature':
+        return this.sign(event.signature, choice)
+      case 'end':
+        return this.end(choice)
+      case 'stop':
+        return this.stop(event, choice)
+    }
+  }
+
+  protected abstract start(event: EventOf<'start'>): string
+  protected abstract begin(part: Part, choice: number): string
+  protected abstract delta(event: EventOf<'delta'>, choice: number): string
+  protected abstract sign(signature: Signature, choice: number): string
+  protected abstract end(choice: number): string
+  protected abstract stop(event: EventOf<'stop'>, choice: number): string
+  protected abstract error(error: ChatError): string
+  protected abstract done(): string
+}
