@@ -2,7 +2,7 @@
  * Large requests and answers on their way to the thread in which expressions look into them: bytes that threads share,
  * read there.
  */
-import type { ClientFormat, FormatName } from '#backends/llm/conversation.ts'
+import type { FormatName } from '#backends/llm/conversation.ts'
 import type { ChatRequest } from '#backends/llm/request/chat-request.ts'
 import type { ContentJob } from '#engine/contract/model-use.ts'
 import { CONTENT_JOB } from './job-names.ts'
