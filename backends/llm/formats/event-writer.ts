@@ -21,43 +21,41 @@ export abstract class EventWriter implements StreamWriter {
 
   write(event: ChatEvent): string {
     if (this.#isOver) return ''
-    switch (event.kind) {
-      case 'start':
-        this.usage = event.usage
-        return this.start(event)
-      case 'usage':
-        this.usage = event.usage
-        this.serviceTier = event.serviceTier ?? this.serviceTier
-        return ''
-      case 'error':
-        this.#isOver = true
-        return this.error(event.error)
-      case 'done':
-        this.#isOver = true
-        return this.done()
-      default:
-        return this.#ofChoice(event)
-    }
-  }
-
-  #ofChoice(event: Extract<ChatEvent, { readonly choice: number }>): string {
-    const { choice } = event
+    const { choice = 0 } = event as { readonly choice?: number }
     if (choice >= this.#choicesMax) {
       this.losses.add(`choices[${choice}]`)
       return ''
     }
     switch (event.kind) {
-      case 'begin':
-        return this.begin(event.part, choice)
       case 'delta':
         return this.delta(event, choice)
+      case 'start':
+        this.usage = event.usage
+        return this.start(event)
+      case 'begin':
+        return this.begin(event.part, choice)
       case 'signature':
         return this.sign(event.signature, choice)
       case 'end':
         return this.end(choice)
       case 'stop':
         return this.stop(event, choice)
+      case 'usage':
+        this.usage = event.usage
+        this.serviceTier = event.serviceTier ?? this.serviceTier
+        return this.used(event.usage)
+      case 'error':
+        this.#isOver = true
+        return this.error(event.error)
+      case 'done':
+        this.#isOver = true
+        return this.done()
     }
+  }
+
+  /** The usage so far; what is told of it is told with the end. */
+  protected used(_usage: Usage): string {
+    return ''
   }
 
   protected abstract start(event: EventOf<'start'>): string

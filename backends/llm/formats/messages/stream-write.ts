@@ -1,5 +1,5 @@
 /** Chat events as the server-sent events of POST /v1/messages ("Streaming messages"). */
-import type { ChatError, ChatEvent, Json, JsonObject, Part, Signature } from '#backends/llm/conversation.ts'
+import type { ChatError, Json, JsonObject, Part, Signature, Usage } from '#backends/llm/conversation.ts'
 import { type EventOf, EventWriter } from '#backends/llm/formats/event-writer.ts'
 import type { AnswerContext, Losses } from '#backends/llm/formats/format.ts'
 import { lostPart } from '#backends/llm/translate/dropped-fields.ts'
@@ -27,9 +27,9 @@ export class MessagesWriter extends EventWriter {
     super(asked, losses, 1)
   }
 
-  override write(event: ChatEvent): string {
-    if (event.kind === 'usage') loseMedia(event.usage, null, this.losses)
-    return super.write(event)
+  protected override used(usage: Usage): string {
+    loseMedia(usage, null, this.losses)
+    return ''
   }
 
   protected delta({ text, logprobs }: EventOf<'delta'>): string {
