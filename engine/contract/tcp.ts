@@ -55,9 +55,9 @@ export class TcpSession {
 
   constructor(wire: Wire, localPort: number, startedAt: number) {
     this.startedAt = startedAt
-    this.remoteAddress = wire.remoteAddress
-    this.remotePort = wire.remotePort
-    this.localAddress = wire.localAddress
+    this.remoteAddress = wire.ends.remoteAddress
+    this.remotePort = wire.ends.remotePort
+    this.localAddress = wire.ends.localAddress
     this.localPort = localPort
   }
 }

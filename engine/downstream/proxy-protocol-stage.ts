@@ -27,7 +27,7 @@ export class ProxyStage extends Stage {
     const header = readProxyHeader(bytes, start, end, version)
     if (header === 'more') return MORE
     if (typeof header === 'object') {
-      if (header.source !== null) this.wire.setPeer(header.source.address, header.source.port)
+      if (header.source !== null) this.wire.ends.setPeer(header.source.address, header.source.port)
       return header.end
     }
     if (header === 'none' && mode === 'optional') return start

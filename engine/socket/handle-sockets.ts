@@ -63,7 +63,7 @@ async function listen(
         for (const one of INHERITS ? [handle, client] : [client]) setKeepAlive(one, { keepaliveMs: keepalive.timeMs })
       }
       const wire = new HandleWire(client, shared, INHERITS)
-      wire.learnPeer()
+      wire.ends.learnPeer()
       inTurn(() => {
         accept(wire)
         wire.start()

@@ -1,14 +1,14 @@
 /** One socket over Node's internal handles (handles.ts). handle-sockets.ts makes them. */
 import { getSystemErrorName } from 'node:util'
 import { isShared } from '#engine/kit/shared-bytes.ts'
+import { HandleEnds } from './connection-ends.ts'
 import { HalfClose } from './half-close.ts'
 import { EOF, type Handle, type Handles, STATE_ASYNC, STATE_READ, type WriteRequest } from './handles.ts'
 import { FLUSH_MS, keepLingering, LINGER_MS, stopLingering } from './linger.ts'
 import type { ReadMemory, ReadSlot } from './memory.ts'
 import { COPY_BYTES_MAX, GATHER_BYTES_MAX, Outbox, TEXT_BYTES_MAX } from './outbox.ts'
-import { ownAddressOf, type PeerAddress, peerOf } from './peer.ts'
 import { inTurn, markDirty } from './round.ts'
-import { BULK_NONE, type Bulk, NOBODY, plainAddress, TEXT_WAITING_MAX, type Wire, type WireOwner } from './wire.ts'
+import { BULK_NONE, type Bulk, NOBODY, TEXT_WAITING_MAX, type Wire, type WireOwner } from './wire.ts'
 
 interface OwnedHandle extends Handle {
   wire: HandleWire
@@ -35,6 +35,7 @@ export class HandleWire implements Wire {
   owner: WireOwner = NOBODY
   bulk: Bulk = BULK_NONE
   handed = 0
+  readonly ends: HandleEnds
   #out = ''
   /** Where bytes of ours are gathered: not always the outbox that is in use now. Null: nowhere. */
   #outbox: Outbox | null = null
@@ -53,8 +54,6 @@ export class HandleWire implements Wire {
   #lingering = false
   /** Of what we send; null: nobody has asked for it. */
   #end: HalfClose | null = null
-  #remote: PeerAddress | null = null
-  #local = ''
   readonly #handle: OwnedHandle
   readonly #shared: Shared
 
@@ -63,6 +62,7 @@ export class HandleWire implements Wire {
     this.#handle = handle as OwnedHandle
     this.#shared = shared
     this.#handle.wire = this
+    this.ends = new HandleEnds(handle)
     handle.onread = onRead
     handle.useUserBuffer(shared.memory.sharedView)
     if (!isPrepared) handle.setNoDelay?.(true)
@@ -78,33 +78,6 @@ export class HandleWire implements Wire {
     if (this.#dead) return null
     this.#dispose(true)
     return this.#handle
-  }
-
-  /** Asks now who the client is: after a reset, or once another one owns the handle, the kernel does not tell. */
-  learnPeer(): void {
-    this.#remote = peerOf(this.#handle, this.#dead)
-  }
-
-  get remoteAddress(): string {
-    return this.#peer.address
-  }
-
-  get remotePort(): number {
-    return this.#peer.port
-  }
-
-  setPeer(address: string, port: number): void {
-    this.#remote = { address: plainAddress(address), port }
-  }
-
-  /** Asked of the kernel when it is wanted: few expressions do. */
-  get localAddress(): string {
-    return this.#local || ownAddressOf(this.#handle, this.#dead)
-  }
-
-  get #peer(): PeerAddress {
-    this.#remote ??= peerOf(this.#handle, this.#dead)
-    return this.#remote
   }
 
   get congested(): boolean {
@@ -354,8 +327,7 @@ export class HandleWire implements Wire {
 
   #dispose(isClosed = false): void {
     if (this.#dead) return
-    // The log line of a connection that is over has it too. Of those that we dial, nobody wants to know.
-    if (this.#remote !== null) this.#local = this.localAddress
+    this.ends.handleGone()
     this.#dead = true
     this.owner = NOBODY
     // What waits for the end of the round stays until then: its writer may send it elsewhere.

@@ -1,9 +1,10 @@
 /** One socket of node:net, with or without TLS: what HandleWire is over Node's internal handles. */
 import type { Socket } from 'node:net'
+import { KnownEnds } from './connection-ends.ts'
 import { FLUSH_MS, keepLingering, LINGER_MS, stopLingering } from './linger.ts'
 import { READ_BYTES, type ReadMemory, type ReadSlot } from './memory.ts'
 import { inTurn, markDirty } from './round.ts'
-import { BULK_NONE, type Bulk, NOBODY, plainAddress, TEXT_WAITING_MAX, type Wire, type WireOwner } from './wire.ts'
+import { BULK_NONE, type Bulk, NOBODY, TEXT_WAITING_MAX, type Wire, type WireOwner } from './wire.ts'
 
 /** Those that a wire listens to. */
 const EVENTS = ['data', 'end', 'error', 'close', 'drain']
@@ -12,10 +13,7 @@ export class NetWire implements Wire {
   owner: WireOwner = NOBODY
   bulk: Bulk = BULK_NONE
   handed = 0
-  remoteAddress: string
-  remotePort: number
-  /** As the client's: read now, because a socket that is gone does not tell. */
-  readonly localAddress: string
+  readonly ends: KnownEnds
   #out = ''
   #dead = false
   #closing = false
@@ -25,9 +23,8 @@ export class NetWire implements Wire {
   constructor(socket: Socket, memory: ReadMemory) {
     this.#socket = socket
     this.#memory = memory
-    this.remoteAddress = plainAddress(socket.remoteAddress ?? '')
-    this.remotePort = socket.remotePort ?? 0
-    this.localAddress = plainAddress(socket.localAddress ?? '')
+    // Read now: a socket that is gone does not tell.
+    this.ends = new KnownEnds(socket.remoteAddress, socket.remotePort, socket.localAddress)
     socket.setNoDelay(true)
     socket.on('data', (chunk: Buffer) => this.#received(chunk))
     socket.on('end', () => this.#ended())
@@ -47,11 +44,6 @@ export class NetWire implements Wire {
     this.#socket.pause()
     for (const event of EVENTS) this.#socket.removeAllListeners(event)
     return this.#socket
-  }
-
-  setPeer(address: string, port: number): void {
-    this.remoteAddress = plainAddress(address)
-    this.remotePort = port
   }
 
   get congested(): boolean {

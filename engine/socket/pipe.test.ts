@@ -1,5 +1,6 @@
 import { deepEqual, equal } from 'node:assert/strict'
 import { after, it } from 'node:test'
+import { KnownEnds } from './connection-ends.ts'
 import { PipeEnd } from './pipe.ts'
 import { BULK_NONE, NOBODY, type Wire } from './wire.ts'
 
@@ -19,10 +20,7 @@ function fakeWire(done: string[], name: string): Wire & { congested: boolean } {
     handed: 0,
     waiting: 0,
     unsent: () => '',
-    remoteAddress: '',
-    localAddress: '',
-    remotePort: 0,
-    setPeer() {},
+    ends: new KnownEnds('', 0, ''),
     write() {},
     writeBytes() {},
     finish: note('finish'),

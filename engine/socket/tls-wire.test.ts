@@ -93,9 +93,9 @@ for (const kind of ['handles', 'net'] as const) {
         equal(facts!.isResumed, false)
         equal(facts!.peer, null)
         ok(facts!.cipher.length > 0)
-        match(wire!.remoteAddress, /127\.0\.0\.1$/)
-        equal(wire!.remotePort, client.localPort)
-        match(wire!.localAddress, /127\.0\.0\.1$/)
+        match(wire!.ends.remoteAddress, /127\.0\.0\.1$/)
+        equal(wire!.ends.remotePort, client.localPort)
+        match(wire!.ends.localAddress, /127\.0\.0\.1$/)
         while (server.ear.text.length < 5) await turn()
         equal(server.ear.text, 'ping\xff')
         inTurn(() => {

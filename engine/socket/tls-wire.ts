@@ -4,16 +4,16 @@
  * finishes within the call. What is written meanwhile waits here, and leaves together.
  */
 import { getSystemErrorName } from 'node:util'
+import { HandleEnds } from './connection-ends.ts'
 import { HalfClose } from './half-close.ts'
 import { EOF, type Handle, STATE_READ, type TlsHandle, type WriteRequest } from './handles.ts'
 import { FLUSH_MS, keepLingering, LINGER_MS, stopLingering } from './linger.ts'
 import type { ReadSlot } from './memory.ts'
-import { ownAddressOf, type PeerAddress, peerOf } from './peer.ts'
 import { inTurn, markDirty } from './round.ts'
 import { closeBehindAlert, mayAlert } from './tls-alert.ts'
 import { TlsQueue } from './tls-queue.ts'
 import { COPIED_BYTES_MAX, LENT_BYTES_MAX, type TlsShared } from './tls-shared.ts'
-import { BULK_NONE, type Bulk, NOBODY, plainAddress, TEXT_WAITING_MAX, type Wire, type WireOwner } from './wire.ts'
+import { BULK_NONE, type Bulk, NOBODY, TEXT_WAITING_MAX, type Wire, type WireOwner } from './wire.ts'
 
 /** Shorter pieces become part of the text around them: one record, and one write, for head and body. */
 const TEXT_BYTES_MAX = 16 * 1024
@@ -38,6 +38,7 @@ export class TlsWire implements Wire {
   owner: WireOwner = NOBODY
   bulk: Bulk = BULK_NONE
   handed = 0
+  readonly ends: HandleEnds
   /** Results of the handshake. */
   readonly handle: TlsHandle
   readonly #below: Below
@@ -60,13 +61,12 @@ export class TlsWire implements Wire {
   #lingering = false
   /** Of what we send; null: nobody has asked for it. */
   #end: HalfClose | null = null
-  #remote: PeerAddress | null = null
-  #local = ''
 
   /** `below`: a connected handle that nobody else uses any more. `handle`: TLS over it. */
   constructor(below: Handle, handle: TlsHandle, shared: TlsShared, secured: Secured) {
     this.#below = below as Below
     this.#below.wire = this
+    this.ends = new HandleEnds(below)
     this.handle = handle
     this.#shared = shared
     this.#queue = new TlsQueue(shared.memory)
@@ -86,27 +86,6 @@ export class TlsWire implements Wire {
     this.#below.readStart()
     if (first === null) this.handle.start()
     else this.handle.receive(first)
-  }
-
-  get remoteAddress(): string {
-    return this.#peer.address
-  }
-
-  get remotePort(): number {
-    return this.#peer.port
-  }
-
-  setPeer(address: string, port: number): void {
-    this.#remote = { address: plainAddress(address), port }
-  }
-
-  get localAddress(): string {
-    return this.#local || ownAddressOf(this.#below, this.#dead)
-  }
-
-  get #peer(): PeerAddress {
-    this.#remote ??= peerOf(this.#below, this.#dead)
-    return this.#remote
   }
 
   get congested(): boolean {
@@ -354,7 +333,7 @@ export class TlsWire implements Wire {
 
   #dispose(isClosed = false, isAlerted = false): void {
     if (this.#dead) return
-    if (this.#remote !== null) this.#local = this.localAddress
+    this.ends.handleGone()
     this.#dead = true
     this.owner = NOBODY
     this.#queue.clear()

@@ -45,8 +45,8 @@ for (const kind of ['handles', 'net'] as const) {
     it('names its layer, its peer and reads every byte value', async () => {
       const { client, wire, ear, done } = await pair()
       equal(layer.kind, kind)
-      match(wire.remoteAddress, /127\.0\.0\.1$/)
-      equal(wire.remotePort, client.socket.localPort)
+      match(wire.ends.remoteAddress, /127\.0\.0\.1$/)
+      equal(wire.ends.remotePort, client.socket.localPort)
       const all = String.fromCharCode(...Array.from({ length: 256 }, (_, i) => i))
       client.send(all)
       while (ear.text.length < 256) await turn()

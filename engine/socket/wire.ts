@@ -18,14 +18,21 @@ export interface WireOwner {
   onDrain(): void
 }
 
-export interface Wire {
-  owner: WireOwner
+/** Who is connected to whom. */
+export interface ConnectionEnds {
+  /** Ip, or '' when it is not known. */
   readonly remoteAddress: string
+  /** 0 when it is not known. */
   readonly remotePort: number
-  /** A proxy has said who is behind it: remoteAddress and remotePort are these from now on. */
-  setPeer(address: string, port: number): void
   /** Own ip of the connection; '' when it is not known. */
   readonly localAddress: string
+  /** A proxy has said who is behind it: remoteAddress and remotePort are these from now on. */
+  setPeer(address: string, port: number): void
+}
+
+export interface Wire {
+  owner: WireOwner
+  readonly ends: ConnectionEnds
   /** Some written bytes wait for the peer: stop producing until onDrain. */
   readonly congested: boolean
   /** How often something was handed to the kernel: of what is written while it stays the same, nothing has left. */

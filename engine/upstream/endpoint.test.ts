@@ -7,6 +7,7 @@ import { BODY_LENGTH, BODY_NONE, type ClientStream, Exchange } from '#engine/con
 import type { ServerEvents } from '#engine/contract/exchange-events.ts'
 import { HeaderBlock } from '#engine/http/headers.ts'
 import { llhttp } from '#engine/http/llhttp.ts'
+import { KnownEnds } from '#engine/socket/connection-ends.ts'
 import { inTurn } from '#engine/socket/round.ts'
 import type { Address, SocketLayer } from '#engine/socket/socket-layer.ts'
 import { TimerWheel, type WheelTimer } from '#engine/socket/timer-wheel.ts'
@@ -21,9 +22,7 @@ const { memory } = llhttp()
 class FakeWire implements Wire {
   owner = NOBODY
   bulk: Bulk = BULK_NONE
-  readonly remoteAddress = ''
-  readonly localAddress = ''
-  readonly remotePort = 0
+  readonly ends = new KnownEnds('', 0, '')
   readonly congested = false
   handed = 0
   written = ''
@@ -54,8 +53,6 @@ class FakeWire implements Wire {
   break(): void {
     this.isBroken = true
   }
-
-  setPeer(): void {}
 
   write(text: string): void {
     this.written += text

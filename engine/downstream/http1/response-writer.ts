@@ -34,15 +34,15 @@ export class Http1ResponseWriter implements ClientStream {
   }
 
   get remoteAddress(): string {
-    return this.#wire.remoteAddress
+    return this.#wire.ends.remoteAddress
   }
 
   get remotePort(): number {
-    return this.#wire.remotePort
+    return this.#wire.ends.remotePort
   }
 
   get localAddress(): string {
-    return this.#wire.localAddress
+    return this.#wire.ends.localAddress
   }
 
   get localPort(): number {

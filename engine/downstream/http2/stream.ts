@@ -84,15 +84,15 @@ export class Http2Stream implements ClientStream, SendingStream, BodyReceiver {
   }
 
   get remoteAddress(): string {
-    return this.#owner.wire.remoteAddress
+    return this.#owner.wire.ends.remoteAddress
   }
 
   get remotePort(): number {
-    return this.#owner.wire.remotePort
+    return this.#owner.wire.ends.remotePort
   }
 
   get localAddress(): string {
-    return this.#owner.wire.localAddress
+    return this.#owner.wire.ends.localAddress
   }
 
   get localPort(): number {

@@ -53,7 +53,7 @@ export class ClientHelloStage extends Stage<ClientHelloContext> {
     super(place, wire, tls.handshakeTimeoutMs)
     this.#tls = tls
     this.#tcp = tcp
-    this.#remoteAddress = wire.remoteAddress
+    this.#remoteAddress = wire.ends.remoteAddress
   }
 
   protected decide(bytes: Buffer, start: number, end: number): number {
@@ -91,9 +91,9 @@ export class ClientHelloStage extends Stage<ClientHelloContext> {
 
   #shake(listener: TlsListener, server: TlsServer, first: Buffer): void {
     // A PROXY header may have told another address than the socket's.
-    const { remoteAddress, remotePort } = this.wire
+    const { remoteAddress, remotePort } = this.wire.ends
     const giveUp = this.context.sockets.startTls(this.wire, first, server, (code, wire, facts) => {
-      wire?.setPeer(remoteAddress, remotePort)
+      wire?.ends.setPeer(remoteAddress, remotePort)
       this.#giveUp = null
       if (this.isOver) wire?.destroy()
       else if (wire === null || facts === null) this.#fail(resultOf(code ?? ''), code ?? '', null)
