@@ -68,7 +68,7 @@ export class UpstreamPool {
     return this.#pooled.size + this.#unpooled.size
   }
 
-  /** A session, ready to be request. Returns what gives up the waiting. */
+  /** A session that has begun. Returns what stops the wait for it. */
   acquire(request: PoolRequest, then: Taken): () => void {
     const key = keyOf(request)
     let leave = (): void => undefined
@@ -94,12 +94,8 @@ export class UpstreamPool {
   }
 
   #beginUnpooled(request: PoolRequest, begun: Begun): void {
-    const session = this.#open(request)
-    const full = this.#noRoom(session.party)
-    if (full !== null) {
-      queueMicrotask(() => begun(session, full))
-      return
-    }
+    const session = this.#open(request, begun)
+    if (session === null) return
     this.#unpooled.add(session)
     session.begin(request.client, request.timeoutMs, (why) => {
       if (why === null) this.#remember(session)
@@ -109,12 +105,8 @@ export class UpstreamPool {
   }
 
   #begin(key: string, request: PoolRequest, begun: Begun): void {
-    const session = this.#open(request)
-    const full = this.#noRoom(session.party)
-    if (full !== null) {
-      queueMicrotask(() => begun(session, full))
-      return
-    }
+    const session = this.#open(request, begun)
+    if (session === null) return
     const pooled: PooledSession = { session, waiting: [(why) => begun(session, why)] }
     this.#pooled.set(key, pooled)
     this.#startSweeping()
@@ -133,10 +125,15 @@ export class UpstreamPool {
     this.hasIds = hasId
   }
 
-  #open({ raw, options }: PoolRequest): UpstreamSession {
+  /** Null: there is no room, `begun` is called with the reason. */
+  #open({ raw, options }: PoolRequest, begun: Begun): UpstreamSession | null {
     // Unique: session keys are the same in all configurations, and so are the names of processes.
     const name = `${options.sessionKey}.${randomBytes(9).toString('base64url')}`
-    return new UpstreamSession(raw, name, options)
+    const session = new UpstreamSession(raw, name, options)
+    const full = this.#noRoom(session.party)
+    if (full === null) return session
+    queueMicrotask(() => begun(session, full))
+    return null
   }
 
   #handOut(session: UpstreamSession, { needsStream }: PoolRequest, then: Taken): () => void {

@@ -1,4 +1,5 @@
 /** The file's `mcp` backends (docs/specification.md#mcp-backends): schema. */
+import { NEVER_FORWARDED } from '#backends/mcp/session/forwarded-headers.ts'
 import type { Shortcut } from '#engine/contract/backend-config.ts'
 import { oneOf } from '#engine/schema/choice.ts'
 import { duration } from '#engine/schema/duration.ts'
@@ -16,14 +17,6 @@ const KEY_CHARS_MIN = 16
 const KEY_CHARS_MAX = 1024
 const MESSAGE_BYTES_MIN = 1024
 const MESSAGE_BYTES_MAX = 256 * 1024 * 1024
-
-/** Fields that the gateway says itself, that are about one connection, or that are nobody else's. */
-const NEVER_FORWARDED: ReadonlySet<string> = new Set([
-  ...['connection', 'content-encoding', 'content-length', 'content-type', 'cookie', 'expect', 'host', 'keep-alive'],
-  ...['accept', 'accept-encoding', 'last-event-id', 'mcp-method', 'mcp-name', 'mcp-protocol-version'],
-  ...['mcp-session-id', 'proxy-authorization', 'proxy-connection', 'set-cookie', 'te', 'trailer'],
-  ...['transfer-encoding', 'upgrade', 'via']
-])
 
 const positive = () => duration().refine((ms) => ms > 0, 'must be longer than nothing')
 

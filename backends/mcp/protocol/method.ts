@@ -14,14 +14,7 @@ export interface Method {
   readonly cacheable: boolean
 }
 
-export interface NotificationKind {
-  readonly from: 'client' | 'server' | 'both'
-  /** Of one request under way (its stream carries it), or of the whole relationship. */
-  readonly scope: 'request' | 'session'
-}
-
 export type MethodTable = ReadonlyMap<string, Method>
-export type NotificationTable = ReadonlyMap<string, NotificationKind>
 
 export function method(owner: Method['owner'], rest: Partial<Omit<Method, 'owner'>> = {}): Method {
   return { owner, named: null, asksBack: false, cacheable: false, ...rest }

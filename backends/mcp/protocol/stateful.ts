@@ -1,6 +1,6 @@
 /** Methods and notifications of the stateful era, 2024-11-05 to 2025-11-25 (schema/<revision>/schema.ts). */
 
-import { type MethodTable, method, type NotificationTable } from './method.ts'
+import { type MethodTable, method } from './method.ts'
 export const STATEFUL_METHODS: MethodTable = new Map([
   ['initialize', method('gateway')],
   ['ping', method('gateway')],
@@ -25,18 +25,18 @@ export const STATEFUL_METHODS: MethodTable = new Map([
   ['roots/list', method('client')]
 ])
 
-export const STATEFUL_NOTIFICATIONS: NotificationTable = new Map([
-  ['notifications/initialized', { from: 'client', scope: 'session' }],
-  ['notifications/roots/list_changed', { from: 'client', scope: 'session' }],
-  ['notifications/cancelled', { from: 'both', scope: 'request' }],
-  ['notifications/progress', { from: 'both', scope: 'request' }],
-  ['notifications/message', { from: 'server', scope: 'session' }],
-  ['notifications/tools/list_changed', { from: 'server', scope: 'session' }],
-  ['notifications/prompts/list_changed', { from: 'server', scope: 'session' }],
-  ['notifications/resources/list_changed', { from: 'server', scope: 'session' }],
-  ['notifications/resources/updated', { from: 'server', scope: 'session' }],
-  ['notifications/tasks/status', { from: 'both', scope: 'session' }],
-  ['notifications/elicitation/complete', { from: 'server', scope: 'session' }]
+export const STATEFUL_NOTIFICATIONS: ReadonlySet<string> = new Set([
+  'notifications/initialized',
+  'notifications/cancelled',
+  'notifications/progress',
+  'notifications/message',
+  'notifications/roots/list_changed',
+  'notifications/tools/list_changed',
+  'notifications/prompts/list_changed',
+  'notifications/resources/list_changed',
+  'notifications/resources/updated',
+  'notifications/tasks/status',
+  'notifications/elicitation/complete'
 ])
 
 /** Codes of this era alone: the stateless one must not say them (2026-07-28, basic/index, Error Codes). */

@@ -1,7 +1,7 @@
-/** Methods, notifications, names of `_meta` and error codes of revision 2026-07-28 (schema/2026-07-28/schema.ts). */
+/** Methods, names of `_meta` and error codes of revision 2026-07-28 (schema/2026-07-28/schema.ts). */
 
 import { isObject, type JsonObject, type JsonValue } from './json-rpc.ts'
-import { type MethodTable, method, type NotificationTable } from './method.ts'
+import { type MethodTable, method } from './method.ts'
 export const STATELESS_METHODS: MethodTable = new Map([
   ['server/discover', method('gateway', { cacheable: true })],
   ['tools/list', method('all', { cacheable: true })],
@@ -23,17 +23,6 @@ export const STATELESS_METHODS: MethodTable = new Map([
   ['roots/list', method('client')]
 ])
 
-export const STATELESS_NOTIFICATIONS: NotificationTable = new Map([
-  ['notifications/cancelled', { from: 'both', scope: 'request' }],
-  ['notifications/progress', { from: 'server', scope: 'request' }],
-  ['notifications/message', { from: 'server', scope: 'request' }],
-  ['notifications/subscriptions/acknowledged', { from: 'server', scope: 'request' }],
-  ['notifications/tools/list_changed', { from: 'server', scope: 'request' }],
-  ['notifications/prompts/list_changed', { from: 'server', scope: 'request' }],
-  ['notifications/resources/list_changed', { from: 'server', scope: 'request' }],
-  ['notifications/resources/updated', { from: 'server', scope: 'request' }]
-])
-
 export const HEADER_MISMATCH = -32020
 export const MISSING_CLIENT_CAPABILITY = -32021
 export const UNSUPPORTED_VERSION = -32022
@@ -48,14 +37,7 @@ export const META_SERVER_INFO = 'io.modelcontextprotocol/serverInfo'
 
 /** Least severe first (server/utilities/logging). */
 export const LOG_LEVELS: readonly string[] = [
-  'debug',
-  'info',
-  'notice',
-  'warning',
-  'error',
-  'critical',
-  'alert',
-  'emergency'
+  ...['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency']
 ]
 
 /** Whether a message of `level` is to be told to one who asked for `wanted`. Unknown levels are told. */

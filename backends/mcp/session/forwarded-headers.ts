@@ -8,20 +8,12 @@ import { STATELESS_METHODS } from '#backends/mcp/protocol/stateless.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import { HeaderBlock } from '#engine/http/headers.ts'
 
-/** Never forwarded, whatever is configured: they belong to the client's connection, session and framing. */
-const NEVER_FORWARDED: ReadonlySet<string> = new Set([
-  ...['cookie', 'host', 'connection', 'content-length', 'content-type', 'content-encoding', 'transfer-encoding'],
-  ...[
-    'accept',
-    'accept-encoding',
-    'mcp-session-id',
-    'mcp-protocol-version',
-    'last-event-id',
-    'te',
-    'upgrade',
-    'expect'
-  ],
-  ...['mcp-method', 'mcp-name']
+/** Never forwarded: fields of the client's connection, session and framing, those that the gateway sets, and cookies. */
+export const NEVER_FORWARDED: ReadonlySet<string> = new Set([
+  ...['connection', 'content-encoding', 'content-length', 'content-type', 'cookie', 'expect', 'host', 'keep-alive'],
+  ...['accept', 'accept-encoding', 'last-event-id', 'mcp-method', 'mcp-name', 'mcp-protocol-version'],
+  ...['mcp-session-id', 'proxy-authorization', 'proxy-connection', 'set-cookie', 'te', 'trailer'],
+  ...['transfer-encoding', 'upgrade', 'via']
 ])
 
 const PARAMETER = /^mcp-param-/i

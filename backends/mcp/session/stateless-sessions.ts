@@ -38,17 +38,17 @@ export function identify(ex: Exchange, forwarded: readonly string[]): CallerIden
   const caller = callerOf(ex)
   const certificate = ex.client.tls?.peer?.fingerprintSha256 ?? null
   const isVerified = caller !== '' || certificate !== null
-  const told: [string, string][] = []
+  const fields: [string, string][] = []
   let hasCredential = false
   for (const name of forwarded) {
     const value = isPerRequest(name) ? undefined : ex.request.getAll(name)
     if (value === undefined || isVerifiedBy(ex, value)) continue
-    told.push([name, value])
+    fields.push([name, value])
     if (isCredential(name, value)) hasCredential = true
   }
   const isAnonymous = !isVerified && !hasCredential
   return {
-    marks: [caller, certificate, told, isAnonymous ? ex.client.remoteAddress : null],
+    marks: [caller, certificate, fields, isAnonymous ? ex.client.remoteAddress : null],
     isAnonymous,
     // A credential that only a target can judge may be another one each time.
     party: caller || (certificate ?? clientKey(ex)),
@@ -78,7 +78,7 @@ export class StatelessSessions {
     if (known !== undefined) return known
     const c = isObject(info) ? info : {}
     const k = isObject(capabilities) ? capabilities : {}
-    const sealed = { n: key, v: STATELESS, c, k, t: seats(services), i: caller, a: 0 }
+    const sealed = { n: key, v: STATELESS, c, k, t: targetSessionsOf(services), i: caller, a: 0 }
     const session = new Session(null, sealed, performance.now())
     session.isAnonymous = isAnonymous
     session.party = party
@@ -87,6 +87,6 @@ export class StatelessSessions {
   }
 }
 
-function seats({ targets }: Services): Record<string, readonly [null, string]> {
+function targetSessionsOf({ targets }: Services): Record<string, readonly [null, string]> {
   return Object.fromEntries(targets.all.map(({ name }) => [name, [null, STATELESS]]))
 }
