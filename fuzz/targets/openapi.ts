@@ -5,11 +5,11 @@
 import assert from 'node:assert/strict'
 import type { JsonObject, JsonValue } from '#backends/mcp/protocol/json-rpc.ts'
 import { Document, isNode, type Node } from '#backends/mcp/targets/openapi/document.ts'
+import { ALL_OPERATIONS } from '#backends/mcp/targets/openapi/operation-filter.ts'
 import { readOperations } from '#backends/mcp/targets/openapi/operations.ts'
 import type { Operation } from '#backends/mcp/targets/openapi/plan.ts'
 import { writeRequest } from '#backends/mcp/targets/openapi/request.ts'
 import { ArgumentError } from '#backends/mcp/targets/openapi/serialize.ts'
-import { EVERYTHING } from '#backends/mcp/targets/openapi/wanted.ts'
 import { ConfigError } from '#engine/contract/config-error.ts'
 import { HeaderBlock } from '#engine/http/headers.ts'
 
@@ -118,7 +118,7 @@ function asForm(schema: Node): Node {
 
 function operationsOf(root: Node): Operation[] {
   try {
-    const { byName, tools } = readOperations(new Document(root, 'doc'), { authHeader: 'x-key', wanted: EVERYTHING })
+    const { byName, tools } = readOperations(new Document(root, 'doc'), { authHeader: 'x-key', filter: ALL_OPERATIONS })
     for (const { name, tool } of tools) assert.equal(tool, JSON.stringify(byName.get(name)!.tool))
     return [...byName.values()]
   } catch (error) {

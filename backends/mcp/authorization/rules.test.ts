@@ -9,13 +9,13 @@ import type { McpItem } from '#engine/contract/mcp-use.ts'
 import { fakeExchange } from '#engine/testing/exchange.ts'
 import { compileRules } from './rules.ts'
 
-const rules = (given: Partial<McpRules>): McpRules => ({ allow: [], deny: [], require: [], ...given })
+const rules = (some: Partial<McpRules>): McpRules => ({ allow: [], deny: [], require: [], ...some })
 const tool = (name: string, target = 'a'): McpItem => ({ kind: 'tool', name, target })
 const prompt = (name: string, target = 'a'): McpItem => ({ kind: 'prompt', name, target })
 
 /** What of `items` passes, as "kind name". */
-function seen(given: Partial<McpRules> | null, items: readonly McpItem[], jwt: Record<string, unknown> | null = null) {
-  const gate = compileRules(given === null ? null : rules(given))
+function seen(some: Partial<McpRules> | null, items: readonly McpItem[], jwt: Record<string, unknown> | null = null) {
+  const gate = compileRules(some === null ? null : rules(some))
   const ex = fakeExchange()
   identityOf(ex).jwt = jwt
   return items.filter((item) => gate(ex, item)).map(({ kind, name }) => `${kind} ${name}`)
@@ -44,7 +44,7 @@ test('the rule forms of the specification (5.6): by subject, list, role, method 
   for (const [rule, jwt, expected] of cases) assert.deepEqual(seen({ allow: [rule] }, ALL, jwt), expected, rule)
 })
 
-test('what no true rule names is hidden, and a rule that names tools is not true of prompts', () => {
+test('items that no true rule names are hidden, and a rule that names tools is not true for prompts', () => {
   assert.deepEqual(seen({ allow: ['mcp.tool.name != "add"'] }, ALL), ['tool echo'])
   assert.deepEqual(seen({ allow: ['mcp.tool.name == "add"', 'mcp.prompt.name.startsWith("g")'] }, ALL), [
     'tool add',
@@ -56,7 +56,7 @@ test('what no true rule names is hidden, and a rule that names tools is not true
   ])
 })
 
-test('a denying rule about tools leaves prompts alone; one that fails denies', () => {
+test('a deny rule about tools does not affect prompts; one that fails denies', () => {
   assert.deepEqual(seen({ deny: ['mcp.tool.name == "add"'] }, ALL), ['tool echo', 'prompt greet'])
   assert.deepEqual(seen({ deny: ['mcp.tool.name.startsWith("a") && jwt.level < 3'] }, ALL), [
     'tool echo',
@@ -77,7 +77,7 @@ test('each of the required rules must be true, and deny wins over allow', () => 
   assert.deepEqual(seen({ allow: ['true'], deny: ['mcp.tool.name == "echo"'] }, ALL), ['tool add', 'prompt greet'])
 })
 
-test('target, arguments and method are read, and the exchange is as before', () => {
+test('target, arguments and method are available, and the exchange is unchanged afterwards', () => {
   const ex = fakeExchange()
   const gate = compileRules(rules({ allow: ['mcp.tool.target == "b" && mcp.tool.arguments.amount < 10'] }))
   const call = (amount: number): McpItem => ({ ...tool('pay', 'b'), arguments: { amount } })
@@ -105,7 +105,7 @@ test('sets of several levels add up', () => {
   assert.equal(addRules(null, null), null)
 })
 
-test('a rule with names is found by them, and says the same as one that is run for every item', () => {
+test('a rule with names is indexed by them, with the same result as one that is evaluated for every item', () => {
   const sources = [
     'mcp.tool.name == "add"',
     '"add" == mcp.tool["name"]',
@@ -126,7 +126,7 @@ test('a rule with names is found by them, and says the same as one that is run f
   }
 })
 
-test('a thousand tools with a rule each are filtered without a million runs', () => {
+test('a thousand tools with a rule each are filtered without a million evaluations', () => {
   const items = Array.from({ length: 1000 }, (_, i) => tool(`t${i}`))
   const allow = items.map(({ name }) => `jwt.sub == "ann" && mcp.tool.name == "${name}"`)
   const gate = compileRules(rules({ allow }))
@@ -160,7 +160,7 @@ test('a rule cannot read bodies, and names of fields are proposed', () => {
 // --- resources, whose URIs can be written in many ways ---
 
 const resource = (name: string): McpItem => ({ kind: 'resource', name, target: 'a' })
-const reads = (given: Partial<McpRules>, uri: string) => seen(given, [resource(uri)]).length === 1
+const reads = (some: Partial<McpRules>, uri: string) => seen(some, [resource(uri)]).length === 1
 
 const SECRET = 'file:///srv/secret.txt'
 /** The same file to servers that parse URLs, decode or look a path up. */
@@ -197,7 +197,7 @@ const TWINS = [
   ...[' file:///srv/secret.txt', 'file:///srv/sec\tret.txt', 'file:///srv/secret.txt\n', 'fi\nle:///srv/secret.txt']
 ]
 
-test('what denies a resource denies it in every way of writing', () => {
+test('a deny rule for a resource applies to every form of its URI', () => {
   for (const uri of TWINS) {
     for (const rule of [
       `mcp.resource.name == "${SECRET}"`,
@@ -213,7 +213,7 @@ test('what denies a resource denies it in every way of writing', () => {
   }
 })
 
-test('what allows a resource does so only where every way of writing is meant', () => {
+test('an allow rule for a resource must be true for every form of its URI', () => {
   const below = { allow: ['mcp.resource.name.startsWith("file:///data/")'] }
   for (const uri of [
     'file:///data/a',
@@ -229,7 +229,7 @@ test('what allows a resource does so only where every way of writing is meant', 
   assert.equal(reads({ require: below.allow }, 'file:///data/..%2fx'), false)
 })
 
-test('a rule that names the very text means it', () => {
+test('a rule that names the text as sent allows it', () => {
   for (const uri of [
     'memo://Insights',
     'file:///data/a%20b',
@@ -264,7 +264,7 @@ test('hosts of resources: case, default ports, user, final dot, names in Unicode
   )
 })
 
-test('the path of the request is read in every way too', () => {
+test('the path of the request is evaluated in every form too', () => {
   const gate = compileRules(rules({ deny: ['request.path == "/mcp/admin"'] }))
   const ex = fakeExchange({ target: '/mcp%2Fadmin' })
   assert.equal(gate(ex, tool('add')), true)

@@ -1,7 +1,6 @@
 /**
- * Who sees and uses which tool, prompt, resource, task or method of an extension of MCP servers
- * (docs/specification.md#mcp-policies). A list is filtered with the same question that decides
- * about a call.
+ * Authorization rules for tools, prompts, resources, tasks and methods of extensions of MCP servers
+ * (docs/specification.md#mcp-policies). Lists are filtered by the same rules that allow or deny calls.
  */
 
 import type { McpRules } from '#backends/mcp/config/snapshot.ts'
@@ -14,19 +13,17 @@ import { type Exchange, readAs } from '#engine/contract/exchange.ts'
 import { type McpItem, type McpUse, newMcpUse } from '#engine/contract/mcp-use.ts'
 import { URI_MAX, uriForms } from './uri-forms.ts'
 
-export { addRules } from '#backends/mcp/config/add-rules.ts'
-
 /** Whether the caller of `ex` may see and use `item`. Synchronous; never throws. */
 export type ItemGate = (ex: Exchange, item: McpItem) => boolean
 
 /**
- * Once per configuration; every expression has passed the schema. Denied is whatever a rule of `deny` is true for, or
- * fails for. Needed is that each of `require` is true, and one of `allow` where there are any. A rule that names
- * `mcp.tool` is not true of prompts, nor does it deny them; so with each kind.
+ * Once per configuration; every expression has passed the schema. An item is denied if a `deny` rule is true or fails.
+ * Otherwise each `require` rule must be true, and one `allow` rule if there are any. A rule that names `mcp.tool` is
+ * not true for prompts and does not deny them; the same holds for the other kinds.
  *
- * The URI of a resource can be written in many ways, and so can the path of the request. What denies does so when it is
- * true of one way, decoded or not; what allows or requires has to be true of the text and of what parsers of URLs and
- * servers make of it (uri-forms.ts).
+ * The URI of a resource, and the path of the request, can be written in many ways. A `deny` rule applies if it is true
+ * for any of them, decoded or not. `allow` and `require` rules must be true for the text as sent and for each form that
+ * URL parsers and servers make of it (uri-forms.ts).
  */
 export function compileRules(rules: McpRules | null): ItemGate {
   if (rules === null) return () => true
@@ -72,7 +69,7 @@ class Gate {
     return true
   }
 
-  /** `sent`: the URI that `item` is another form of; null: it is no URI. */
+  /** `sent`: the URI of which `item` is one form; null: it is no URI. */
   #admits(ex: Exchange, use: McpUse, item: McpItem, sent: SentUri | null): boolean {
     if (this.#isDenied(ex, use, item)) return false
     for (const rule of this.#requires) {
@@ -89,7 +86,7 @@ class Gate {
     return this.#denies.some(ex, item, isDenied)
   }
 
-  /** A rule that names the very text means it, whatever else the text is read as; so with its scheme. */
+  /** A rule that names the text as sent allows its other forms too; the same holds for its scheme. */
   #allowsText(ex: Exchange, use: McpUse, item: McpItem, sent: SentUri | null): boolean {
     if (sent === null || sent.name === item.name) return false
     use.item = { ...item, name: sent.name }
@@ -100,16 +97,16 @@ class Gate {
 
 interface SentUri {
   readonly name: string
-  /** Where it is written in upper case; or empty. */
+  /** If it has capitals, else empty. */
   readonly scheme: string
 }
 
-/** Of another form than the one sent: a rule that names the sent one has been asked about it already. */
+/** For forms other than the one sent: a rule that names that one has already been evaluated for it. */
 function namesText({ names }: Rule, { name }: McpItem, sent: SentUri | null): boolean {
   return sent !== null && name !== sent.name && names?.has(sent.name) === true
 }
 
-/** `Screen:1` is meant by a rule with `Screen:`, though parsers of URLs make it `screen:1`. True of that form, then. */
+/** A rule with `Screen:` means `Screen:1`, though URL parsers make it `screen:1`: it is evaluated with the capitals. */
 function writesScheme(rule: Rule, ex: Exchange, use: McpUse, item: McpItem, { scheme }: SentUri): boolean {
   if (scheme === '' || !rule.schemes.has(scheme) || !item.name.startsWith(`${scheme.toLowerCase()}:`)) return false
   use.item = { ...item, name: scheme + item.name.slice(scheme.length) }
@@ -118,11 +115,11 @@ function writesScheme(rule: Rule, ex: Exchange, use: McpUse, item: McpItem, { sc
 
 interface Rule {
   readonly program: Expression
-  /** Kinds that it names, when that is all it says of them: of others it says nothing. Null: it asks what there is. */
+  /** Kinds that it names; it does not apply to others. Null: it tests for the presence of a kind. */
   readonly kinds: ReadonlySet<string> | null
-  /** URIs that it names as texts, one of which the item has to have; null: it names none. */
+  /** URIs that it compares with: only items with one of these can match. Null: it names none. */
   readonly names: ReadonlySet<string> | null
-  /** Words with capitals before a colon: "Screen" of `startsWith("Screen:")`. */
+  /** Words with capitals before a colon: "Screen" in `startsWith("Screen:")`. */
   readonly schemes: ReadonlySet<string>
 }
 
@@ -144,31 +141,31 @@ function schemesOf(source: string): Rule['schemes'] {
 
 const isTrue = ({ program }: Rule, ex: Exchange): boolean => program.run(ex) === true
 
-/** A rule that fails denies, unless it names other kinds of items only. */
+/** A rule that fails denies the item, unless it only names other kinds. */
 function isDenied({ program, kinds }: Rule, ex: Exchange, { kind }: McpItem): boolean {
   const value = program.run(ex)
   if (typeof value === 'boolean') return value
   return kinds === null || kinds.size === 0 || kinds.has(kind)
 }
 
-/** What takes the place of something that is not there: with it, a rule may speak of a missing kind without failing. */
+/** Functions and operators with which a rule can refer to a missing kind without failing. */
 const ASKS = /\b(?:has|default|coalesce|variables)\s*\(|\.\s*\?|\[\s*\?/
 const KINDS: ReadonlySet<string> = new Set<McpItem['kind']>(['tool', 'prompt', 'resource', 'task', 'method'])
 
 function kindsOf({ needs, source }: Expression): Rule['kinds'] {
   const paths = needs.paths.filter(([root]) => root === 'mcp')
-  // Rather too strict than too lax: a word in a text counts too, and so does `mcp` or `mcp.tool` taken whole.
+  // Errs on the strict side: a match inside a string counts too, and so does `mcp` or `mcp.tool` as a whole value.
   const isWhole = paths.some(([, kind, field]) => kind === undefined || (KINDS.has(kind) && field === undefined))
   if (isWhole || ASKS.test(source)) return null
   return new Set(paths.flatMap(([, kind]) => (KINDS.has(kind!) ? [kind!] : [])))
 }
 
-// --- rules by the names they are about: a list of a thousand tools with a rule each is no million of runs ---
+// --- index by name: a thousand tools with a rule each must not cost a million evaluations ---
 
 type Test = (rule: Rule, ex: Exchange, item: McpItem) => boolean
 
 class Index {
-  /** Rules that can only be true of items with one of some names: kind and name -> those. */
+  /** Rules that can only be true for certain names: by kind, then by name. */
   readonly #named = new Map<string, Map<string, Rule[]>>()
   readonly #others: Rule[] = []
 
@@ -186,7 +183,7 @@ class Index {
     this.#named.set(kind, ofKind)
     const there = ofKind.get(name)
     if (there === undefined) ofKind.set(name, [rule])
-    // A name may be said twice in one list.
+    // A list may contain a name twice.
     else if (there.at(-1) !== rule) there.push(rule)
   }
 
@@ -196,7 +193,7 @@ class Index {
     return false
   }
 
-  /** As some, of the rules that name the item. */
+  /** Like `some`, for rules that name the item. */
   someNaming(ex: Exchange, item: McpItem, test: Test): boolean {
     const named = this.#named.get(item.kind)?.get(item.name)
     if (named !== undefined) for (const rule of named) if (test(rule, ex, item)) return true
@@ -209,7 +206,7 @@ interface Slot {
   readonly name: string
 }
 
-/** From `mcp.tool.name == "a"` or `mcp.tool.name in ["a"]`, alone or among what all must be true; null: any item. */
+/** From `mcp.tool.name == "a"` or `mcp.tool.name in ["a"]`, alone or as a term of &&; null: any item. */
 function slotsOf(source: string): Slot[] | null {
   const tree = parse(source)
   const terms = tree.kind === 'logic' && tree.op === '&&' ? tree.terms : [tree]

@@ -13,7 +13,7 @@ const AGAIN = [
 ]
 const ENDS = ['', 'a', ':x', '\n', '"']
 
-test('every expression takes time in proportion to a URI, whatever a caller writes', () => {
+test('the time of every regular expression is linear in the URI', () => {
   for (const again of AGAIN) {
     assertLinear(JSON.stringify(again), 500, (size) => {
       for (const start of STARTS) for (const end of ENDS) uriForms(start + again.repeat(size) + end)
@@ -21,17 +21,17 @@ test('every expression takes time in proportion to a URI, whatever a caller writ
   }
 })
 
-test('spaces and control characters around a URI are left out, and those within stay', () => {
+test('surrounding spaces and control characters are removed, inner ones stay', () => {
   assert.ok(uriForms('\0 \u001fX:/a b \u0001 ').spelled.includes('x:/a b'))
   assert.deepEqual(uriForms(' ').spelled, [' ', ''])
 })
 
-test('a file of a host is also the file here: Python opens the path alone', () => {
+test('a file URL with a host is also the local file: Python opens the path alone', () => {
   assert.ok(uriForms('file://x/etc/passwd').spelled.includes('file:///etc/passwd'))
   assert.ok(!uriForms('http://x/etc/passwd').spelled.includes('file:///etc/passwd'))
 })
 
-test('what is too long to be judged is not there for the caller', () => {
+test('a URI that is too long to be evaluated is hidden', () => {
   const gate = compileRules({ allow: [], deny: ['mcp.resource.name == "x:y"'], require: [] })
   const reads = (name: string) => gate(fakeExchange({}), { kind: 'resource', name, target: 'a', arguments: undefined })
   assert.deepEqual([reads('x:'.padEnd(URI_MAX, 'a')), reads('x:'.padEnd(URI_MAX + 1, 'a'))], [true, false])
@@ -84,13 +84,13 @@ const WRITTEN: readonly (readonly [normal: string, ...parts: (readonly string[])
 const combined = (parts: readonly (readonly string[])[]): string[] =>
   parts.reduce<string[]>((starts, part) => starts.flatMap((start) => part.map((more) => start + more)), [''])
 
-const gateOf = (given: { allow?: string[]; deny?: string[] }) => {
-  const gate = compileRules({ allow: [], deny: [], require: [], ...given })
+const gateOf = (some: { allow?: string[]; deny?: string[] }) => {
+  const gate = compileRules({ allow: [], deny: [], require: [], ...some })
   const ex = fakeExchange({})
   return (name: string) => gate(ex, { kind: 'resource', name, target: 'a', arguments: undefined })
 }
 
-test('all ways of writing that a parser of URLs takes for one are denied as one', () => {
+test('all forms that a URL parser takes for the same are denied together', () => {
   for (const [normal, ...parts] of WRITTEN) {
     const uris = combined(parts).filter((uri) => URL.parse(uri)?.href === normal)
     assert.ok(uris.length > 8 && uris.length * 2 > combined(parts).length, `${normal}: ${uris.length}`)
@@ -106,7 +106,7 @@ test('all ways of writing that a parser of URLs takes for one are denied as one'
   }
 })
 
-test('what is taken for plain is what a parser of URLs leaves as it is', () => {
+test('a plain URI is one that a URL parser leaves unchanged', () => {
   const schemes = ['file', 'db', 'x-y', 'http', 'https', 'wss', 'ftp']
   const hosts = [
     '',
@@ -150,7 +150,7 @@ test('what is taken for plain is what a parser of URLs leaves as it is', () => {
   assert.deepEqual(uriForms('https://a-b.example/a').suspected, [])
 })
 
-test('an allow rule means what parsers of URLs leave as it is: capitals of a host, no path, its own scheme', () => {
+test('an allow rule covers what URL parsers leave unchanged: capitals of a host, no path, its own scheme', () => {
   const cases: [rule: string, meant: string[], not: string[]][] = [
     ['startsWith("db://Orders/")', ['db://Orders/1', 'db://Orders/%31'], ['db://orders/1', 'DB://Orders']],
     ['matches("^db://[a-z]+$")', ['db://orders'], ['db://Orders', 'db://orders/']],

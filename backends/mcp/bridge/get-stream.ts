@@ -57,8 +57,8 @@ export class GetStreamBridge {
       statelessRequest(request, this.#who, null),
       {
         message: (said) => this.#onMessage(said, stream),
-        answered: (response) => this.#revocations(stream, 'error' in response ? NO_STREAM : null),
-        failed: (why) => this.#revocations(stream, why)
+        answered: (response) => this.#onEnd(stream, 'error' in response ? NO_STREAM : null),
+        failed: (why) => this.#onEnd(stream, why)
       },
       0
     )
@@ -84,7 +84,7 @@ export class GetStreamBridge {
   }
 
   /** `NO_STREAM`: the server does not know the method, or this client may not listen. */
-  #revocations(stream: Stream, why: LinkFailure | null): void {
+  #onEnd(stream: Stream, why: LinkFailure | null): void {
     if (this.#isOver || (stream !== this.#current && stream !== this.#next)) return
     const isWithout = why === NO_STREAM && !this.#isAcknowledged
     this.#end()

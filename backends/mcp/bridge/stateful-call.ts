@@ -97,8 +97,8 @@ export class StatefulCall implements SessionListener {
       statefulRequest(this.#message, this.#id),
       {
         message: (message) => this.session.route(this, message),
-        answered: (response) => this.#revocations(response),
-        failed: (why) => this.#revocations(why)
+        answered: (response) => this.#onEnd(response),
+        failed: (why) => this.#onEnd(why)
       },
       0
     )
@@ -215,7 +215,7 @@ export class StatefulCall implements SessionListener {
     return method === 'notifications/message' && level !== null && isAtLeast(params?.level, level) ? notification : null
   }
 
-  #revocations(outcome: RpcResponse | LinkFailure): void {
+  #onEnd(outcome: RpcResponse | LinkFailure): void {
     if (this.#isOver) return
     const inputs = 'error' in outcome ? urlInputs(outcome.error, this.#client.capabilities) : null
     if (inputs !== null && this.#events !== null && STATELESS_METHODS.get(this.#message.method)?.asksBack === true) {

@@ -95,7 +95,7 @@ class ServerStreams {
     const { targets } = this.#services
     const headers = this.#services.forwardedHeaders(this.#reply.ex)
     if (!this.#session.targetSessions.has(target.name)) {
-      this.#revocations(target, null)
+      this.#onEnd(target, null)
       return
     }
     const stop = targets.link(this.#session, target, headers).listen(from, {
@@ -115,12 +115,12 @@ class ServerStreams {
       },
       ended: (failure) => {
         this.#onClose(target)
-        if (failure?.kind !== 'expired' || !mayRestore) this.#revocations(target, failure)
+        if (failure?.kind !== 'expired' || !mayRestore) this.#onEnd(target, failure)
         else {
           restore({ services: this.#services, session: this.#session, target, headers }, (lasting) => {
             if (this.#isOver) return
             if (lasting === null) this.#listen(target, null, false)
-            else this.#revocations(target, lasting)
+            else this.#onEnd(target, lasting)
           })
         }
       }
@@ -167,7 +167,7 @@ class ServerStreams {
   }
 
   /** The stream of one target has ended: the client's ends with the last one. */
-  #revocations(target: Target, failure: LinkFailure | null): void {
+  #onEnd(target: Target, failure: LinkFailure | null): void {
     this.#stops.delete(target)
     if (--this.#open > 0 || this.#isOver) {
       // One that was open has broken off: the client resumes all of them with Last-Event-ID.

@@ -79,9 +79,9 @@ class SubscriptionStream {
           message: (message) => this.#onMessage(target, message),
           answered: (response) => {
             const why = 'error' in response ? response.error.message.slice(0, 200) : null
-            this.#revocations(target, why === null ? null : failure('refused', why))
+            this.#onEnd(target, why === null ? null : failure('refused', why))
           },
-          failed: (why) => this.#revocations(target, why)
+          failed: (why) => this.#onEnd(target, why)
         },
         0
       )
@@ -169,7 +169,7 @@ class SubscriptionStream {
     return all
   }
 
-  #revocations({ name }: Target, failure: LinkFailure | null): void {
+  #onEnd({ name }: Target, failure: LinkFailure | null): void {
     if (this.#isOver) return
     this.#open.delete(name)
     if (failure !== null) this.#failed = { target: name, failure }

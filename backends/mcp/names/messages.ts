@@ -1,4 +1,4 @@
-/** What servers say on their own, as clients see it. */
+/** Messages that servers send on their own, with the names that clients know. */
 
 import { isId, type RpcMessage } from '#backends/mcp/protocol/json-rpc.ts'
 import { withProgressToken } from '#backends/mcp/protocol/progress-token.ts'
@@ -11,13 +11,13 @@ export function messageForClient(names: Names, target: string, message: RpcMessa
   }
   const params = message.params === undefined ? undefined : resultForClient(names, target, message.params)
   if ('id' in message) {
-    const told = { ...message, id: names.id(target, message.id) }
+    const renamed = { ...message, id: names.id(target, message.id) }
     return params === undefined
-      ? told
-      : { ...told, params: withProgressToken(params, (token) => names.id(target, token)) }
+      ? renamed
+      : { ...renamed, params: withProgressToken(params, (token) => names.id(target, token)) }
   }
   if (params === undefined) return message
-  // The server gives up a request of its own, which the client knows by another id.
+  // The server cancels its own request, which the client knows under another id.
   if (message.method === 'notifications/cancelled' && isId(params.requestId))
     return { ...message, params: { ...params, requestId: names.id(target, params.requestId) } }
   return { ...message, params }

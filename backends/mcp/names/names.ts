@@ -1,7 +1,7 @@
 /**
- * Which target a name belongs to. With several targets a tool or prompt of one is `<target>_<name>`, what has a URI
- * is `<target>+<uri>` (of ui:// resources the authority begins with `<target>+`), and ids that a target chose are
- * `<target>+<id>`. Names of targets have neither "_" nor "+", so the first of them ends the target's.
+ * Maps names of targets to names of clients and back. With several targets, tools and prompts are `<target>_<name>`,
+ * resources `<target>+<uri>` (for ui:// the authority begins with `<target>+`), and ids that a target has chosen
+ * `<target>+<id>`. Names of targets contain neither "_" nor "+", so the first of these ends the target's name.
  */
 
 import { isObject, type JsonObject, type JsonValue, type RpcId } from '#backends/mcp/protocol/json-rpc.ts'
@@ -12,9 +12,9 @@ export interface OwnedName {
 
 export class Names {
   readonly targets: ReadonlySet<string>
-  /** Tools and prompts say their target. */
+  /** Names of tools and prompts begin with their target's. */
   readonly isPrefixed: boolean
-  /** URIs and ids do: where there are several targets, whatever the names of tools look like. */
+  /** There are several targets: URIs and ids begin with the target's name, whatever `mode` is. */
   readonly isMultiplexed: boolean
   readonly #only: string
 
@@ -29,7 +29,7 @@ export class Names {
     return this.isPrefixed ? `${target}_${name}` : name
   }
 
-  /** Null: nobody's. Where several targets have plain names, only their lists can tell: not for here. */
+  /** Null: no target has it, or several targets have unprefixed names, so that only their lists can tell. */
   ownerOfName(name: string): OwnedName | null {
     if (this.isPrefixed) return this.#split(name, '_', 0)
     return this.isMultiplexed ? null : { target: this.#only, name }
@@ -47,7 +47,7 @@ export class Names {
     return owned === null ? null : { target: owned.target, name: UI + owned.name }
   }
 
-  /** Ids of requests of a server, and its tokens of progress: text and numbers stay apart. */
+  /** For ids of a server's requests and its progress tokens: strings and numbers stay distinct. */
   id(target: string, id: RpcId): RpcId {
     return this.isMultiplexed ? `${target}+${typeof id === 'number' ? 'n' : 's'}${id}` : id
   }
@@ -81,12 +81,12 @@ export class Names {
 const UI = 'ui://'
 const RELATED_TASK = 'io.modelcontextprotocol/related-task'
 
-/** Whether a result may say a URI or an id of a task: what says neither is not read. */
+/** Whether a result may contain a URI or a task id; others need not be parsed. */
 export function mayContainNames(json: Buffer): boolean {
   return json.includes('"uri"') || json.includes('"taskId"') || json.includes('esourceUri"')
 }
 
-/** A result, or the parameters of a notification, with the URIs and ids of tasks that clients know. */
+/** A result, or the params of a notification, with URIs and task ids as clients know them. */
 export function resultForClient(names: Names, target: string, value: JsonObject): JsonObject {
   if (!names.isMultiplexed) return value
   const changed: Record<string, JsonValue> = { ...value }
@@ -100,7 +100,7 @@ export function resultForClient(names: Names, target: string, value: JsonObject)
   return changed
 }
 
-/** `_meta` names the task that a message belongs to, and the pages of apps (ui.resourceUri). */
+/** `_meta` may contain the related task, and pages of apps (ui.resourceUri). */
 export function metaForClient(names: Names, target: string, meta: JsonObject): JsonObject {
   const changed: Record<string, JsonValue> = { ...meta }
   const task = meta[RELATED_TASK]
@@ -118,7 +118,7 @@ function promptMessage(names: Names, target: string, message: JsonValue): JsonVa
   return { ...message, content: contentBlock(names, target, message.content) }
 }
 
-/** A link to a resource, or one with its text. */
+/** A resource link, or an embedded resource. */
 function contentBlock(names: Names, target: string, block: JsonValue): JsonValue {
   if (!isObject(block)) return block
   if (block.type === 'resource_link') return withUri(names, target, block)

@@ -1,4 +1,4 @@
-/** Errands between workers, where one is busy, ends, or begins anew: nothing is done twice, and nothing is lost. */
+/** Requests between workers, where one is busy, ends, or begins anew: nothing is done twice, and nothing is lost. */
 import { deepEqual, equal, match, ok } from 'node:assert/strict'
 import { once } from 'node:events'
 import { describe, it, type TestContext } from 'node:test'
@@ -52,7 +52,7 @@ function owner(t: TestContext, channel: string) {
 
 const done: RpcResponse = { jsonrpc: '2.0', id: 0, result: { paid: true } }
 
-describe('an request for another worker', () => {
+describe('a request for another worker', () => {
   /** A real thread that is busy until `open`. Its answers say all that it has begun with, by name. */
   async function busy(t: TestContext, channel: string) {
     const gate = newClaim()

@@ -1,8 +1,8 @@
 /**
- * The arguments of a tool as one JSON Schema, with as much of the document as fits.
+ * The input schema of a tool: one JSON Schema for all arguments, with as much detail of the document as fits.
  *
- * What is small, or referred to once, stands where it is used: models read that better. What is referred to more often,
- * or refers to itself, is written once, in the tool's own $defs, so that no tool is larger than what it reaches.
+ * Schemas that are small, or referred to once, are inlined, because models read that better. Those that are referred to
+ * more often, or to themselves, are written once in the tool's own $defs, so no tool is larger than what it reaches.
  */
 
 import type { JsonObject, JsonValue } from '#backends/mcp/protocol/json-rpc.ts'
@@ -18,14 +18,17 @@ import {
   SchemaWriter,
   SEVERAL,
   shortened,
-  type Written
+  type WrittenSchema
 } from './schema.ts'
 import { PLACES } from './styles.ts'
 export const DESCRIPTION_CHARS_MAX = 4096
-/** Of a tool as JSON: some 8,000 tokens of a model's context. Beyond that less is told, and the last is as it is. */
+/**
+ * Characters of a tool as JSON, some 8,000 tokens of a model's context. Larger ones get less detail; the least
+ * detailed version may reach the maximum.
+ */
 const TOOL_CHARS = 32_768
 const TOOL_CHARS_MAX = 262_144
-/** What references add to a tool that may be small enough once they are replaced. */
+/** How much larger a tool with references may be before inlining is tried at all. */
 const UNREPLACED = 1.25
 const ANY = Number.POSITIVE_INFINITY
 const DETAILS: readonly Detail[] = [
@@ -35,9 +38,9 @@ const DETAILS: readonly Detail[] = [
   { descriptionCharsMax: 40, valueCharsMax: 8192, levelsMax: 3 },
   { descriptionCharsMax: 0, valueCharsMax: 4096, levelsMax: 2 }
 ]
-/** What is referred to more than once and is as small as this is not worth a reference. */
+/** A schema with at most this many values is inlined, however often it is referred to. */
 const SMALL_VALUES = 6
-/** Values of a tool whose references are replaced, and how deep they may be. */
+/** Bounds on inlining: values of the whole tool, and depth. */
 const VALUES_MAX = 30_000
 const DEPTH_MAX = 64
 
@@ -51,14 +54,14 @@ export interface ReadBody {
   readonly offered: readonly Offered[]
 }
 
-type Definitions = ReadonlyMap<string, Written>
+type Definitions = ReadonlyMap<string, WrittenSchema>
 
 /** The schema of all arguments without its $defs. */
-interface Root extends Written {
+interface Root extends WrittenSchema {
   readonly json: JsonObject
 }
 
-/** Of all tools of a document: what they share is written once. */
+/** Shared by all tools of a document: each schema is written once. */
 export class ArgumentSchemas {
   readonly #document: Document
   readonly #writers: readonly SchemaWriter[]
@@ -69,7 +72,7 @@ export class ArgumentSchemas {
     this.#writers = DETAILS.map((detail) => new SchemaWriter(document, detail, names))
   }
 
-  /** With as much detail as fits. Throws ConfigError, at `where`. */
+  /** The first level of detail that fits. Throws ConfigError, at `where`. */
   of(parameters: readonly ReadParameter[], body: ReadBody | null, where: string): JsonObject {
     const last = this.#writers.at(-1)
     for (const writer of this.#writers) {
@@ -85,10 +88,10 @@ export class ArgumentSchemas {
     this.#document.refuse(where, 'the schema of its arguments is too large for a tool')
   }
 
-  /** All that it refers to, level by level; null: it is too large. */
+  /** All definitions that the root refers to, breadth first; null: too large. */
   #reach(writer: SchemaWriter, root: Root, max: number, where: string): Definitions | null {
     const { levelsMax } = writer.detail
-    const reached = new Map<string, Written>()
+    const reached = new Map<string, WrittenSchema>()
     let chars = root.chars
     let level: Iterable<string> = root.uses.keys()
     for (let depth = 1; chars <= max; depth++) {
@@ -109,7 +112,7 @@ export class ArgumentSchemas {
     return null
   }
 
-  /** With references replaced where that reads better; null: it would grow too large. */
+  /** The schema with references inlined where that reads better; null: it would grow too large. */
   #replaced({ names }: SchemaWriter, root: Root, reached: Definitions, where: string): JsonObject | null {
     if (reached.size === 0) return root.json
     const uses = new Map(root.uses)
@@ -120,7 +123,8 @@ export class ArgumentSchemas {
     for (const [ref, { values }] of reached) if (uses.get(ref)! > 1 && values > SMALL_VALUES) kept.add(ref)
     const first = new Replacement(names, reached, kept)
     const schema = first.of(root.json)
-    // What turns out to be within itself is kept from the start the second time, and so written once.
+    // The first pass finds the recursive schemas. The second keeps them as references from the start, so each is
+    // written once.
     const second = first.stayed.size > kept.size ? new Replacement(names, reached, first.stayed) : null
     const last = second?.of(root.json) ?? schema
     this.#document.spend(first.values + (second?.values ?? 0), where)
@@ -128,7 +132,7 @@ export class ArgumentSchemas {
   }
 }
 
-/** Objects path, query, header, cookie and body: parameters of one name in two places stay apart. */
+/** An object each for path, query, header and cookie, and the body: parameters of one name in two places stay apart. */
 function rootOf(
   writer: SchemaWriter,
   where: string,
@@ -166,26 +170,26 @@ function rootOf(
     ...(required.length === 0 ? {} : { required }),
     additionalProperties: false
   }
-  // What is too large already is not written to be measured.
+  // A schema that is too large already is not serialized to measure it.
   const chars = sum.chars > TOOL_CHARS_MAX ? sum.chars : JSON.stringify(json).length
   return { json, chars, values: sum.values, uses: sum.uses }
 }
 
-/** What several schemas come to. */
+/** The total size of several schemas, and what they refer to. */
 class Sum {
   chars = 0
   values = 0
   readonly uses = new Map<string, number>()
 
-  add(written: Written): JsonValue {
+  add(written: WrittenSchema): JsonValue {
     this.chars += written.chars
     this.values += written.values
-    // What is too large already is no tool, whatever else it has.
+    // Beyond the maximum the tool is dropped, so the rest need not be counted.
     if (this.chars <= TOOL_CHARS_MAX) this.#count(written)
     return written.json
   }
 
-  #count({ uses }: Written): void {
+  #count({ uses }: WrittenSchema): void {
     for (const [ref, count] of uses) this.uses.set(ref, (this.uses.get(ref) ?? 0) + count)
   }
 }
@@ -207,7 +211,7 @@ export function textOf(value: unknown): string | null {
 
 // --- definitions ---
 
-/** A name with its quotes, colon and comma. */
+/** Characters of a member's name with its quotes, colon and comma. */
 const charsOfName = (name: string): number => name.length + 4
 
 function sizeOf({ chars }: Root, reached: Definitions, names: DefinitionNames): number {
@@ -221,9 +225,9 @@ function withReferences({ names }: SchemaWriter, { json }: Root, reached: Defini
   return { ...json, $defs: Object.fromEntries([...reached].map(([ref, found]) => [names.of(ref), found.json])) }
 }
 
-/** A schema with most of its references replaced by what they refer to. */
+/** Inlines most references of a schema. */
 class Replacement {
-  /** References that stay: those that are kept, those within themselves, and those too deep. */
+  /** References that are not inlined: those to keep, recursive ones, and those too deep. */
   readonly stayed = new Set<string>()
   values = 0
   readonly #names: DefinitionNames
@@ -245,7 +249,7 @@ class Replacement {
   of(root: JsonObject): JsonObject {
     const schema = this.#schema(root, 0) as JsonObject
     const definitions: [string, JsonValue][] = []
-    // Writing one may leave further ones: they come behind it in the same walk.
+    // A definition may add further references to the set; the loop visits those too.
     for (const ref of this.stayed) {
       this.#within.push(ref)
       definitions.push([this.#names.of(ref), this.#schema(this.#all.get(ref)!.json, 1)])
@@ -254,13 +258,13 @@ class Replacement {
     return definitions.length === 0 ? schema : { ...schema, $defs: Object.fromEntries(definitions) }
   }
 
-  #schema(given: JsonValue, depth: number): JsonValue {
+  #schema(source: JsonValue, depth: number): JsonValue {
     this.values++
-    if (typeof given !== 'object' || given === null || this.isTooLarge) return given
-    const schema = given as JsonObject
+    if (typeof source !== 'object' || source === null || this.isTooLarge) return source
+    const schema = source as JsonObject
     const name = referredName(schema)
     if (name !== undefined) return this.#reference(schema, this.#names.refOf(name), depth)
-    // What has no reference within is shared, not copied.
+    // Subtrees without references are shared, not copied.
     let out: Record<string, JsonValue> | null = null
     for (const key of Object.keys(schema)) {
       const value = schema[key]!

@@ -1,6 +1,6 @@
-/** Bodies of requests: one value of the caller in the form that the operation takes. */
+/** Request bodies: one argument, serialized as the media type requires. */
 import { randomBytes } from 'node:crypto'
-import type { JsonObject, JsonValue } from '#backends/mcp/protocol/json-rpc.ts'
+import { isObject, type JsonObject, type JsonValue } from '#backends/mcp/protocol/json-rpc.ts'
 import type { Body, Field, Media } from './plan.ts'
 import { ArgumentError, queryParts } from './serialize.ts'
 import { plainForm } from './styles.ts'
@@ -10,7 +10,7 @@ export interface WrittenBody {
   readonly bytes: Buffer
 }
 
-/** The one that the caller names, else the first that is for such a value. Throws ArgumentError. */
+/** The media type that the caller names, else the first that fits the value. Throws ArgumentError. */
 export function chosenMedia({ media }: Body, value: JsonValue | undefined, named: JsonValue | undefined): Media {
   if (named !== undefined && named !== null) {
     const known = media.find(({ mediaType }) => mediaType === named)
@@ -35,33 +35,35 @@ function textOf(media: Media, value: JsonValue): string {
   const { kind } = media
   if (kind === 'json') return JSON.stringify(value)
   if (kind === 'form') return formText(media, objectOf(value))
-  // JSON is YAML (yaml.org/spec/1.2.2, section 1.2).
+  // JSON is valid YAML (yaml.org/spec/1.2.2, section 1.2).
   if (kind === 'yaml' && typeof value !== 'string') return JSON.stringify(value)
   if (typeof value !== 'string') throw new ArgumentError('body: it must be text')
   return value
 }
 
 function objectOf(value: JsonValue): JsonObject {
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as JsonObject
+  if (isObject(value)) return value
   throw new ArgumentError('body: it must be an object')
 }
 
-/** What a form's field is when nothing is said of it: objects are JSON (OpenAPI 3.1.1 section 4.8.15). */
+/**
+ * The default for a form field that the document does not describe: objects are sent as JSON (OpenAPI 3.1.1 section
+ * 4.8.15).
+ */
 function fieldOf({ fields }: Media, name: string, value: JsonValue): Field {
   const known = fields.find((field) => field.name === name)
-  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
-  return known ?? { ...plainForm(name, 'query'), isJson: isObject, contentType: null, file: 'never' }
+  return known ?? { ...plainForm(name, 'query'), isJson: isObject(value), contentType: null, file: 'never' }
 }
 
 function formText(media: Media, value: JsonObject): string {
-  const given = Object.entries(value).filter(([, item]) => item !== null)
-  return given.flatMap(([name, item]) => queryParts(fieldOf(media, name, item), item)).join('&')
+  const present = Object.entries(value).filter(([, item]) => item !== null)
+  return present.flatMap(([name, item]) => queryParts(fieldOf(media, name, item), item)).join('&')
 }
 
 // --- multipart/form-data (RFC 7578) ---
 
 function multipart(media: Media, value: JsonObject): WrittenBody {
-  // 128 bits that nobody knows: no content has them.
+  // 128 random bits: no content can contain the boundary on purpose.
   const boundary = randomBytes(16).toString('hex')
   const pieces: Buffer[] = []
   for (const [name, item] of Object.entries(value)) {
@@ -86,19 +88,19 @@ interface Part {
 function partOf(field: Field, value: JsonValue): Part {
   const { name, file, contentType } = field
   const disposition = `name="${quoted(name)}"`
-  const isObject = typeof value === 'object' && value !== null
-  if (file !== 'never' && (isObject || file === 'always')) return filePart(field, disposition, value)
-  const type = contentType ?? (isObject ? 'application/json' : null)
+  const isStructured = typeof value === 'object' && value !== null
+  if (file !== 'never' && (isStructured || file === 'always')) return filePart(field, disposition, value)
+  const type = contentType ?? (isStructured ? 'application/json' : null)
   const text = typeof value === 'string' ? value : JSON.stringify(value)
   return { head: type === null ? disposition : `${disposition}\r\nContent-Type: ${type}`, bytes: Buffer.from(text) }
 }
 
 function filePart({ name, contentType }: Field, disposition: string, value: JsonValue): Part {
   const place = `body.${name}`
-  const given = typeof value === 'string' ? { data: value } : value
-  const { data, fileName = name, contentType: said = null } = given as Record<string, JsonValue>
+  const parts = typeof value === 'string' ? { data: value } : value
+  const { data, fileName = name, contentType: ownType = null } = parts as Record<string, JsonValue>
   if (typeof fileName !== 'string') throw new ArgumentError(`${place}.fileName: it must be text`)
-  const type = said ?? contentType ?? 'application/octet-stream'
+  const type = ownType ?? contentType ?? 'application/octet-stream'
   if (typeof type !== 'string' || !/^[\w!#$&^.+-]+\/[\w!#$&^.+-]+(?:; ?[\w-]+=[\w.-]+)*$/.test(type)) {
     throw new ArgumentError(`${place}.contentType: it must be a media type`)
   }
@@ -106,7 +108,10 @@ function filePart({ name, contentType }: Field, disposition: string, value: Json
   return { head, bytes: bytesOf(`${place}.data`, data ?? null) }
 }
 
-/** As browsers write it (HTML, multipart/form-data encoding algorithm): nothing ends the quotes or the line. */
+/**
+ * Escaped as browsers do (HTML, multipart/form-data encoding algorithm): no character ends the quoted text or the
+ * line.
+ */
 function quoted(text: string): string {
   return text
     .toWellFormed()
@@ -117,7 +122,7 @@ function quoted(text: string): string {
 function bytesOf(place: string, text: JsonValue): Buffer {
   if (typeof text !== 'string') throw new ArgumentError(`${place}: it must be text`)
   const bytes = Buffer.from(text, 'base64')
-  // Buffer reads what it can: only what it read wholly is written back alike.
+  // Buffer ignores what is not base64: only valid text survives the round trip.
   if (bytes.toString('base64').replace(/=+$/, '') !== text.replace(/=+$/, '')) {
     throw new ArgumentError(`${place}: it must be base64`)
   }

@@ -1,4 +1,4 @@
-/** One request to the API, until its answer is whole. */
+/** One HTTP request to the API, collected until its response is complete. */
 
 import type { JsonObject } from '#backends/mcp/protocol/json-rpc.ts'
 import type { LinkFailure } from '#backends/mcp/targets/target.ts'
@@ -13,7 +13,7 @@ export interface Outcome {
   failed(failure: LinkFailure): void
 }
 
-/** Does `step` in a turn of its own, when the caller has what this returns: what gives it up. */
+/** Runs `step` at the end of this round, after the caller has the function that cancels it. */
 export function later(step: () => void): () => void {
   let isWanted = true
   atRoundEnd(() => {
@@ -24,7 +24,7 @@ export function later(step: () => void): () => void {
   }
 }
 
-/** Tells its outcome once, and never before `begun`: the engine may know it within the call that asks. */
+/** Reports its outcome once, and never before `begun`: the engine may know the outcome before its call returns. */
 export class CallExchange implements CallEvents {
   readonly #uri: string
   readonly #outcome: Outcome
@@ -36,10 +36,10 @@ export class CallExchange implements CallEvents {
   #type = ''
   #isCoded = false
   #isOver = false
-  /** Gives up what was known early and is to be told. */
+  /** Cancels an outcome that was known before `begun` and has not been reported. */
   #early: (() => void) | null = null
 
-  /** `uri`: what is asked for, without secrets. */
+  /** `uri`: of the request, without secrets. */
   constructor(bytesMax: number, uri: string, outcome: Outcome) {
     this.#uri = uri
     this.#outcome = outcome
@@ -54,7 +54,7 @@ export class CallExchange implements CallEvents {
     if (this.#isOver) call.abort()
   }
 
-  /** Nothing more is told. */
+  /** No outcome is reported after this. */
   abort(): void {
     this.#isOver = true
     this.#early?.()

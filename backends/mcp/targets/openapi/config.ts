@@ -1,4 +1,4 @@
-/** What configurations say of APIs that are offered as tools, and what becomes of it in the Snapshot. */
+/** The configuration of HTTP APIs that are offered as tools, and its form in the Snapshot. */
 
 import type { McpTarget } from '#backends/mcp/config/snapshot.ts'
 import { addressFields, addressOf, saidOnce } from '#backends/mcp/targets/address.ts'
@@ -9,32 +9,32 @@ import { objectOf, parsePath, text } from '#engine/schema/placed.ts'
 import { list, longString, refusedKeys, says, z } from '#engine/schema/schema.ts'
 import { readDocument, serverPath } from './read-document.ts'
 
-/** An HTTP API as tools, made of its document once, and so in texts, which threads are sent quickly. */
+/** An HTTP API as tools, compiled from its document once. Texts, because those are cheap to send to threads. */
 export interface McpApi {
-  /** JSON: what `initialize` says of it. */
+  /** JSON: the result of `initialize`. */
   readonly facts: string
   readonly tools: readonly {
     readonly name: string
-    /** JSON: as tools/list shows it. */
+    /** JSON: an entry of tools/list. */
     readonly tool: string
-    /** JSON: how a call of it is sent. */
+    /** JSON: the plan of its requests (plan.ts). */
     readonly plan: string
   }[]
 }
 
 export interface McpOpenApiTarget extends McpTarget {
   readonly kind: 'openapi'
-  /** The document, JSON or YAML read already; null once its backend's kind has prepared it (BackendKind.prepare). */
+  /** The parsed document; null once BackendKind.prepare has compiled it. */
   readonly document: Readonly<Record<string, unknown>> | null
-  /** What has become of the document. */
+  /** The compiled document. */
   readonly api?: McpApi | undefined
-  /** Which operations are tools, by patterns; an empty list of `include` is all of them. */
+  /** Patterns that select the operations that become tools; an empty list of `include` selects all. */
   readonly operations?: { readonly include: readonly string[]; readonly exclude: readonly string[] } | undefined
   readonly host: string
   readonly port: number
   readonly hasTls: boolean
   readonly transport?: BackendTransport | undefined
-  /** Before the paths of the document. */
+  /** Prepended to the paths of the document. */
   readonly pathPrefix: string
   readonly auth: TargetConnection['auth']
 }
@@ -46,7 +46,7 @@ const PATTERN_CHARS_MAX = 256
 
 const URL_EXPECTED = 'must be an http:// or https:// URL without a user and a fragment'
 
-/** Whether it is a URL that a document is fetched from. */
+/** Whether a document can be fetched from it. */
 function isFetched(text: string): boolean {
   const url = URL.parse(text)
   return url !== null && /^https?:$/.test(url.protocol) && url.username + url.password + url.hash === ''
@@ -54,7 +54,7 @@ function isFetched(text: string): boolean {
 
 const documentUrl = () => z.string().max(URL_CHARS_MAX).refine(isFetched, URL_EXPECTED)
 
-/** As text, in another file, at a URL, or the document itself. */
+/** As text, in another file, at a URL, or inline. */
 const documentSchema = () =>
   z.union(
     [
@@ -117,7 +117,7 @@ export const openApiKey: TargetKey<McpOpenApiTarget> = {
     const { part, within = '' } = /^(?<part>document|operations)(?<within>.*)$/.exec(text)?.groups ?? {}
     if (part === undefined) return null
     if (part === 'operations') return { path: [...path, 'operations', ...parsePath(within)], prefix: '' }
-    // The document may be another file: what is in it has no line here.
+    // The document may be another file, so the configuration has no line for what is inside it.
     return { path: [...path, 'schema'], prefix: within === '' ? '' : `${within.replace(/^\./, '')}: ` }
   }
 }

@@ -1,43 +1,42 @@
 /**
- * An OpenAPI document, 3.0 to 3.2 (spec.openapis.org/oas), or Swagger 2.0, as it was read: plain data that somebody
- * else wrote. What is not as the specification says is either a problem of the configuration, with its place, or taken
- * for absent.
+ * An OpenAPI document, 3.0 to 3.2 (spec.openapis.org/oas), or Swagger 2.0, as parsed data. It is untrusted: whatever
+ * breaks the specification is either reported as a problem of the configuration, with its place, or treated as
+ * absent.
  */
 
+import { isObject } from '#backends/mcp/protocol/json-rpc.ts'
 import { ConfigError, type Problem } from '#engine/contract/config-error.ts'
 export type Node = Readonly<Record<string, unknown>>
 
-/** Values of a document, each counted as often as it is met: what an alias of YAML repeats counts again. */
+/** Values of a document. A value is counted each time it is visited, so aliases of YAML count again. */
 const VALUES_MAX = 1_000_000
-/** Of all texts and names, counted in the same way. */
+/** Characters of all texts and keys, counted in the same way. */
 const CHARS_MAX = 32 * 1024 * 1024
 const DEPTH_MAX = 128
-/** References to references. */
+/** Length of a chain of references. */
 const CHAIN_MAX = 16
-/** Of all tools together: values that are looked at, and what they and the plans of their calls come to as JSON. */
+/** For all tools together: schema values that are visited, and characters of the tools and their plans as JSON. */
 const STEPS_MAX = 2_000_000
 const TOOLS_CHARS_MAX = 16 * 1024 * 1024
-/** Of a place in messages: paths may be of any length. */
+/** Characters of a place in messages: paths may be of any length. */
 const PLACE_CHARS_MAX = 300
 
-export function isNode(value: unknown): value is Node {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
+export const isNode: (value: unknown) => value is Node = isObject
 
-/** What a reference leads to, and where that stands. */
+/** The value that a reference leads to. */
 export interface Found {
   readonly value: unknown
-  /** The last reference, as it is written ("#/components/schemas/Pet"); null: there was none. */
+  /** The last reference of the chain ("#/components/schemas/Pet"); null: the value was not a reference. */
   readonly ref: string | null
 }
 
-/** It is about the whole document, whatever operation it has shown at. */
+/** A limit of the whole document was exceeded, whichever operation happened to exceed it. */
 export class LimitError extends ConfigError {}
 
 export class Document {
   readonly root: Node
   readonly isSwagger: boolean
-  /** 3.0 and before: schemas have `nullable`, and what stands beside a reference does not count. */
+  /** 3.0 and before: schemas have `nullable`, and siblings of a reference are ignored. */
   readonly isLegacy: boolean
   readonly #place: string
   readonly #parts = new Map<string, unknown>()
@@ -45,7 +44,7 @@ export class Document {
   #steps = 0
   #toolChars = 0
 
-  /** `place`: of the document in the configuration. Throws ConfigError. */
+  /** `place`: path of the document in the configuration. Throws ConfigError. */
   constructor(root: Node, place: string) {
     this.root = root
     this.#place = place
@@ -68,13 +67,13 @@ export class Document {
     return { path: `${this.#place}.${shown}`, message }
   }
 
-  /** Counts what the operation at `where` costs. Throws LimitError. */
+  /** Charges the work for the operation at `where` to the document's budget. Throws LimitError. */
   spend(steps: number, where: string): void {
     this.#steps += steps
     if (this.#steps > STEPS_MAX) this.exceed(where, `to make tools of the document takes more than ${STEPS_MAX} steps`)
   }
 
-  /** The same of the tool that was made of it. */
+  /** The same for the characters of the finished tool. */
   spendChars(chars: number, where: string): void {
     this.#toolChars += chars
     if (this.#toolChars > TOOLS_CHARS_MAX) {
@@ -82,12 +81,12 @@ export class Document {
     }
   }
 
-  /** A limit of the whole document. */
+  /** Reports that a limit of the whole document is exceeded. */
   exceed(where: string, message: string): never {
     throw new LimitError([this.#problem(where, `${message}: say which operations are wanted (operations)`)])
   }
 
-  /** A part of the document as JSON, written once for all that have it. */
+  /** A part of the document as JSON, serialized once. */
   textOf(part: unknown): string {
     if (typeof part !== 'object' || part === null) return JSON.stringify(part) ?? ''
     const known = this.#texts.get(part)
@@ -97,12 +96,12 @@ export class Document {
     return text
   }
 
-  /** A path that `refuse` has made, from the document on. */
+  /** The path of a problem, relative to the document. */
   within(path: string): string {
     return path.startsWith(`${this.#place}.`) ? path.slice(this.#place.length + 1) : path
   }
 
-  /** Follows references until there is a value. `where`: what holds the reference. */
+  /** Follows references until there is a value. `where`: place of the reference. */
   follow(value: unknown, where: string): Found {
     let at = value
     let ref: string | null = null
@@ -114,7 +113,7 @@ export class Document {
     return { value: at, ref }
   }
 
-  /** The same for what must be an object; null: it is none. */
+  /** The same for a value that must be an object; null: it is none. */
   node(value: unknown, where: string): Node | null {
     const found = this.follow(value, where).value
     return isNode(found) ? found : null
@@ -128,7 +127,7 @@ export class Document {
     let at: unknown = this.root
     for (const step of ref.slice(2).split('/')) {
       const key = unescaped(step)
-      // Own fields only: "#/constructor" leads nowhere.
+      // Own properties only: "#/constructor" leads nowhere.
       if (typeof at !== 'object' || at === null || !Object.hasOwn(at, key)) {
         this.refuse(where, `$ref ${quoted(ref)}: the document has no such part`)
       }
@@ -138,7 +137,7 @@ export class Document {
     return at
   }
 
-  /** Bounds what follows: everything else that walks the document may recurse. */
+  /** Bounds the document, so that everything after this may recurse. */
   #measure(): void {
     let values = 0
     let chars = 0
@@ -157,7 +156,7 @@ export class Document {
   }
 }
 
-/** A step of a JSON pointer in a fragment (RFC 6901 section 6). */
+/** A token of a JSON pointer in a URI fragment (RFC 6901 section 6). */
 function unescaped(step: string): string {
   return percentDecoded(step).replaceAll('~1', '/').replaceAll('~0', '~')
 }
@@ -166,7 +165,7 @@ function percentDecoded(text: string): string {
   try {
     return decodeURIComponent(text)
   } catch {
-    // A malformed escape stands for itself, and leads nowhere.
+    // A malformed escape is taken literally; no part has such a name.
     return text
   }
 }

@@ -4,11 +4,11 @@ import { describe, it } from 'node:test'
 import { assertLinear } from '#engine/testing/cpu.ts'
 import { compiledApi } from './api.ts'
 import { Document, type Node } from './document.ts'
+import { ALL_OPERATIONS } from './operation-filter.ts'
 import { OPERATIONS_MAX, type Operations, readOperations } from './operations.ts'
-import { EVERYTHING } from './wanted.ts'
 
 const operations = (root: Node): Operations =>
-  readOperations(new Document(root, 'doc'), { authHeader: null, wanted: EVERYTHING })
+  readOperations(new Document(root, 'doc'), { authHeader: null, filter: ALL_OPERATIONS })
 
 const times = <T>(count: number, make: (i: number) => T): T[] => Array.from({ length: count }, (_, i) => make(i))
 const refTo = (name: string): Node => ({ $ref: `#/components/schemas/${name}` })
@@ -96,7 +96,7 @@ const SHAPES: Readonly<Record<string, readonly [n: number, (n: number) => Node]>
   ]
 }
 
-describe('the time that a document takes grows as it does', () => {
+describe('the time for a document is linear in its size', () => {
   for (const [what, [size, document]] of Object.entries(SHAPES)) {
     it(what, () => {
       const made = new Map<number, Node>()
@@ -112,7 +112,7 @@ describe('the time that a document takes grows as it does', () => {
 describe('the size of tools', () => {
   const chars = ({ tools }: Operations): number => tools.reduce((sum, { tool }) => sum + tool.length, 0)
 
-  it('is not that of an enumeration which no model reads', () => {
+  it('does not include a large enumeration', () => {
     const all = operations(sharing(300, refTo('E'), { E: { type: 'string', enum: values(25_000) } }))
     equal(all.tools.length, 301)
     ok(chars(all) < 300 * 1024, String(chars(all)))
@@ -122,7 +122,7 @@ describe('the size of tools', () => {
     match(small!.tool, /"value-199"/)
   })
 
-  it('keeps its references where replacing them would not end', () => {
+  it('keeps references if inlining them would not end', () => {
     const chain = Object.fromEntries(times(200, (i): [string, Node] => [`S${i}`, { items: refTo(`S${i + 1}`) }]))
     const [only] = operations(sharing(1, refTo('S0'), { ...chain, S200: { type: 'string' } })).tools
     match(only!.tool, /"\$ref":"#\/\$defs\/S\d+"/)
@@ -132,14 +132,14 @@ describe('the size of tools', () => {
 describe('a document has limits as a whole', () => {
   const refused = (root: Node, message: RegExp): void => throws(() => operations(root), message)
 
-  it('of the characters of its tools', () => {
+  it('on the characters of its tools', () => {
     // Each is as large as a tool may be, and none can say less.
     const properties = Object.fromEntries(times(11_000, (i) => [`property-${i}`, {}]))
     const at = /^doc\.paths\["\/\d+"\]\.post: the tools of the document have more than 16777216 characters: say which/
     refused(sharing(300, refTo('All'), { All: { type: 'object', properties } }), withName(at))
   })
 
-  it('of the steps to make them', () => {
+  it('on the work to make them', () => {
     const parameters = times(2000, (i) => ({ name: `X-Forwarded-${i}`, in: 'header' }))
     const item = { parameters, get: {} }
     const paths = Object.fromEntries(times(OPERATIONS_MAX - 1, (i) => [`/${i}`, { $ref: '#/item' }]))
@@ -147,7 +147,7 @@ describe('a document has limits as a whole', () => {
     refused({ openapi: '3.0.3', paths, item }, withName(at))
   })
 
-  it('of what is said of mistakes', () => {
+  it('on messages about mistakes', () => {
     const parameters = times(1000, (i) => ({ name: `p${i}`, in: 'nowhere' }))
     const { skipped } = operations({ openapi: '3.0.3', paths: { '/': { get: { parameters } } } })
     deepEqual([skipped.length, skipped.at(-1)], [257, '744 more operations and parameters'])
@@ -158,14 +158,14 @@ describe('a document has limits as a whole', () => {
     )
   })
 
-  it('and they are met before anything is made of what YAML repeats', () => {
+  it('which apply before aliases of YAML are expanded', () => {
     const text = 'x'.repeat(1024 * 1024)
     const document = { openapi: '3.0.3', paths: { '/': { get: {} } }, 'x-rest': times(100_000, () => text) }
     const target = { kind: 'openapi', name: 'a', document, auth: null } as unknown as Parameters<typeof compiledApi>[0]
     throws(() => compiledApi(target, 'at'), /^ConfigError: at\.document\.openapi: the document has more than 33554432/)
   })
 
-  it('far above those of a document with a thousand operations', () => {
+  it('far above what a document with a thousand operations needs', () => {
     const schema = { properties: Object.fromEntries(times(60, (i) => [`p${i}`, { description: 'word '.repeat(20) }])) }
     equal(operations(sharing(1500, refTo('S'), { S: schema })).tools.length, 1501)
   })

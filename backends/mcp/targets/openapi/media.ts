@@ -1,33 +1,33 @@
 /**
- * Which ways to write a body an operation offers (OpenAPI 3.1.1 section 4.8.14): those that say the same as a better
- * one are left out, and the rest is the caller's choice.
+ * The media types that callers may choose from for a request body (OpenAPI 3.1.1 section 4.8.14). Those that only
+ * repeat a better one are left out.
  */
 
 import type { JsonObject, JsonValue } from '#backends/mcp/protocol/json-rpc.ts'
 import { type Document, isNode, type Node } from './document.ts'
 import type { Field, Media, MediaKind } from './plan.ts'
-import type { SchemaWriter, Written } from './schema.ts'
+import type { SchemaWriter, WrittenSchema } from './schema.ts'
 import { plainForm, STYLES } from './styles.ts'
 export interface Offered extends Media {
   readonly schema: unknown
 }
 
 const OFFERED_MAX = 8
-/** Those are compared with each other: of more the worse ones are left out. */
+/** Media types that are compared with each other; the lowest-ranked of more are left out. */
 const COMPARED_MAX = 32
 
-/** By media type, the best first. A range of types stands for the first that it holds. */
+/** By media type, in order of preference. A range stands for its first type. */
 const KINDS: readonly (readonly [type: RegExp, kind: MediaKind | null, takes: Media['takes'], usual?: string])[] = [
   [/^(?:application|text)\/json$/, 'json', null],
   [/^(?:application\/\*|\*\/\*)$/, 'json', null, 'application/json'],
-  // RFC 7396; as Kubernetes has it; RFC 6902.
+  // RFC 7396; the type of Kubernetes; RFC 6902.
   [/^application\/merge-patch\+json$/, 'json', 'object'],
   [/^application\/strategic-merge-patch\+json$/, 'json', 'object'],
   [/^application\/json-patch\+json$/, 'json', 'list'],
   [/^(?:application|text)\/[\w.+-]+\+json$/, 'json', null],
   [/^application\/x-www-form-urlencoded$/, 'form', 'object'],
   [/^multipart\/form-data$/, 'multipart', 'object'],
-  // Parts without names: nobody can write them from one value.
+  // Other multipart types have parts without names, which cannot be written from one value.
   [/^multipart\//, null, null],
   [/^(?:application|text)\/(?:[\w.-]+[+-])?yaml$/, 'yaml', null],
   [/^text\/\*$/, 'text', 'text', 'text/plain'],
@@ -40,16 +40,16 @@ export const isJson = (type: string): boolean => /^(?:application|text)\/(?:[\w.
 
 const isPatch = ({ mediaType }: Media): boolean => /patch\+/.test(mediaType)
 
-/** Empty: none that can be written. `where`: of the body, for messages. */
+/** Empty: none that can be written. `where`: place of the body, for messages. */
 export function offeredMedia(document: Document, content: Node, where: string): Offered[] {
   const all = Object.entries(content)
   document.spend(all.length, where)
-  const found = all.flatMap(([type, given]): [number, Offered][] => {
+  const found = all.flatMap(([type, value]): [number, Offered][] => {
     const essence = type.split(';', 1)[0]!.trim().toLowerCase()
     const rank = KINDS.findIndex(([pattern]) => pattern.test(essence))
     const [, kind, takes, usual] = KINDS[rank]!
     if (kind === null) return []
-    const media = document.node(given, where) ?? {}
+    const media = document.node(value, where) ?? {}
     const mediaType = usual ?? type.trim()
     if (!/^[\w!#$&^.+-]+\/[\w!#$&^.+-]+(?:; ?[\w-]+=[\w.-]+)*$/.test(mediaType)) {
       document.refuse(where, `${JSON.stringify(type)} is not a media type`)
@@ -58,7 +58,7 @@ export function offeredMedia(document: Document, content: Node, where: string): 
       return [[rank, { mediaType, kind, takes, fields: [], schema: media.schema }]]
     const whole = wholeOf(document, media.schema, where, new Set())
     const fields = fieldsOf(document, whole, media, where)
-    // Callers see files where they are, which a reference in allOf would hide.
+    // A file inside allOf would hide behind a reference, so callers get the merged schema.
     const isSplit =
       Array.isArray(document.node(media.schema, where)?.allOf) && fields.some(({ file }) => file !== 'never')
     return [[rank, { mediaType, kind, takes, fields, schema: isSplit ? whole : media.schema }]]
@@ -75,19 +75,19 @@ export function offeredMedia(document: Document, content: Node, where: string): 
     .map(({ one }) => one)
 }
 
-/** Whether `other`, which has the same schema, says all that `one` does, in a form that is better for it. */
+/** Whether `other`, which has the same schema, makes `one` superfluous. */
 function covers(other: Offered, one: Offered, isBetter: boolean): boolean {
-  // Nobody writes bytes by hand (CBOR, protobuf) who may write text.
+  // Callers cannot write binary formats (CBOR, protobuf) by hand, so text is better.
   if (one.kind === 'bytes' && other.kind !== 'bytes') return true
   if (isPatch(one) || isPatch(other)) return false
   const withFiles = ({ kind, fields }: Offered): boolean => kind === 'multipart' && fields.some(isFile)
-  // Of the two kinds of forms only one has files.
+  // Of the two kinds of forms, only multipart has files.
   if (withFiles(other) || withFiles(one)) return withFiles(other) && one.kind === 'form'
   if (!isBetter) return false
   return other.kind !== one.kind || other.mediaType === one.mediaType || one.kind === 'json'
 }
 
-/** A type, or one of a list of them (`[string, "null"]`). */
+/** A single type, or one of a list (`[string, "null"]`). */
 const hasType = ({ type }: Node, wanted: string): boolean =>
   type === wanted || (Array.isArray(type) && type.includes(wanted))
 
@@ -95,12 +95,12 @@ const isFile = ({ file }: Field): boolean => file === 'always'
 
 // --- fields of forms ---
 
-/** Merged once, whatever operations have it. */
+/** Merged once for all operations that share the schema. */
 const WHOLE = new WeakMap<Node, Node>()
 
-/** An object with the properties of all parts of its allOf; null: it is no object, or has been met (`seen`). */
-function wholeOf(document: Document, given: unknown, where: string, seen: Set<Node>): Node | null {
-  const schema = document.node(given, where)
+/** An object with the properties of all members of its allOf; null: no object, or part of a circle (`seen`). */
+function wholeOf(document: Document, value: unknown, where: string, seen: Set<Node>): Node | null {
+  const schema = document.node(value, where)
   if (schema === null || seen.has(schema)) return null
   if (!Array.isArray(schema.allOf)) return schema
   const known = WHOLE.get(schema)
@@ -132,10 +132,10 @@ function fieldsOf(document: Document, schema: Node | null, media: Node, where: s
   const names = new Set([...Object.keys(properties), ...Object.keys(encoding)])
   document.spend(names.size, where)
   return [...names].flatMap((name) => {
-    const given = Object.hasOwn(encoding, name) ? document.node(encoding[name], where) : null
+    const rules = Object.hasOwn(encoding, name) ? document.node(encoding[name], where) : null
     const own = Object.hasOwn(properties, name) ? document.node(properties[name], where) : null
     const file = fileOf(document, own, where)
-    return given === null && file === 'never' ? [] : [fieldOf(name, given ?? {}, file)]
+    return rules === null && file === 'never' ? [] : [fieldOf(name, rules ?? {}, file)]
   })
 }
 
@@ -146,13 +146,13 @@ function fieldOf(name: string, { style, explode, allowReserved, contentType }: N
     style: known,
     explode: typeof explode === 'boolean' ? explode : known === 'form',
     allowsReserved: allowReserved === true,
-    // Several, or a range of them, are for the caller to choose from.
+    // For a list or a range of types, the caller chooses.
     contentType: typeof contentType === 'string' && /^[\w.+-]+\/[\w.+-]+$/.test(contentType) ? contentType : null,
     file
   }
 }
 
-/** How deep schemas of one field are looked into, list by list and choice by choice. */
+/** How deep the schema of one field is searched, through lists and alternatives. */
 const DEPTH_MAX = 8
 
 function fileOf(document: Document, schema: Node | null, where: string, depth = 0): Field['file'] {
@@ -163,13 +163,13 @@ function fileOf(document: Document, schema: Node | null, where: string, depth = 
     const nodes = parts.map((part) => document.node(part, where)).filter((part) => part?.type !== 'null')
     return nodes.map((part) => fileOf(document, part, where, depth + 1))
   }
-  // Optional files of FastAPI: anyOf of a file and null. Of a file or something else a caller says which.
+  // FastAPI writes optional files as anyOf of a file and null. Of a file or something else, the caller chooses.
   const choices = [...among(schema.anyOf), ...among(schema.oneOf)]
   if (choices.includes('always')) return choices.every((one) => one === 'always') ? 'always' : 'allowed'
   if (among(schema.allOf).includes('always')) return 'always'
   if (hasType(schema, 'array')) return fileOf(document, document.node(schema.items, where), where, depth + 1)
   if (schema.type === 'file' || schema.format === 'binary') return 'always'
-  // 3.1 says so by the content, or by saying nothing at all (OpenAPI 3.1.1 section 4.8.14.4).
+  // 3.1 marks a file by its contentMediaType, or by an empty schema (OpenAPI 3.1.1 section 4.8.14.4).
   if (typeof schema.contentMediaType === 'string' && schema.contentEncoding === undefined) return 'always'
   if (Object.keys(schema).length === 0) return 'allowed'
   const isPlain = hasType(schema, 'string') && schema.enum === undefined && schema.format === undefined
@@ -206,18 +206,18 @@ const JSON_PATCH: JsonObject = {
 
 const TEXT = { type: 'string' }
 
-/** Of whatever a caller may choose. `add`: is told what it is made of. */
+/** The schema of the body: one, or anyOf. `add` is called with each schema that it is made of. */
 export function bodySchema(
   writer: SchemaWriter,
   where: string,
   offered: readonly Offered[],
-  add: (written: Written) => JsonValue
+  add: (written: WrittenSchema) => JsonValue
 ): JsonValue {
   const schemas = new Map<string, JsonValue>()
   for (const one of offered) {
     const written = mediaSchema(writer, where, one)
     const { json } = written
-    // What is too large for a tool is not compared either.
+    // A schema that is too large for a tool is not compared either.
     const text = written.chars > COMPARED_CHARS_MAX ? one.mediaType : JSON.stringify(json)
     if (!schemas.has(text)) schemas.set(text, add(written))
   }
@@ -231,10 +231,10 @@ function mediaSchema(
   writer: SchemaWriter,
   where: string,
   { kind, takes, mediaType, fields, schema }: Offered
-): Written {
+): WrittenSchema {
   if (kind === 'bytes') return plain({ ...TEXT, contentEncoding: 'base64', contentMediaType: mediaType })
   if (kind === 'text') return plain({ ...TEXT, contentMediaType: mediaType })
-  // Documents call it an object, as they have one schema for all kinds of patches.
+  // Documents often declare it as an object, since they share one schema for all kinds of patches.
   if (takes === 'list' && !writer.isList(schema, where)) return plain(JSON_PATCH)
   const files = new Map(fields.filter(({ file }) => file !== 'never').map((field) => [field.name, field]))
   if (kind !== 'multipart' || files.size === 0) return writer.write(schema, where)
@@ -244,8 +244,8 @@ function mediaSchema(
   })
 }
 
-/** Without references. */
-function plain(json: JsonObject): Written {
+/** A schema without references. */
+function plain(json: JsonObject): WrittenSchema {
   return { json, chars: JSON.stringify(json).length, values: 1, uses: new Map() }
 }
 

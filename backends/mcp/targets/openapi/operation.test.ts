@@ -6,14 +6,14 @@ import type { JsonObject } from '#backends/mcp/protocol/json-rpc.ts'
 import type { McpApi, McpOpenApiTarget } from '#backends/mcp/targets/openapi/config.ts'
 import { compiledApi } from './api.ts'
 import { Document, type Node } from './document.ts'
+import { ALL_OPERATIONS } from './operation-filter.ts'
 import { OPERATIONS_MAX, type Operations, readOperations } from './operations.ts'
 import type { Operation } from './plan.ts'
-import { EVERYTHING } from './wanted.ts'
 
 const read = (name: string): Node =>
   JSON.parse(readFileSync(new URL(`./testdata/${name}.json`, import.meta.url), 'utf8'))
 const operations = (root: unknown, authHeader: string | null = null): Operations =>
-  readOperations(new Document(root as Node, 'doc'), { authHeader, wanted: EVERYTHING })
+  readOperations(new Document(root as Node, 'doc'), { authHeader, filter: ALL_OPERATIONS })
 
 /** A document of one operation. */
 function one(operation: object, { version = '3.0.3', path = '/a', ...rest }: Record<string, unknown> = {}): Node {
@@ -76,7 +76,7 @@ describe('documents of public APIs', () => {
     })
   })
 
-  it('qdrant: what is within itself stays a reference, and is written once', () => {
+  it('qdrant: a recursive schema stays a reference, and is written once', () => {
     const { byName, skipped } = operations(read('qdrant'))
     deepEqual([byName.size, skipped], [42, []])
     for (const { tool } of byName.values()) closed(tool.inputSchema as JsonObject)
@@ -143,7 +143,7 @@ describe('parameters', () => {
     )
   })
 
-  it('that say how a message travels, or hold the key of the target, are no arguments', () => {
+  it('about the message itself, or with the key of the target, are not arguments', () => {
     const names = ['Host', 'content-length', 'Transfer-Encoding', 'Cookie', 'Authorization', 'X-Forwarded-For', 'X-Key']
     const bad = ['a b', 'a:b', 'a\r\nb', '']
     const parameters = [...names, ...bad, 'X-Fine'].map((name) => parameter(name, 'header', { required: true }))
@@ -153,7 +153,7 @@ describe('parameters', () => {
     )
   })
 
-  it('of a path that nobody describes are text', () => {
+  it('of a path are strings if the document does not describe them', () => {
     const { parameters, path } = only(one({}, { path: '/a/{id}/b c'.replace(' ', '') }))
     deepEqual([path, parameters.map(({ name, place }) => [name, place])], [['/a/', 'id', '/bc'], [['id', 'path']]])
   })
@@ -162,7 +162,7 @@ describe('parameters', () => {
     deepEqual(only(one({}, { path: '/ü/😀/{id}\ud800' })).path, ['/%C3%BC/%F0%9F%98%80/', 'id', '%EF%BF%BD'])
   })
 
-  it('have a style that there is', () => {
+  it('must have a known style', () => {
     const root = one({ parameters: [parameter('a', 'path', { style: 'deepObject' })] }, { path: '/{a}' })
     throws(
       () => operations(root),
@@ -179,7 +179,7 @@ describe('bodies', () => {
     return body === undefined ? skipped : body!.media.map(({ kind, mediaType }) => `${kind} ${mediaType}`)
   }
 
-  it('are JSON where they can be, else a form, text, bytes; what says the same is left out', () => {
+  it('are JSON if possible, else a form, text, bytes; equivalent media types are left out', () => {
     deepEqual(kindOf('*/*'), ['json application/json'])
     deepEqual(kindOf('application/cbor', 'application/yaml', 'application/json'), ['json application/json'])
     deepEqual(kindOf('application/xml', 'application/x-www-form-urlencoded'), [
@@ -192,7 +192,7 @@ describe('bodies', () => {
     deepEqual(kindOf('multipart/form-data'), ['multipart multipart/form-data'])
   })
 
-  it('that mean something else are the choice of the caller', () => {
+  it('with different meanings are for the caller to choose', () => {
     const patches = ['application/apply-patch+cbor', 'application/apply-patch+yaml', 'application/json-patch+json']
     deepEqual(kindOf(...patches, 'application/merge-patch+json', 'application/strategic-merge-patch+json'), [
       'json application/merge-patch+json',
@@ -214,7 +214,7 @@ describe('bodies', () => {
     deepEqual(properties.contentType.enum, ['application/merge-patch+json', 'application/json-patch+json'])
   })
 
-  it('with files are forms of several parts', () => {
+  it('with files are multipart forms', () => {
     const schema = {
       type: 'object',
       properties: {
@@ -248,7 +248,7 @@ describe('bodies', () => {
     )
   })
 
-  it('of parts without names make no tool, and it is said', () => {
+  it('whose parts have no names make no tool, with a warning', () => {
     const requestBody = { required: true, content: { 'multipart/mixed': {} } }
     const { byName, skipped } = operations({ openapi: '3.0.0', paths: { '/a': { get: {}, post: { requestBody } } } })
     deepEqual(
@@ -297,7 +297,7 @@ describe('schemas', () => {
     })
   })
 
-  it('within themselves end', () => {
+  it('that are recursive end', () => {
     const Tree = { type: 'object', properties: { left: { $ref: '#/components/schemas/Tree' } } }
     deepEqual(bodySchema({ $ref: '#/components/schemas/Tree' }, { schemas: { Tree } }), {
       body: { $ref: '#/$defs/Tree' },
@@ -305,7 +305,7 @@ describe('schemas', () => {
     })
   })
 
-  it('that would grow out of all measure keep their references', () => {
+  it('that would grow without bounds keep their references', () => {
     const schemas: Record<string, unknown> = { S0: { type: 'string' } }
     for (let i = 1; i < 40; i++) {
       const ref = { $ref: `#/components/schemas/S${i - 1}` }
@@ -315,7 +315,7 @@ describe('schemas', () => {
     equal(Object.keys($defs).length, 40)
   })
 
-  it('Kubernetes: what is used again is written once, and what is very large says less the deeper it is', () => {
+  it('Kubernetes: shared schemas are written once, and very large ones lose detail with depth', () => {
     const description = 'word '.repeat(200)
     const schemas: Record<string, unknown> = {}
     // A pod's containers, their probes, the probes' handlers: each reached by many ways.
@@ -355,14 +355,14 @@ describe('schemas', () => {
   })
 })
 
-describe('documents that are read again', () => {
+describe('documents of a reload', () => {
   const target = (document: Node, more: object = {}): McpOpenApiTarget => ({
     ...{ kind: 'openapi', name: 'a', authorization: null, host: 'a', port: 1, hasTls: false, pathPrefix: '' },
     ...{ auth: null, document, ...more }
   })
   const compiled = (document: Node, more?: object) => compiledApi(target(document, more), 'doc').api
 
-  it('are not compiled again, unless the key of the target or what is wanted is another', () => {
+  it('are not compiled again, unless the key of the target or the selected operations change', () => {
     const first = compiled(read('petstore'))
     equal(first, compiled(read('petstore')))
     const planOf = (api: McpApi): { parameters: unknown[] } =>
@@ -379,7 +379,7 @@ describe('documents that are read again', () => {
     )
   })
 
-  it('are told apart by every part', () => {
+  it('are distinguished by every part', () => {
     const [one, two] = ['a', 'b'].map((operationId) =>
       compiled({ openapi: '3.1.0', paths: { '/': { get: { operationId } } } })
     )
@@ -387,7 +387,7 @@ describe('documents that are read again', () => {
   })
 })
 
-describe('what is wanted of a document', () => {
+describe('the selection of operations', () => {
   const warned: string[] = []
   const api = (
     operations: object | undefined,
@@ -395,14 +395,14 @@ describe('what is wanted of a document', () => {
   ) => {
     const document = { openapi: '3.1.0', paths } as Node
     const base = { kind: 'openapi', name: 'a', authorization: null, host: 'a', port: 1, hasTls: false, pathPrefix: '' }
-    const given = { ...base, auth: null, document, operations } as unknown as McpOpenApiTarget
-    const compiled = compiledApi(given, 'at')
+    const target = { ...base, auth: null, document, operations } as unknown as McpOpenApiTarget
+    const compiled = compiledApi(target, 'at')
     warned.push(...compiled.warnings.map(({ path, message }) => `${path}: ${message}`))
     return compiled
   }
   const only = (include: string[], exclude: string[] = []) => ({ include, exclude })
 
-  it('must be there: what matches nothing is said, with what may have been meant', () => {
+  it('warns of patterns that match nothing, with a suggestion', () => {
     warned.length = 0
     api(only(['pets', 'pet', 'FETCH /a', 'tag:', 'tag:y', 'GET /b', 'frobnicate'], ['* /none']))
     deepEqual(warned, [
@@ -416,16 +416,16 @@ describe('what is wanted of a document', () => {
     ])
   })
 
-  it('must leave something: a target without a tool is refused', () => {
-    const refused = (message: RegExp, ...given: Parameters<typeof api>) =>
-      throws(() => api(...given), { name: 'ConfigError', message })
+  it('must not be empty: a target without a tool is refused', () => {
+    const refused = (message: RegExp, ...args: Parameters<typeof api>) =>
+      throws(() => api(...args), { name: 'ConfigError', message })
     refused(/^at\.operations\.include\[0\]: "nope" matches no operation: there are pets$/, only(['nope']))
     refused(/^at\.operations: none of the 1 operations of the document is left$/, only([], ['*']))
     refused(/^at\.document\.paths: there is no operation/, undefined, {})
     refused(/^at\.document\.paths: there is no operation/, only(['nope']), { '/a': {} })
   })
 
-  it('has parameters: those that cannot be sent are said', () => {
+  it('warns of parameters that cannot be sent', () => {
     warned.length = 0
     const parameters = [{ name: 'q', in: 'nowhere' }, { in: 'query' }, { name: 'id', in: 'path' }, { name: 'z' }]
     api(undefined, { '/a': { get: { parameters: [...parameters, { name: 'ok', in: 'query' }] } } })
@@ -461,7 +461,7 @@ describe('documents that are refused', () => {
     refused(withRef('#/components/a'), /refers to itself/)
   })
 
-  it('without bounds', () => {
+  it('beyond a limit', () => {
     let deep: unknown = {}
     for (let i = 0; i < 200; i++) deep = { deep }
     refused({ openapi: '3.0.0', deep }, /nested deeper than 128/)
@@ -473,7 +473,7 @@ describe('documents that are refused', () => {
     refused({ openapi: '3.0.0', paths }, /doc\.paths: more than 4096 operations: say which operations are wanted/)
   })
 
-  it('with paths that are none', () => {
+  it('with invalid paths', () => {
     for (const path of ['a', '/a?b=1', '/a#b', '/a b', '/a\r\nb']) refused(one({}, { path }), /a path begins with/)
   })
 })

@@ -1,4 +1,4 @@
-/** One operation of an OpenAPI document as an MCP tool: what a client sees of it, and how a call of it is sent. */
+/** One operation of an OpenAPI document as an MCP tool: its entry in tools/list, and the plan of its requests. */
 
 import type { JsonObject } from '#backends/mcp/protocol/json-rpc.ts'
 import { type ArgumentSchemas, DESCRIPTION_CHARS_MAX, type ReadBody, type ReadParameter, textOf } from './arguments.ts'
@@ -11,14 +11,14 @@ import type { Style } from './serialize.ts'
 import { PLACES, plainForm, STYLES } from './styles.ts'
 
 const TITLE_CHARS_MAX = 64
-/** What is looked at of names and texts, which may be of any length. */
+/** Characters that are read of names and texts, which may be of any length. */
 const READ_CHARS_MAX = 2 * DESCRIPTION_CHARS_MAX
-/** Reading one costs as much as writing so many values. */
+/** Reading a parameter costs as much as this many schema values. */
 const PARAMETER_STEPS = 3
-/** What is beyond has no room in a request. */
+/** Longer paths do not fit into a request. */
 const PATH_CHARS_MAX = 8192
 
-/** Fields that say how a message travels or who sends it: no argument of a tool. */
+/** Fields of the message itself or of its sender, never arguments of a tool. */
 const FORBIDDEN = new Set([
   ...['host', 'connection', 'content-length', 'content-type', 'content-encoding', 'transfer-encoding', 'te', 'trailer'],
   ...['upgrade', 'keep-alive', 'proxy-connection', 'proxy-authorization', 'proxy-authenticate', 'expect', 'cookie'],
@@ -26,43 +26,43 @@ const FORBIDDEN = new Set([
 ])
 const isForbidden = (name: string): boolean => FORBIDDEN.has(name) || name.startsWith('x-forwarded-')
 
-export interface Spot {
+export interface OperationPlace {
   readonly path: string
   readonly method: string
   readonly where: string
-  readonly given: Node
-  /** What the path says for all its operations. */
+  readonly operation: Node
+  /** The path item, whose parameters apply to all its operations. */
   readonly shared: Node
-  /** The field of the target's key, lower case. */
+  /** Header name of the target's key, lower case. */
   readonly authHeader: string | null
 }
 
 export class OperationReader {
   readonly #document: Document
-  readonly #at: Spot
+  readonly #at: OperationPlace
   readonly #schemas: ArgumentSchemas
   readonly #skipped: (what: string) => void
 
-  /** `skipped` is told what is left out of the operation, and why. */
-  constructor(document: Document, at: Spot, schemas: ArgumentSchemas, skipped: (what: string) => void) {
+  /** `skipped` is called for each part that is left out of the tool, with the reason. */
+  constructor(document: Document, at: OperationPlace, schemas: ArgumentSchemas, skipped: (what: string) => void) {
     this.#document = document
     this.#at = at
     this.#schemas = schemas
     this.#skipped = skipped
   }
 
-  /** Throws ConfigError, with the place of what is wrong. `taken`: the names that others have. */
+  /** Throws ConfigError, with the place of the problem. `taken`: names of other tools. */
   read(taken: ReadonlyMap<string, unknown>): Operation {
-    const { path, method, given, where } = this.#at
+    const { path, method, operation, where } = this.#at
     const parts = this.#pathParts()
     const parameters = this.#parameters(parts.filter((_, i) => i % 2 === 1))
     const body = this.#body()
-    const about = textOf(given.description) ?? textOf(given.summary) ?? `${method.toUpperCase()} ${path}`
-    const summary = textOf(given.summary)
+    const about = textOf(operation.description) ?? textOf(operation.summary) ?? `${method.toUpperCase()} ${path}`
+    const summary = textOf(operation.summary)
     const title = summary === null ? {} : { title: summary.slice(0, TITLE_CHARS_MAX).toWellFormed() }
-    const note = given.deprecated === true ? 'Deprecated. ' : ''
+    const note = operation.deprecated === true ? 'Deprecated. ' : ''
     const tool = {
-      name: toolName(given.operationId, method, path, taken),
+      name: toolName(operation.operationId, method, path, taken),
       ...title,
       description: shortened(note + about.slice(0, READ_CHARS_MAX), DESCRIPTION_CHARS_MAX),
       inputSchema: this.#schemas.of(parameters, body, where),
@@ -84,7 +84,7 @@ export class OperationReader {
       this.#refuse('a path begins with "/" and has neither query nor fragment nor blanks')
     }
     const parts = path.toWellFormed().split(/\{([^{}]*)\}/)
-    // Whatever stands between the parameters is sent as it is.
+    // Text between parameters is sent as it is.
     return parts.map((part, i) => (i % 2 === 1 ? part : part.replace(/[^!$&'()*+,\-./:;=@\w~%]/gu, encodeURIComponent)))
   }
 
@@ -92,12 +92,12 @@ export class OperationReader {
     this.#document.refuse(this.#at.where, message)
   }
 
-  /** Those of the operation before those of its path; names in the path that nobody describes are text. */
+  /** Parameters of the operation override those of its path. Path parameters without a description are strings. */
   #parameters(inPath: readonly string[]): ReadParameter[] {
-    const { given, shared, where } = this.#at
+    const { operation, shared, where } = this.#at
     const names = new Set(inPath)
     const found = new Map<string, ReadParameter>()
-    for (const list of [given.parameters, shared.parameters]) {
+    for (const list of [operation.parameters, shared.parameters]) {
       for (const item of Array.isArray(list) ? list : []) {
         const node = this.#document.node(item, `${where}.parameters`)
         this.#document.spend(PARAMETER_STEPS, where)
@@ -118,7 +118,7 @@ export class OperationReader {
     return [...found.values()]
   }
 
-  /** Null: none that a tool may have. */
+  /** Null: not an argument of a tool. */
   #parameter(node: Node): ReadParameter | null {
     const { name } = node
     const place = PLACES.find((known) => known === node.in)
@@ -153,15 +153,15 @@ export class OperationReader {
     return null
   }
 
-  #style(given: unknown, name: string, place: Parameter['place'], usual: Style): Style {
-    if (given === undefined) return usual
-    const known = STYLES[place].find((one) => one === given)
-    return known ?? this.#refuse(`parameter ${shown(name)}: there is no style ${shown(given)} in ${place}`)
+  #style(value: unknown, name: string, place: Parameter['place'], usual: Style): Style {
+    if (value === undefined) return usual
+    const known = STYLES[place].find((one) => one === value)
+    return known ?? this.#refuse(`parameter ${shown(name)}: there is no style ${shown(value)} in ${place}`)
   }
 
   #body(): ReadBody | null {
-    const { given, where } = this.#at
-    const request = this.#document.node(given.requestBody, `${where}.requestBody`)
+    const { operation, where } = this.#at
+    const request = this.#document.node(operation.requestBody, `${where}.requestBody`)
     if (request === null || !isNode(request.content)) return null
     const isRequired = request.required === true
     const offered = offeredMedia(this.#document, request.content, `${where}.requestBody`)

@@ -5,35 +5,35 @@ import { ArgumentSchemas } from './arguments.ts'
 import type { McpApi } from './config.ts'
 import { type Document, isNode, LimitError, type Node } from './document.ts'
 import { OperationReader } from './operation.ts'
+import type { OperationEntry, OperationFilter, UnmatchedPattern } from './operation-filter.ts'
 import type { Operation } from './plan.ts'
 import { fromSwagger } from './swagger.ts'
-import type { Idle, Named, Wanted } from './wanted.ts'
 export interface Operations {
   readonly byName: ReadonlyMap<string, Operation>
-  /** The same as texts. */
+  /** The same as JSON. */
   readonly tools: McpApi['tools']
-  /** What has become no tool, or no argument of one, though it should, and why. */
+  /** Operations and parameters that were left out, with the reason. */
   readonly skipped: readonly string[]
-  /** What is wanted or not, and there is not. */
-  readonly idle: readonly Idle[]
-  /** How many the document has, wanted or not. */
+  /** Patterns that match no operation. */
+  readonly unmatched: readonly UnmatchedPattern[]
+  /** All operations of the document, whether selected or not. */
   readonly count: number
 }
 
 export interface ReadOptions {
-  /** The field of the target's key, lower case: no argument of a tool. */
+  /** Header name of the target's key, lower case: never an argument of a tool. */
   readonly authHeader: string | null
-  readonly wanted: Wanted
+  readonly filter: OperationFilter
 }
 
 /** GitHub has 1,223, Kubernetes 1,062. */
 export const OPERATIONS_MAX = 4096
 const METHODS = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch']
 
-/** What is left out is named as often; of a document full of mistakes the rest is counted. */
+/** Messages about parts that were left out; more are only counted. */
 const SKIPPED_MAX = 256
 
-/** What is wrong with one operation costs that one. Throws ConfigError where it costs all of them. */
+/** An invalid operation is left out. Throws ConfigError if all are invalid, or a limit is exceeded. */
 export function readOperations(document: Document, options: ReadOptions): Operations {
   const reading = new Reading(document, options)
   for (const { path, item } of pathItems(document)) for (const method of METHODS) reading.add(path, method, item)
@@ -47,7 +47,7 @@ class Reading {
   readonly #byName = new Map<string, Operation>()
   readonly #tools: McpApi['tools'][number][] = []
   readonly #skipped: string[] = []
-  readonly #all: Named[] = []
+  readonly #all: OperationEntry[] = []
   #unnamed = 0
   #first: ConfigError | null = null
 
@@ -70,25 +70,25 @@ class Reading {
 
   #read(path: string, method: string, item: unknown, where: string): void {
     const document = this.#document
-    const { authHeader, wanted } = this.#options
+    const { authHeader, filter } = this.#options
     const shared = document.node(item, `paths["${path}"]`)
-    const said = shared === null ? null : document.node(shared[method], where)
-    if (said === null) return
-    const named = { path, method, given: said }
+    const found = shared === null ? null : document.node(shared[method], where)
+    if (found === null) return
+    const named = { path, method, operation: found }
     this.#all.push(named)
-    if (!wanted.has(named)) return
+    if (!filter.has(named)) return
     if (this.#byName.size >= OPERATIONS_MAX) {
       document.exceed('paths', `more than ${OPERATIONS_MAX} operations`)
     }
-    const given = document.isSwagger ? fromSwagger(document, said, shared!, where) : said
-    const own = { path, method, where, given, shared: document.isSwagger ? NOTHING : shared!, authHeader }
-    const told = (what: string): void => this.#skip(`${where}: ${what}`)
-    const operation = new OperationReader(document, own, this.#schemas, told).read(this.#byName)
-    const { tool: shown, ...rest } = operation
+    const operation = document.isSwagger ? fromSwagger(document, found, shared!, where) : found
+    const own = { path, method, where, operation, shared: document.isSwagger ? NOTHING : shared!, authHeader }
+    const skipped = (what: string): void => this.#skip(`${where}: ${what}`)
+    const read = new OperationReader(document, own, this.#schemas, skipped).read(this.#byName)
+    const { tool: shown, ...plan } = read
     const { name } = shown
-    const texts = { name, tool: JSON.stringify(shown), plan: JSON.stringify(rest) }
+    const texts = { name, tool: JSON.stringify(shown), plan: JSON.stringify(plan) }
     document.spendChars(texts.tool.length + texts.plan.length, where)
-    this.#byName.set(name, operation)
+    this.#byName.set(name, read)
     this.#tools.push(texts)
   }
 
@@ -101,8 +101,8 @@ class Reading {
     if (this.#first !== null && this.#byName.size === 0) throw this.#first
     const more = this.#unnamed === 0 ? [] : [`${this.#unnamed} more operations and parameters`]
     const skipped = [...this.#skipped, ...more]
-    const idle = this.#options.wanted.idle(this.#all)
-    return { byName: this.#byName, tools: this.#tools, skipped, idle, count: this.#all.length }
+    const unmatched = this.#options.filter.unmatched(this.#all)
+    return { byName: this.#byName, tools: this.#tools, skipped, unmatched, count: this.#all.length }
   }
 }
 

@@ -1,4 +1,4 @@
-/** OpenAPI documents in YAML: the values that they have, their mistakes by line, and time that grows as they do. */
+/** OpenAPI documents in YAML: their values, mistakes by line, and time that is linear in their size. */
 import { deepEqual, equal, throws } from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { FileSources } from '#engine/standalone/file-sources.ts'
@@ -26,7 +26,7 @@ const SHAPES: Readonly<Record<string, (n: number) => string>> = {
   'keys that are asked for': (n) => lines(n, (i) => `? a${i}\n: 1`)
 }
 
-describe('the time to read YAML grows as it does', () => {
+describe('the time to read YAML is linear in its size', () => {
   for (const [what, text] of Object.entries(SHAPES)) {
     for (const [way, ahead] of [
       ['the short way', ''],
@@ -54,7 +54,7 @@ describe('YAML of a document', () => {
     deepEqual(read(`%YAML 1.2\n---\n${text}`), read(text))
   })
 
-  it('has mistakes where they stand', () => {
+  it('reports mistakes at their place', () => {
     const refused = (text: string, message: RegExp): void => throws(() => read(text), message)
     refused('openapi: 3.0.3\npaths: 1\npaths: 2\n', /^Error: the document: is given twice at line 3, column 1$/)
     refused('a: *b', /there is no anchor "b" above this alias at line 1, column 4/)
@@ -63,7 +63,7 @@ describe('YAML of a document', () => {
     refused('[1]', /is no OpenAPI document/)
   })
 
-  it('grows within bounds by its aliases', () => {
+  it('may grow by its aliases, within a bound', () => {
     const laughs = lines(
       12,
       (i) =>

@@ -1,18 +1,21 @@
-/** An OpenAPI document as it is given: text of the file, another file, or the document itself. */
+/** Reads an OpenAPI document: text in the configuration, a file, a URL, or an inline object. */
 import type { DocumentSources } from '#engine/contract/policy.ts'
 
-type Given = string | { readonly file?: unknown; readonly url?: unknown } | OpenApiDocument
+type Source = string | { readonly file?: unknown; readonly url?: unknown } | OpenApiDocument
 export type OpenApiDocument = Readonly<Record<string, unknown>>
 
-/** Read once per loading: a large document takes half a second. */
+/** Documents are parsed once per load of the configuration: a large one takes half a second. */
 const known = new WeakMap<DocumentSources, Map<string, OpenApiDocument>>()
 
-/** What is in it is looked at where the target is built. Throws an Error that says in words why there is none. */
-export function readDocument(given: Given, sources: DocumentSources): OpenApiDocument {
-  if (typeof given === 'string') return once(given, 'the document', sources)
-  if ('openapi' in given || 'swagger' in given) return given as OpenApiDocument
-  if (typeof given.file === 'string') return once(sources.readLarge(given.file), given.file, sources)
-  const url = String(given.url)
+/**
+ * The contents are checked when the target is compiled. Throws an Error whose message explains why nothing could be
+ * read.
+ */
+export function readDocument(source: Source, sources: DocumentSources): OpenApiDocument {
+  if (typeof source === 'string') return once(source, 'the document', sources)
+  if ('openapi' in source || 'swagger' in source) return source as OpenApiDocument
+  if (typeof source.file === 'string') return once(sources.readLarge(source.file), source.file, sources)
+  const url = String(source.url)
   return once(sources.readUrl(url), url.replace(/[?#].*$/, ''), sources)
 }
 
@@ -36,25 +39,25 @@ function parsed(text: string, name: string, { readYaml }: DocumentSources): Open
   throw new Error(`${name}: is no OpenAPI document, neither JSON nor YAML: it must be an object${hint}`)
 }
 
-/** What looks like the name of a file where a document should be. */
+/** Whether the text looks like a file name in place of a document. */
 const isName = (text: string): boolean => /^[\w./~-]{1,200}$/.test(text)
 
 const firstLine = (text: string): string => text.split('\n', 1)[0]!.replace(/:$/, '')
 
-/** Path of the first server of the document (OpenAPI 3.1, Server Object; basePath of Swagger), "": there is none. */
+/** Path of the first server (OpenAPI 3.1, Server Object; basePath of Swagger); "": none. */
 export function serverPath({ servers, swagger, basePath }: OpenApiDocument): string {
   if (swagger !== undefined) return typeof basePath === 'string' && basePath.startsWith('/') ? basePath : ''
   const [first] = Array.isArray(servers) ? (servers as unknown[]) : []
   const { url, variables } = (first ?? {}) as { url?: unknown; variables?: unknown }
   if (typeof url !== 'string') return ''
   const filled = url.replace(/\{([^{}]*)\}/g, (whole, name: string) => defaultOf(variables, name) ?? whole)
-  // A variable in the path that has no default is for people to choose: the file says which path is meant.
+  // A path with a variable that has no default is not guessed: the configuration has to say it.
   const { pathname } = URL.parse(filled, 'http://host/') ?? { pathname: '' }
   return pathname === '/' || /%7B|\{/i.test(pathname) ? '' : pathname
 }
 
 function defaultOf(variables: unknown, name: string): string | undefined {
-  const given = typeof variables === 'object' && variables !== null && Object.hasOwn(variables, name)
-  const variable = given ? (variables as Record<string, { default?: unknown } | null>)[name] : null
+  const isOwn = typeof variables === 'object' && variables !== null && Object.hasOwn(variables, name)
+  const variable = isOwn ? (variables as Record<string, { default?: unknown } | null>)[name] : null
   return typeof variable?.default === 'string' ? variable.default : undefined
 }

@@ -4,19 +4,19 @@ import { describe, it } from 'node:test'
 import type { JsonObject, JsonValue } from '#backends/mcp/protocol/json-rpc.ts'
 import { HeaderBlock } from '#engine/http/headers.ts'
 import { Document } from './document.ts'
+import { ALL_OPERATIONS } from './operation-filter.ts'
 import { readOperations } from './operations.ts'
 import type { Operation } from './plan.ts'
-import { type Written, writeRequest } from './request.ts'
+import { type WrittenRequest, writeRequest } from './request.ts'
 import { ArgumentError } from './serialize.ts'
-import { EVERYTHING } from './wanted.ts'
 
-function operation(given: object, path = '/x'): Operation {
-  const document = new Document({ openapi: '3.1.0', paths: { [path]: { post: given } } }, 'doc')
-  return [...readOperations(document, { authHeader: null, wanted: EVERYTHING }).byName.values()][0]!
+function operation(node: object, path = '/x'): Operation {
+  const document = new Document({ openapi: '3.1.0', paths: { [path]: { post: node } } }, 'doc')
+  return [...readOperations(document, { authHeader: null, filter: ALL_OPERATIONS }).byName.values()][0]!
 }
 
-function write(target: Operation, given: unknown, headers = new HeaderBlock()): Written & { lines: string } {
-  return { ...writeRequest(target, given as JsonObject, '', headers), lines: headers.lines() }
+function write(target: Operation, args: unknown, headers = new HeaderBlock()): WrittenRequest & { lines: string } {
+  return { ...writeRequest(target, args as JsonObject, '', headers), lines: headers.lines() }
 }
 
 /** One parameter of a place and style, sent. */
@@ -62,7 +62,7 @@ describe('styles', () => {
     })
   }
 
-  it('JSON as content, reserved characters, what is nested', () => {
+  it('JSON as content, reserved characters, nested values', () => {
     equal(
       sent('query', { schema: undefined, content: { 'application/json': {} } }, OBJECT),
       `color=%7B%22R%22%3A100%2C%22G%22%3A200%7D`
@@ -84,7 +84,7 @@ describe('hostile arguments', () => {
   const refused = (run: () => unknown, message: RegExp): void =>
     throws(run, (error: Error) => error instanceof ArgumentError && message.test(error.message))
 
-  it('lead to no other path', () => {
+  it('cannot change the path', () => {
     for (const value of ['..', '.', '../admin', 'a/../b', '..\\x', 'x/..', '..;/x']) {
       refused(() => sent('path', {}, value), /"\." and "\.\." cannot be sent/)
     }
@@ -96,28 +96,28 @@ describe('hostile arguments', () => {
     equal(sent('path', {}, '\ud800'), '%EF%BF%BD')
   })
 
-  it('add no parameters to a query', () => {
+  it('cannot add parameters to a query', () => {
     equal(sent('query', {}, 'a&admin=1#x'), 'color=a%26admin%3D1%23x')
     equal(sent('query', { explode: false }, ['a,b', 'c']), 'color=a%2Cb,c')
     equal(sent('query', {}, { 'a=1&b': '2' }), 'a%3D1%26b=2')
     equal(sent('query', { style: 'deepObject' }, { 'x]=1&y[': '2' }), 'color%5Bx%5D%3D1%26y%5B%5D=2')
   })
 
-  it('add no lines to a head', () => {
+  it('cannot add header lines', () => {
     for (const value of ['a\r\nHost: b', 'a\nb', 'a\0', 'ü', ['a', '\r']]) {
       refused(() => sent('header', {}, value), /only ASCII without control characters/)
     }
     equal(sent('cookie', {}, 'a; admin=1\r\n'), 'Cookie: color=a%3B%20admin%3D1%0D%0A')
   })
 
-  it('replace no field that is there already', () => {
+  it('cannot replace a field that is already there', () => {
     const headers = new HeaderBlock()
     headers.append('X-Trace', 'ours')
     const target = operation({ parameters: [{ name: 'x-trace', in: 'header', schema: {} }] })
     equal(write(target, { header: { 'x-trace': 'theirs' } }, headers).lines, 'X-Trace: ours\r\n')
   })
 
-  it('are those that the tool has', () => {
+  it('must be known to the tool', () => {
     const target = operation({ parameters: [{ name: 'q', in: 'query', required: true }] })
     refused(() => write(target, { other: 1 }), /"other": arguments are path, query, header, cookie and body/)
     refused(() => write(target, { query: { q: 1, z: 2 } }), /query\."z": the tool has no such parameter/)
@@ -130,7 +130,7 @@ describe('hostile arguments', () => {
     refused(() => write(inherited, { query: {} }), /query\.toString: it is required/)
   })
 
-  it('have bounds', () => {
+  it('are bounded', () => {
     const target = operation({ parameters: [{ name: 'q', in: 'query' }] })
     let deep: JsonValue = 1
     for (let i = 0; i < 100_000; i++) deep = [deep]
@@ -165,7 +165,7 @@ describe('bodies', () => {
     deepEqual(sentBody(withBody('image/png'), Buffer.from([0, 255]).toString('base64'))[1], '\0\xff')
   })
 
-  it('are what they should be', () => {
+  it('must be of the right type', () => {
     const refused = (type: string, body: JsonValue | undefined, message: RegExp): void =>
       throws(() => write(withBody(type), { body }), message)
     refused('application/json', undefined, /body: it is required/)
@@ -184,9 +184,9 @@ describe('bodies of several kinds', () => {
     'application/apply-patch+yaml': { schema: { type: 'object' } }
   }
   const patch = operation({ requestBody: { content } })
-  const typeOf = (given: JsonObject): string => write(patch, given).lines.trim().replace('Content-Type: ', '')
+  const typeOf = (args: JsonObject): string => write(patch, args).lines.trim().replace('Content-Type: ', '')
 
-  it('are written as the value is, or as the caller says', () => {
+  it('are written by the type of the value, or as the caller says', () => {
     equal(typeOf({ body: { a: 1 } }), 'application/merge-patch+json')
     equal(typeOf({ body: [{ op: 'remove', path: '/a' }] }), 'application/json-patch+json')
     equal(typeOf({ body: 'a: 1\n' }), 'application/apply-patch+yaml')
@@ -254,7 +254,7 @@ describe('bodies of several kinds', () => {
     ])
   })
 
-  it('multipart: files are found in all of allOf, in lists of types and in choices', () => {
+  it('multipart: files are found in allOf, in lists of types and in alternatives', () => {
     const FILE = { type: 'string', format: 'binary' }
     const FORMS: Record<string, object> = {
       allOf: { allOf: [{ type: 'object', properties: { a: { type: 'number' } } }, { properties: { file: FILE } }] },
@@ -276,7 +276,7 @@ describe('bodies of several kinds', () => {
     }
   })
 
-  it('multipart: what is no file is refused', () => {
+  it('multipart: a value that is not a file is refused', () => {
     const refused = (file: JsonValue, message: RegExp): void => throws(() => partsOf({ file }), message)
     refused('no base64!', /body\.file\.data: it must be base64/)
     refused({}, /body\.file\.data: it must be text/)
@@ -287,9 +287,9 @@ describe('bodies of several kinds', () => {
 })
 
 describe('Swagger 2.0', () => {
-  const swagger = (given: object, root: object = {}, path = '/x'): Operation => {
-    const document = new Document({ swagger: '2.0', paths: { [path]: { post: given } }, ...root }, 'doc')
-    return [...readOperations(document, { authHeader: null, wanted: EVERYTHING }).byName.values()][0]!
+  const swagger = (node: object, root: object = {}, path = '/x'): Operation => {
+    const document = new Document({ swagger: '2.0', paths: { [path]: { post: node } }, ...root }, 'doc')
+    return [...readOperations(document, { authHeader: null, filter: ALL_OPERATIONS }).byName.values()][0]!
   }
 
   it('collectionFormat', () => {

@@ -1,18 +1,18 @@
-/** Arguments of a tool as the request that they ask for. */
+/** Turns the arguments of a tool call into an HTTP request. */
 
-import type { JsonObject, JsonValue } from '#backends/mcp/protocol/json-rpc.ts'
+import { isObject, type JsonObject, type JsonValue } from '#backends/mcp/protocol/json-rpc.ts'
 import type { HeaderBlock } from '#engine/http/headers.ts'
 import { chosenMedia, type WrittenBody, writeBody } from './body.ts'
 import type { Body, Parameter, Plan } from './plan.ts'
 import { ArgumentError, cookieText, headerText, type Place, pathText, queryParts } from './serialize.ts'
 
-/** Arguments are a client's: what is deeper than this could not be written as JSON on every stack. */
+/** Clients write the arguments: deeper values could overflow the stack of JSON.stringify. */
 const DEPTH_MAX = 64
-/** Path and query, and one header value. */
+/** Characters of path and query, and of one header value. */
 const TARGET_CHARS_MAX = 16_384
 const HEADER_CHARS_MAX = 8192
 
-export interface Written {
+export interface WrittenRequest {
   readonly method: string
   readonly path: string
   readonly query: string
@@ -21,13 +21,13 @@ export interface Written {
 
 const PLACES: ReadonlySet<string> = new Set(['path', 'query', 'header', 'cookie', 'body', 'contentType'])
 
-/** Throws ArgumentError. Fields of arguments are added to `headers`, and replace none. */
-export function writeRequest(operation: Plan, given: JsonObject, prefix: string, headers: HeaderBlock): Written {
-  refuseDepth(given, 0)
-  for (const key of Object.keys(given)) {
+/** Throws ArgumentError. Adds header arguments to `headers`, and replaces none that is there. */
+export function writeRequest(operation: Plan, args: JsonObject, prefix: string, headers: HeaderBlock): WrittenRequest {
+  refuseDepth(args, 0)
+  for (const key of Object.keys(args)) {
     if (!PLACES.has(key)) throw new ArgumentError(`${named(key)}: arguments are path, query, header, cookie and body`)
   }
-  const values = new Arguments(operation.parameters, given)
+  const values = new Arguments(operation.parameters, args)
   const path = prefix + pathOf(operation, values)
   const query = values.of('query').flatMap(([parameter, value]) => queryParts(parameter, value))
   if (path.length + query.join('&').length > TARGET_CHARS_MAX) {
@@ -39,19 +39,19 @@ export function writeRequest(operation: Plan, given: JsonObject, prefix: string,
   }
   const cookies = values.of('cookie').map(([parameter, value]) => cookieText(parameter, value))
   if (cookies.length > 0) headers.append('Cookie', bounded('cookie', cookies.join('; ')))
-  const written = bodyOf(operation.body, given)
+  const written = bodyOf(operation.body, args)
   if (written !== null) headers.set('Content-Type', written.contentType)
   const body = written?.bytes ?? null
   return { method: operation.method, path, query: query.length === 0 ? '' : `?${query.join('&')}`, body }
 }
 
-/** What was given for each parameter; everything that is required is there, and nothing else. */
+/** The value of each parameter. All required ones are there, and no unknown ones. */
 class Arguments {
   readonly #found: [Parameter, JsonValue][] = []
 
-  constructor(parameters: readonly Parameter[], given: JsonObject) {
+  constructor(parameters: readonly Parameter[], args: JsonObject) {
     for (const place of ['path', 'query', 'header', 'cookie'] as const) {
-      const values = objectAt(given, place)
+      const values = objectAt(args, place)
       const known = parameters.filter((parameter) => parameter.place === place)
       for (const name of Object.keys(values)) {
         if (!known.some((parameter) => parameter.name === name)) {
@@ -64,7 +64,7 @@ class Arguments {
 
   #take(parameter: Parameter, isGiven: boolean, values: JsonObject): void {
     const value = isGiven ? values[parameter.name]! : null
-    // Null is how models leave out what they have nothing to say to.
+    // Models send null for what they leave out.
     if (value !== null) this.#found.push([parameter, value])
     else if (parameter.isRequired) throw new ArgumentError(`${parameter.place}.${parameter.name}: it is required`)
   }
@@ -74,22 +74,22 @@ class Arguments {
   }
 }
 
-function objectAt(given: JsonObject, place: Place): JsonObject {
-  const value = Object.hasOwn(given, place) ? given[place] : undefined
+function objectAt(args: JsonObject, place: Place): JsonObject {
+  const value = Object.hasOwn(args, place) ? args[place] : undefined
   if (value === undefined || value === null) return {}
-  if (typeof value !== 'object' || Array.isArray(value)) throw new ArgumentError(`${place}: it must be an object`)
-  return value as JsonObject
+  if (!isObject(value)) throw new ArgumentError(`${place}: it must be an object`)
+  return value
 }
 
 function pathOf({ path }: Plan, values: Arguments): string {
-  const given = new Map(values.of('path').map((entry) => [entry[0].name, entry]))
+  const byName = new Map(values.of('path').map((entry) => [entry[0].name, entry]))
   const written = path.map((part, i) => {
     if (i % 2 === 0) return part
-    const [parameter, value] = given.get(part)!
+    const [parameter, value] = byName.get(part)!
     return pathText(parameter, value)
   })
   const text = written.join('')
-  // Values are whole segments or stand beside literal text: neither may add up to a step upwards.
+  // A value cannot be a dot segment; together with the literal text around it, it must not become one either.
   if (text !== path.join('') && /(?:^|\/)\.{1,2}(?:\/|$)/.test(text)) {
     throw new ArgumentError('path: "." and ".." cannot be sent as parts of a path')
   }

@@ -1,20 +1,20 @@
-/** An answer of the API as the result of a tool call (MCP 2025-11-25, server/tools, "Tool Result"). */
+/** Turns the response of the API into the result of a tool call (MCP 2025-11-25, server/tools, "Tool Result"). */
 
-import type { JsonObject, JsonValue } from '#backends/mcp/protocol/json-rpc.ts'
+import { isObject, type JsonObject, type JsonValue } from '#backends/mcp/protocol/json-rpc.ts'
 import { parseJson } from '#engine/kit/json.ts'
 import { isJson } from './media.ts'
 
-/** Characters of an error's body that the model is shown. */
+/** Characters of an error's body that are passed to the model. */
 const ERROR_CHARS_MAX = 8192
-/** Deeper JSON is shown as text only: who writes it again would need as much of a stack. */
+/** Deeper JSON is passed as text only: serializing it again would need too much stack. */
 const DEPTH_MAX = 128
 
 export interface Answered {
   readonly status: number
-  /** Content-Type; '' without one. */
+  /** Content-Type; '' if there is none. */
   readonly type: string
   readonly bytes: Buffer
-  /** What was asked for, without anything secret: names what is no text. */
+  /** URI of the request without secrets: identifies binary content. */
   readonly uri: string
 }
 
@@ -22,7 +22,7 @@ export function toolError(text: string): JsonObject {
   return { content: [{ type: 'text', text }], isError: true }
 }
 
-/** 2xx are results, everything else is an error of the tool: the model sees what the API said, and can do better. */
+/** 2xx are results, everything else is a tool error with the API's own text, so that the model can correct its call. */
 export function toolResult({ status, type, bytes, uri }: Answered): JsonObject {
   const essence = (type.split(';', 1)[0] ?? '').trim().toLowerCase()
   if (status < 200 || status >= 300) {
@@ -50,18 +50,16 @@ function isText(essence: string): boolean {
   )
 }
 
-/** UTF-8 without its mark; what is none becomes U+FFFD. */
+/** UTF-8 without a byte order mark; invalid bytes become U+FFFD. */
 function textOf(bytes: Buffer): string {
   return new TextDecoder().decode(bytes)
 }
 
-/** Null: it is no object, or no JSON at all. */
+/** Null: no object, or no JSON. */
 function objectOf(text: string): JsonObject | null {
-  const value = parseJson(text) as JsonValue | undefined
-  // An API that calls it JSON is shown as it is.
-  if (value === undefined) return null
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return null
-  return isDeep(value, 0) ? null : (value as JsonObject)
+  const value = parseJson(text)
+  // Content that claims to be JSON and is not is passed as text.
+  return isObject(value) && !isDeep(value, 0) ? value : null
 }
 
 function isDeep(value: JsonValue, depth: number): boolean {

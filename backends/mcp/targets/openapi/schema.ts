@@ -1,61 +1,61 @@
 /**
- * Schemas of an OpenAPI document as the JSON Schema 2020-12 that MCP tools have (revision 2025-11-25, server/tools).
- * Each is written once for all tools, and what it refers to stays a reference: a document costs what it is long,
- * however many operations have the same schemas. arguments.ts makes tools of them.
+ * Translates schemas of an OpenAPI document to the JSON Schema 2020-12 of MCP tools (2025-11-25, server/tools).
+ * Each schema is written once for all tools, and references stay references, so the cost depends on the size of the
+ * document and not on how many operations share a schema. arguments.ts assembles the tools.
  */
 
 import type { JsonObject, JsonValue } from '#backends/mcp/protocol/json-rpc.ts'
 import { ConfigError } from '#engine/contract/config-error.ts'
 import { type Document, isNode, type Node } from './document.ts'
 
-/** Values of one schema without what it refers to: more is no part of any tool. */
+/** Values of one schema without those that it refers to. A larger schema is part of no tool. */
 const VALUES_MAX = 30_000
 const DEPTH_MAX = 64
 
-/** How much of the document a tool tells; the first that makes it small enough is taken. */
+/** A level of detail. The first level at which a tool is small enough is used. */
 export interface Detail {
-  /** Of one description within a schema. */
+  /** Characters of one description within a schema. */
   readonly descriptionCharsMax: number
-  /** Of one value that only helps (an enumeration, a default, an example), as JSON: longer ones are left out. */
+  /** Characters of one annotation (enumeration, default, example) as JSON; longer ones are left out. */
   readonly valueCharsMax: number
-  /** References that are followed one from another; beyond, a schema says its type only. */
+  /** Length of chains of references; beyond it, a schema has only its type. */
   readonly levelsMax: number
 }
 
-/** A schema as tools have it, its references as `#/$defs/NAME`. */
-export interface Written {
+/** A translated schema, with references as `#/$defs/NAME`. */
+export interface WrittenSchema {
   readonly json: JsonValue
-  /** Of the JSON text; Infinity: it is part of no tool. */
+  /** Characters of the JSON text; Infinity: too large for any tool. */
   readonly chars: number
   readonly values: number
-  /** How often each schema is referred to, by its reference in the document. */
+  /** Number of references to each schema, by reference in the document. */
   readonly uses: ReadonlyMap<string, number>
 }
 
-/** Keywords that are kept as they are. What is not listed says nothing about arguments, or is of OpenAPI alone. */
+/** Keywords that are copied. Those not listed here do not constrain arguments, or belong to OpenAPI alone. */
 const PLAIN = new Set([
   ...['type', 'format', 'pattern', 'required', 'multipleOf', 'minimum', 'maximum'],
   ...['exclusiveMinimum', 'exclusiveMaximum', 'minLength', 'maxLength', 'minItems', 'maxItems', 'uniqueItems'],
   ...['minProperties', 'maxProperties', 'minContains', 'maxContains', 'dependentRequired', 'contentEncoding'],
   ...['contentMediaType', 'title', 'deprecated']
 ])
-/** Those without which a schema says less, and nothing else. */
+/** Keywords that may be dropped when a tool is too large. */
 const HELPFUL = new Set(['enum', 'const', 'default', 'examples'])
-/** Keywords that hold one schema, a list of them, or schemas by name. */
+/** Keywords whose value is a schema, a list of schemas, or schemas by name. */
 export const ONE: ReadonlySet<string> = new Set([
   ...['items', 'additionalProperties', 'not', 'if', 'then', 'else', 'contains', 'propertyNames'],
   ...['unevaluatedItems', 'unevaluatedProperties']
 ])
 export const SEVERAL: ReadonlySet<string> = new Set(['allOf', 'anyOf', 'oneOf', 'prefixItems'])
 export const NAMED: ReadonlySet<string> = new Set(['properties', 'patternProperties', 'dependentSchemas'])
-/** What may stand beside a reference without changing what it says. */
+/** Siblings that do not change the meaning of a reference. */
 const ANNOTATIONS = new Set(['title', 'description', 'default', 'examples', 'deprecated', 'summary'])
 
-/** The names of schemas in $defs: each has one, in all tools of the document. */
+/** Names in $defs: a schema has the same name in all tools of the document. */
 export class DefinitionNames {
   readonly #names = new Map<string, string>()
   readonly #refs = new Map<string, string>()
-  /** By the word that they begin with: how many there are. */
+  /** Number of names by their base. */
   readonly #counts = new Map<string, number>()
 
   of(ref: string): string {
@@ -82,23 +82,23 @@ export class DefinitionNames {
 
 const DEFS = '#/$defs/'
 
-/** The name of the definition that a written schema is a reference to; undefined: it is none. */
+/** The name in $defs that a translated schema refers to; undefined: it is no reference. */
 export function referredName(schema: JsonObject): string | undefined {
   const { $ref } = schema
   return typeof $ref === 'string' ? $ref.slice(DEFS.length) : undefined
 }
 
-/** Writes schemas of one document in one detail. */
+/** Translates schemas of one document at one level of detail. */
 export class SchemaWriter {
   readonly detail: Detail
   readonly names: DefinitionNames
   readonly #document: Document
-  /** By the schema; a text says why it cannot be written. */
-  readonly #known = new WeakMap<object, Written | string>()
-  /** Of the schema that is being written. */
+  /** By schema; a string is the reason why it cannot be translated. */
+  readonly #known = new WeakMap<object, WrittenSchema | string>()
+  /** State of the schema that is being translated. */
   #uses = new Map<string, number>()
   #values = 0
-  /** Names that were looked at, whatever became of them. */
+  /** Properties that were visited, including those that are left out. */
   #seen = 0
   #where = ''
 
@@ -108,13 +108,13 @@ export class SchemaWriter {
     this.#document = document
   }
 
-  /** A schema without an answer to "what is it?" is true of everything. Throws ConfigError, at `where`. */
-  write(schema: unknown, where: string): Written {
+  /** A missing schema accepts everything. Throws ConfigError, at `where`. */
+  write(schema: unknown, where: string): WrittenSchema {
     return this.#once(schema, where, () => this.#write(schema, 0))
   }
 
-  /** The object itself, whatever refers to it, with each of its properties as `change` has it. */
-  writeWith(schema: unknown, where: string, change: (name: string, own: JsonValue) => JsonValue): Written {
+  /** An object schema itself, without references to it, with each property replaced by `change`. */
+  writeWith(schema: unknown, where: string, change: (name: string, own: JsonValue) => JsonValue): WrittenSchema {
     const written = this.#fresh(where, () => {
       const node = this.#document.node(schema, where)
       const written = node === null ? {} : this.#keywords(node, 0)
@@ -124,19 +124,19 @@ export class SchemaWriter {
         properties: Object.fromEntries(properties.map(([name, own]) => [name, change(name, own)]))
       }
     })
-    // It is written again for each operation, and what changes it may add much to each property.
+    // This runs again for each operation, and `change` may add much to each property.
     this.#document.spend(written.chars === Number.POSITIVE_INFINITY ? VALUES_MAX : written.chars >> 4, where)
     return written
   }
 
-  /** What a reference refers to, for $defs. */
-  definition(ref: string, where: string): Written {
+  /** The schema that a reference leads to, for $defs. */
+  definition(ref: string, where: string): WrittenSchema {
     const { value } = this.#document.follow({ $ref: ref }, where)
     return this.#once(value, where, () => this.#write(value, 1))
   }
 
-  /** All that is said of it beyond the last level. */
-  cut(ref: string, where: string): Written {
+  /** The replacement of a schema beyond the last level. */
+  cut(ref: string, where: string): WrittenSchema {
     const { value } = this.#document.follow({ $ref: ref }, where)
     const type = isNode(value) && typeof value.type === 'string' ? { type: value.type.slice(0, 64) } : {}
     const json = { ...type, description: 'As the API documents it.' }
@@ -147,7 +147,7 @@ export class SchemaWriter {
     return this.#document.node(schema, where)?.type === 'array'
   }
 
-  #once(schema: unknown, where: string, write: () => JsonValue): Written {
+  #once(schema: unknown, where: string, write: () => JsonValue): WrittenSchema {
     const isObject = typeof schema === 'object' && schema !== null
     const known = isObject ? this.#known.get(schema) : undefined
     if (typeof known === 'string') this.#document.refuse(where, known)
@@ -157,13 +157,13 @@ export class SchemaWriter {
       if (isObject) this.#known.set(schema, written)
       return written
     } catch (error) {
-      // For all who have it, each at its own place.
+      // Remembered for other operations that share the schema, each with its own place.
       if (isObject && error instanceof ConfigError) this.#known.set(schema, error.problems[0]!.message)
       throw error
     }
   }
 
-  #fresh(where: string, write: () => JsonValue): Written {
+  #fresh(where: string, write: () => JsonValue): WrittenSchema {
     this.#uses = new Map()
     this.#values = 0
     this.#seen = 0
@@ -235,7 +235,7 @@ export class SchemaWriter {
     const before = this.#values
     this.#plain(value)
     if (Number.isFinite(max) && (this.#values - before > max || JSON.stringify(value).length > max)) {
-      // It is as if it were not there.
+      // Counted as if it were absent.
       this.#seen += this.#values - before
       this.#values = before
     } else out.push([key, this.#isTooLarge ? null : (written as JsonValue)])
@@ -246,7 +246,7 @@ export class SchemaWriter {
     return this.#isTooLarge ? null : (value as JsonValue)
   }
 
-  /** Without what only answers have. */
+  /** Properties without read-only ones, which only responses have. */
   #named(schemas: Node, depth: number): JsonObject {
     const all = Object.entries(schemas)
     this.#seen += all.length
@@ -259,7 +259,7 @@ export class SchemaWriter {
     return schema.readOnly === true || this.#document.node(schema, this.#where)?.readOnly === true
   }
 
-  /** What 3.0 says in its own way, and what no longer fits. */
+  /** Translates keywords of 3.0, and removes those that no longer apply. */
   #modern(written: JsonObject, schema: Node): JsonObject {
     const out: Record<string, JsonValue> = written
     const dropped = isNode(schema.properties) ? schema.properties : {}
@@ -267,7 +267,7 @@ export class SchemaWriter {
       const { required } = out
       const names = Array.isArray(required) ? required.filter((name) => typeof name === 'string') : []
       const kept = names.filter((name) => !Object.hasOwn(dropped, name) || !this.#isReadOnly(dropped[name]))
-      // An empty list, and the boolean that earlier drafts had, say nothing.
+      // An empty list is meaningless, as is the boolean of earlier drafts.
       if (kept.length > 0) out.required = kept
       else delete out.required
     }
@@ -280,19 +280,19 @@ export class SchemaWriter {
 
 const NO_USES: ReadonlyMap<string, number> = new Map()
 
-/** At most `max` characters, and what follows the last whole word is left out. */
+/** At most `max` characters, cut after a whole word. */
 export function shortened(text: string, max: number): string {
   if (text.length <= max) return text.toWellFormed()
   const end = text.lastIndexOf(' ', max - 1)
   return `${text.slice(0, end > max / 2 ? end : max - 1)}\u2026`.toWellFormed()
 }
 
-/** "This, or null": how generators of 3.0 write the second half. */
+/** "or null", as generators of 3.0 write it in anyOf. */
 function isNull(schema: unknown): boolean {
   return isNode(schema) && schema.nullable === true && Object.keys(schema).length === 1
 }
 
-/** `exclusiveMinimum: true` makes the minimum exclusive in 3.0; in 2020-12 it is a number of its own. */
+/** In 3.0 `exclusiveMinimum: true` makes the minimum exclusive; in 2020-12 it is a number. */
 function bounds(out: Record<string, JsonValue>, exclusive: string, limit: string): void {
   if (typeof out[exclusive] !== 'boolean') return
   const isExclusive = out[exclusive]

@@ -1,11 +1,11 @@
 /**
- * Values of parameters as text: style and explode (OpenAPI 3.1.1 section 4.8.12, appendix C; RFC 6570). What a model
- * wrote is data here: nothing of it becomes a separator, a further parameter, a path segment or a header line.
+ * Serializes parameters: style and explode (OpenAPI 3.1.1 section 4.8.12, appendix C; RFC 6570). Values of a model are
+ * data: no part of them becomes a separator, another parameter, a path segment or a header line.
  */
 
-import type { JsonValue } from '#backends/mcp/protocol/json-rpc.ts'
+import { isObject, type JsonValue } from '#backends/mcp/protocol/json-rpc.ts'
 export type Place = 'path' | 'query' | 'header' | 'cookie'
-/** 'tabDelimited': of Swagger 2.0 alone. */
+/** 'tabDelimited': Swagger 2.0 only. */
 export type Style =
   | ('simple' | 'label' | 'matrix' | 'form' | 'deepObject')
   | ('spaceDelimited' | 'pipeDelimited' | 'tabDelimited')
@@ -15,13 +15,16 @@ export interface Form {
   readonly place: Place
   readonly style: Style
   readonly explode: boolean
-  /** Query: the characters that have a meaning in URLs are sent as they are, where that cannot change the query. */
+  /** Query: reserved characters are not escaped, unless that would change the structure of the query. */
   readonly allowsReserved: boolean
-  /** The value is sent as JSON text, whatever it is (`content` instead of `schema`). */
+  /** The value is sent as JSON text (`content` instead of `schema`). */
   readonly isJson: boolean
 }
 
-/** What arguments cannot be sent: told to who called, so that it may do better. Says nothing about the target. */
+/**
+ * Arguments that cannot be sent. The message is for the caller, so that it can correct them; it reveals nothing of the
+ * target.
+ */
 export class ArgumentError extends Error {
   constructor(message: string) {
     super(message)
@@ -29,7 +32,7 @@ export class ArgumentError extends Error {
   }
 }
 
-/** Percent-encoded, with everything that has a meaning in a URL. Lone surrogates become U+FFFD. */
+/** Percent-encodes all reserved characters of URLs. Lone surrogates become U+FFFD. */
 export function encoded(text: string): string {
   return encodeURIComponent(text.toWellFormed()).replace(
     /[!'()*]/g,
@@ -37,7 +40,7 @@ export function encoded(text: string): string {
   )
 }
 
-/** One value as text. What is nested deeper than a style can say becomes JSON. */
+/** One value as text. Values nested deeper than the style allows become JSON. */
 function scalar(value: JsonValue): string {
   if (typeof value === 'string') return value
   return value === null ? '' : typeof value === 'object' ? JSON.stringify(value) : String(value)
@@ -45,13 +48,7 @@ function scalar(value: JsonValue): string {
 
 const isList = (value: JsonValue): value is readonly JsonValue[] => Array.isArray(value)
 
-function pairs(value: JsonValue): [string, JsonValue][] {
-  return Object.entries(value as Record<string, JsonValue>)
-}
-
-const isObject = (value: JsonValue): boolean => typeof value === 'object' && value !== null && !isList(value)
-
-/** For a path: one segment or a part of one, never empty, never one that leads elsewhere. */
+/** For a path: one segment or a part of one, never empty, never a dot segment. */
 export function pathText(form: Form, value: JsonValue): string {
   refuseDots(form.name, value)
   const text = pathStyle(form, value)
@@ -59,7 +56,7 @@ export function pathText(form: Form, value: JsonValue): string {
   return text
 }
 
-/** Some servers decode %2F before they resolve "..": neither is sent where it could be that. */
+/** Some servers decode %2F before they resolve "..", so both are refused wherever they could be combined. */
 function refuseDots(name: string, value: JsonValue): void {
   if (typeof value === 'object' && value !== null) {
     for (const [key, item] of Object.entries(value)) {
@@ -79,7 +76,7 @@ function pathStyle(form: Form, value: JsonValue): string {
   if (style !== 'matrix') return joined(value, ',', explode)
   if (explode && isList(value)) return value.map((item) => `;${name}=${encoded(scalar(item))}`).join('')
   if (explode && isObject(value))
-    return pairs(value)
+    return Object.entries(value)
       .map(([key, item]) => `;${pair(key, item)}`)
       .join('')
   return `;${name}=${joined(value, ',', false)}`
@@ -87,18 +84,18 @@ function pathStyle(form: Form, value: JsonValue): string {
 
 const pair = (key: string, item: JsonValue): string => `${encoded(key)}=${encoded(scalar(item))}`
 
-/** Everything of one value, with separators that are none of it. */
+/** A list or an object with separators, which its values cannot contain. */
 function joined(value: JsonValue, separator: string, explode: boolean, encode = encoded): string {
   if (isList(value)) return value.map((item) => encode(scalar(item))).join(separator)
   if (!isObject(value)) return encode(scalar(value))
-  return pairs(value)
+  return Object.entries(value)
     .map(([key, item]) => `${encode(key)}${explode ? '=' : separator}${encode(scalar(item))}`)
     .join(separator)
 }
 
 const SEPARATORS = { form: ',', spaceDelimited: '%20', pipeDelimited: '%7C', tabDelimited: '%09' } as const
 
-/** For a query or a form: "a=1" parts, to be joined by "&". */
+/** For a query or a form: "a=1" parts, to be joined with "&". */
 export function queryParts(form: Form, value: JsonValue): string[] {
   const { style, explode, isJson } = form
   const name = encoded(form.name)
@@ -106,14 +103,15 @@ export function queryParts(form: Form, value: JsonValue): string[] {
   if (isJson) return [`${name}=${encoded(JSON.stringify(value))}`]
   if (style === 'deepObject' && typeof value === 'object' && value !== null) return deep(name, value)
   if (isList(value) && explode) return value.map((item) => `${name}=${encode(scalar(item))}`)
-  if (isObject(value) && explode) return pairs(value).map(([key, item]) => `${encoded(key)}=${encode(scalar(item))}`)
+  if (isObject(value) && explode)
+    return Object.entries(value).map(([key, item]) => `${encoded(key)}=${encode(scalar(item))}`)
   const separator = SEPARATORS[style as keyof typeof SEPARATORS] ?? ','
   return [`${name}=${joined(value, separator, false, encode)}`]
 }
 
 /**
- * `filter[a][b]=1`, `list[]=1`, and with numbers where entries have parts of their own: `list[0][a]=1`. What is nested
- * is undefined in OpenAPI; PHP, Rails, qs and Stripe read it so.
+ * `filter[a][b]=1`, `list[]=1`; with indices where entries have members of their own: `list[0][a]=1`. OpenAPI leaves
+ * nested values undefined; this is how PHP, Rails, qs and Stripe read them.
  */
 function deep(name: string, value: JsonValue): string[] {
   if (isList(value)) {
@@ -121,15 +119,15 @@ function deep(name: string, value: JsonValue): string[] {
     return value.flatMap((item, i) => deep(`${name}%5B${isFlat ? '' : i}%5D`, item))
   }
   if (!isObject(value)) return [`${name}=${encoded(scalar(value))}`]
-  return pairs(value).flatMap(([key, item]) => deep(`${name}%5B${encoded(key)}%5D`, item))
+  return Object.entries(value).flatMap(([key, item]) => deep(`${name}%5B${encoded(key)}%5D`, item))
 }
 
-/** Encoded but for RFC 3986's reserved characters that neither end a query nor separate its parts. */
+/** Percent-encoded, except the reserved characters of RFC 3986 that neither end a query nor separate its parts. */
 function reserved(text: string): string {
   return encoded(text).replace(/%(?:3A|2F|3F|40|21|24|27|28|29|2A|2C|3B)/g, (code) => decodeURIComponent(code))
 }
 
-/** For a header: visible ASCII, blanks and tabs, so that one value is one line. */
+/** For a header: visible ASCII, spaces and tabs, so a value cannot add a line. */
 export function headerText(form: Form, value: JsonValue): string {
   const text = form.isJson ? JSON.stringify(value) : joined(value, ',', form.explode, (part) => part)
   if (!/^[\t\x20-\x7e]*$/.test(text)) {

@@ -1,4 +1,4 @@
-/** Which styles there are where, and what holds where a document says nothing (OpenAPI 3.1.1 section 4.8.12). */
+/** The styles that each place allows, and the defaults (OpenAPI 3.1.1 section 4.8.12). */
 
 import type { Form, Place, Style } from './serialize.ts'
 export const PLACES: readonly Place[] = ['path', 'query', 'header', 'cookie']

@@ -1,11 +1,11 @@
 /**
- * Operations of Swagger 2.0 (swagger.io/specification/v2) in the words of OpenAPI 3.0. References stay what they are:
- * they lead to `definitions` and `parameters` of the same document.
+ * Translates operations of Swagger 2.0 (swagger.io/specification/v2) to OpenAPI 3.0. References are kept: they lead to
+ * `definitions` and `parameters` of the same document.
  */
 
-import { type Document, isNode, type Node } from './document.ts'
+import type { Document, Node } from './document.ts'
 
-/** `collectionFormat` in style and explode. "multi" is for queries and forms. */
+/** `collectionFormat` as style and explode. "multi" is valid in queries and forms only. */
 const COLLECTIONS: Readonly<Record<string, { readonly style?: string; readonly explode: boolean }>> = {
   csv: { explode: false },
   ssv: { style: 'spaceDelimited', explode: false },
@@ -13,14 +13,14 @@ const COLLECTIONS: Readonly<Record<string, { readonly style?: string; readonly e
   pipes: { style: 'pipeDelimited', explode: false },
   multi: { style: 'form', explode: true }
 }
-/** What a parameter has beside its schema. */
+/** Members of a parameter that are not part of its schema. */
 const OWN = new Set(['name', 'in', 'description', 'required', 'collectionFormat', 'allowEmptyValue'])
 const FORMS = ['application/x-www-form-urlencoded', 'multipart/form-data']
 
-/** The operation with the parameters of its path, and with its body. */
-export function fromSwagger(document: Document, given: Node, shared: Node, where: string): Node {
+/** The operation with the parameters of its path merged in, and with a requestBody. */
+export function fromSwagger(document: Document, operation: Node, shared: Node, where: string): Node {
   const parameters = new Map<string, Node>()
-  for (const list of [given.parameters, shared.parameters]) {
+  for (const list of [operation.parameters, shared.parameters]) {
     for (const item of Array.isArray(list) ? list : []) {
       const node = document.node(item, `${where}.parameters`)
       document.spend(1, where)
@@ -29,7 +29,7 @@ export function fromSwagger(document: Document, given: Node, shared: Node, where
     }
   }
   const all = [...parameters.values()]
-  const consumes = [given.consumes, document.root.consumes].find(Array.isArray) as unknown[] | undefined
+  const consumes = [operation.consumes, document.root.consumes].find(Array.isArray) as unknown[] | undefined
   const types = (consumes ?? []).filter((type) => typeof type === 'string')
   const requestBody = bodyOf(
     all.find((one) => one.in === 'body'),
@@ -37,7 +37,7 @@ export function fromSwagger(document: Document, given: Node, shared: Node, where
     types
   )
   return {
-    ...given,
+    ...operation,
     parameters: all.filter((one) => one.in !== 'body' && one.in !== 'formData').map(parameterOnce),
     ...(requestBody === null ? {} : { requestBody })
   }
@@ -78,38 +78,29 @@ function encodingOf(fields: readonly Node[]): Node {
   return Object.fromEntries(lists.map((field) => [field.name, collectionOf(field)]))
 }
 
-/** One node for all operations that refer to one parameter, so that its schema is written once. */
+/** One result for all operations that refer to the parameter, so that its schema is written once. */
 const parameters = new WeakMap<Node, Node>()
 
-function parameterOnce(given: Node): Node {
-  const known = parameters.get(given) ?? parameterOf(given)
-  parameters.set(given, known)
+function parameterOnce(parameter: Node): Node {
+  const known = parameters.get(parameter) ?? parameterOf(parameter)
+  parameters.set(parameter, known)
   return known
 }
 
-function parameterOf(given: Node): Node {
-  const { name, description, required } = given
-  return { name, in: given.in, description, required, schema: schemaOf(given), ...collectionOf(given) }
+function parameterOf(parameter: Node): Node {
+  const { name, description, required } = parameter
+  return { name, in: parameter.in, description, required, schema: schemaOf(parameter), ...collectionOf(parameter) }
 }
 
-/** Keywords of the schema stand beside the parameter's own. */
-function schemaOf(given: Node): Node {
-  return Object.fromEntries(Object.entries(given).filter(([key]) => !OWN.has(key)))
+/** In Swagger the keywords of the schema are members of the parameter itself. */
+function schemaOf(parameter: Node): Node {
+  return Object.fromEntries(Object.entries(parameter).filter(([key]) => !OWN.has(key)))
 }
 
-/** Nothing for what is no list, and for the places where lists have one form only. */
+/** Empty if it is no list, or stands where lists have only one form. */
 function collectionOf({ type, in: place, collectionFormat }: Node): { style?: string; explode?: boolean } {
   if (type !== 'array') return {}
   const { style, explode } = COLLECTIONS[String(collectionFormat ?? 'csv')] ?? { explode: false }
   const hasStyles = place === 'query' || place === 'formData'
   return { explode: hasStyles && explode, ...(hasStyles && style !== undefined ? { style } : {}) }
-}
-
-/** Path below which a Swagger document's paths are; "" where it says none. */
-export function basePath({ basePath: given }: Node): string {
-  return typeof given === 'string' && given.startsWith('/') ? given.replace(/\/+$/, '') : ''
-}
-
-export function isSwagger(root: unknown): boolean {
-  return isNode(root) && root.swagger === '2.0'
 }

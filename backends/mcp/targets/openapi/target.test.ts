@@ -83,12 +83,12 @@ describe('an OpenAPI target', () => {
   function ask(link: Link, method: string, params?: JsonObject, timeoutMs = 5000): Promise<RpcResponse | LinkFailure> {
     return new Promise((resolve, reject) => {
       let isInside = true
-      const told = (answered: RpcResponse | LinkFailure): void => {
-        if (isInside) reject(new Error('told before the caller could give it up'))
+      const end = (answered: RpcResponse | LinkFailure): void => {
+        if (isInside) reject(new Error('answered before the caller could give it up'))
         else resolve(answered)
       }
       const message = { jsonrpc: '2.0', id: 7, method, ...(params === undefined ? {} : { params }) } as const
-      link.request(message, { message: () => reject(new Error('a message')), answered: told, failed: told }, timeoutMs)
+      link.request(message, { message: () => reject(new Error('a message')), answered: end, failed: end }, timeoutMs)
       isInside = false
     })
   }
@@ -99,14 +99,14 @@ describe('an OpenAPI target', () => {
     return answered.result
   }
 
-  const call = (name: string, given: JsonObject, link = open()): Promise<JsonObject> =>
-    result(link, 'tools/call', { name, arguments: given })
+  const call = (name: string, args: JsonObject, link = open()): Promise<JsonObject> =>
+    result(link, 'tools/call', { name, arguments: args })
 
   const reply = (status: number, type: string, body: string | Buffer): void => {
     answer = (response) => response.writeHead(status, type === '' ? {} : { 'Content-Type': type }).end(body)
   }
 
-  it('begins, answers pings, and has nothing but tools', async () => {
+  it('initializes, answers pings, and has only tools', async () => {
     const link = open()
     const facts = await result(link, 'initialize', { protocolVersion: '2025-06-18' })
     deepEqual(
@@ -141,7 +141,7 @@ describe('an OpenAPI target', () => {
     }
   })
 
-  it('sends a call, with its own key, and shows what came', async () => {
+  it('sends a call with its own key, and returns the response', async () => {
     reply(200, 'application/json; charset=utf-8', '{"id": 1}')
     const headers = new HeaderBlock()
     for (const [name, value] of [
@@ -153,8 +153,8 @@ describe('an OpenAPI target', () => {
     ] as const) {
       headers.append(name, value)
     }
-    const given = { body: { name: 'Rex', photoUrls: [] } }
-    deepEqual(await call('addPet', given, open({}, headers)), {
+    const args = { body: { name: 'Rex', photoUrls: [] } }
+    deepEqual(await call('addPet', args, open({}, headers)), {
       content: [{ type: 'text', text: '{"id": 1}' }],
       structuredContent: { id: 1 }
     })
@@ -171,7 +171,7 @@ describe('an OpenAPI target', () => {
     deepEqual([seen.line, seen.headers.api_key], ['DELETE /api/v3/pet/5', 'k'])
   })
 
-  it('shows what is no JSON object as what it is', async () => {
+  it('returns other content than JSON objects by its type', async () => {
     const shown = async (status: number, type: string, body: string | Buffer): Promise<unknown> => {
       reply(status, type, body)
       return (await call('getInventory', {})).content
@@ -194,7 +194,7 @@ describe('an OpenAPI target', () => {
     equal((await call('getInventory', {})).structuredContent, undefined)
   })
 
-  it('makes an error of the tool of every other status', async () => {
+  it('turns every other status into a tool error', async () => {
     reply(404, 'application/json', '{"message":"no such pet"}')
     deepEqual(await call('getPetById', { path: { petId: 1 } }), {
       content: [{ type: 'text', text: 'HTTP 404\n{"message":"no such pet"}' }],
@@ -209,7 +209,7 @@ describe('an OpenAPI target', () => {
     deepEqual(await call('logoutUser', {}), { content: [{ type: 'text', text: 'HTTP 502' }], isError: true })
   })
 
-  it('tells models what is wrong with their arguments, and asks nobody', async () => {
+  it('reports invalid arguments to the model, without a request', async () => {
     answer = () => {
       throw new Error('it was asked')
     }
@@ -227,7 +227,7 @@ describe('an OpenAPI target', () => {
     }
   })
 
-  it('fails where there is no room for its answer', async (t) => {
+  it('fails if there is no room for the response', async (t) => {
     const account = accountOf(t, 10_000)
     reply(200, 'text/plain', 'x'.repeat(BYTES_MAX - 1))
     const { kind, message } = (await ask(open(), 'tools/call', { name: 'logoutUser' })) as LinkFailure
@@ -236,7 +236,7 @@ describe('an OpenAPI target', () => {
     equal(account.bytes, 0)
   })
 
-  it('fails where there is no answer', async () => {
+  it('fails if there is no response', async () => {
     const failure = async (link: Link, timeoutMs?: number): Promise<unknown> => {
       const { kind, status } = (await ask(link, 'tools/call', { name: 'logoutUser' }, timeoutMs)) as LinkFailure
       return [kind, status]
@@ -254,42 +254,42 @@ describe('an OpenAPI target', () => {
     deepEqual(await failure(open({ port: 1 })), ['unreachable', null])
   })
 
-  it('gives up what is given up, and all of it when it is closed', async () => {
+  it('cancels one call, and all of them when it is closed', async () => {
     const gone = (how: (link: Link, stop: () => void) => void): Promise<void> =>
       new Promise((resolve, reject) => {
         const link = open()
-        const told = (): void => reject(new Error('it was told'))
+        const fail = (): void => reject(new Error('an event came'))
         answer = (_response, request) => {
           request.socket.on('close', () => resolve())
           how(link, stop)
         }
         const message = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'logoutUser' } } as const
-        const stop = link.request(message, { message: told, answered: told, failed: told }, 0)
+        const stop = link.request(message, { message: fail, answered: fail, failed: fail }, 0)
       })
     await gone((_link, stop) => stop())
     await gone((link) => link.close())
   })
 
-  it('says what has become no tool, and refuses what it cannot read', () => {
+  it('warns of operations that are left out, and refuses invalid documents', () => {
     const requestBody = { required: true, content: { 'multipart/mixed': {} } }
-    const told: string[] = []
+    const warnings: string[] = []
     const { port } = api.address() as AddressInfo
-    const given: McpOpenApiTarget = {
+    const target: McpOpenApiTarget = {
       ...BASE,
       port,
       document: { openapi: '3.0.0', paths: { '/a': { get: {}, post: { requestBody } } } }
     }
-    const { document, api: made } = openApiKind.prepare!(given, {
+    const { document, api: made } = openApiKind.prepare!(target, {
       name: 'pets',
-      warn: ({ path, message }) => told.push(`${path}: ${message}`)
+      warn: ({ path, message }) => warnings.push(`${path}: ${message}`)
     })
     deepEqual([document, made!.tools.map(({ name }) => name)], [null, ['GET_a']])
     const place = 'backends.pets.targets["store"].document'
-    deepEqual(told, [`${place}: paths["/a"].post: its body is of no kind that can be written: left out`])
+    deepEqual(warnings, [`${place}: paths["/a"].post: its body is of no kind that can be written: left out`])
     throws(() => open({ document: { swagger: '1.2' } }), { name: 'ConfigError', message: /^backends\.pets\.targets/ })
   })
 
-  it('pages by size too, so that no list holds a worker', async () => {
+  it('pages by size too, so that no list blocks a worker', async () => {
     const description = 'x'.repeat(4000)
     const paths = Object.fromEntries(Array.from({ length: 300 }, (_, i) => [`/${i}`, { get: { description } }]))
     const page = await result(open({ document: { openapi: '3.1.0', paths } }), 'tools/list')

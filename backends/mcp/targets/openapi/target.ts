@@ -1,6 +1,6 @@
 /**
- * A target that is no MCP server but an HTTP API with an OpenAPI document: the gateway answers for it, and each call of
- * a tool becomes one request. It has no sessions, nothing to say unasked, and no other methods than those of tools.
+ * A target that is an HTTP API with an OpenAPI document. The gateway is the MCP server: each call of a tool becomes one
+ * HTTP request. It has no sessions, sends nothing on its own, and has no methods but those of tools.
  */
 
 import {
@@ -31,18 +31,18 @@ import { compiledApi } from './api.ts'
 import { CallExchange, later } from './call.ts'
 import { type McpApi, type McpOpenApiTarget, openApiKey } from './config.ts'
 import type { Plan } from './plan.ts'
-import { type Written, writeRequest } from './request.ts'
+import { type WrittenRequest, writeRequest } from './request.ts'
 import { toolError } from './result.ts'
 import { ArgumentError } from './serialize.ts'
 
-/** Tools in one answer to tools/list, and their characters: reading 512 Ki takes some 3 ms of a worker. */
+/** Bounds of a page of tools/list: tools, and characters; 512 Ki take some 3 ms to parse. */
 const PAGE_TOOLS = 200
 const PAGE_CHARS = 512 * 1024
-/** Of the client's fields, these describe its own message. */
+/** Fields that describe the client's own message. */
 const NOT_FORWARDED = ['host', 'content-length', 'content-type', 'content-encoding', 'transfer-encoding', 'cookie']
 const REPLACED = ['accept', 'accept-encoding', 'mcp-session-id', 'mcp-protocol-version', 'mcp-method', 'mcp-name']
 
-/** Where a target stands in the Snapshot, for messages. */
+/** Path of a target in the Snapshot, for messages. */
 const placeOf = (backend: string, { name }: McpOpenApiTarget): string => `backends.${backend}.targets["${name}"]`
 
 export const openApiKind: TargetKind<McpOpenApiTarget> = {
@@ -50,7 +50,7 @@ export const openApiKind: TargetKind<McpOpenApiTarget> = {
   key: openApiKey,
   traits: { keepsLink: false, sessions: 'never', era: 'stateful', isProcess: false },
   compile: (target, { messageBytesMax }, context) => new OpenApiTarget(target, messageBytesMax, context),
-  /** The target with its tools instead of its document. */
+  /** Replaces the document by its tools. */
   prepare(target, { name, warn }) {
     if (target.document === null) return target
     const { api, warnings } = compiledApi(target, placeOf(name, target))
@@ -62,7 +62,7 @@ export const openApiKind: TargetKind<McpOpenApiTarget> = {
 class OpenApiTarget implements Target {
   readonly traits = openApiKind.traits
   readonly name: string
-  readonly given: McpOpenApiTarget
+  readonly config: McpOpenApiTarget
   readonly messageBytesMax: number
   readonly context: BackendContext
   readonly endpoint: Endpoint
@@ -71,19 +71,19 @@ class OpenApiTarget implements Target {
   readonly staticLists: ReadonlyMap<string, readonly StaticItem[]>
   readonly #plans = new Map<string, string | Plan>()
 
-  constructor(given: McpOpenApiTarget, messageBytesMax: number, context: BackendContext) {
-    this.name = given.name
-    this.given = given
+  constructor(config: McpOpenApiTarget, messageBytesMax: number, context: BackendContext) {
+    this.name = config.name
+    this.config = config
     this.messageBytesMax = messageBytesMax
     this.context = context
-    this.api = given.api ?? compiledApi(given, placeOf(context.name, given)).api
+    this.api = config.api ?? compiledApi(config, placeOf(context.name, config)).api
     this.facts = JSON.parse(this.api.facts) as JsonObject
     for (const { name, plan } of this.api.tools) this.#plans.set(name, plan)
     this.staticLists = new Map([['tools/list', this.api.tools.map(({ name, tool }) => ({ name, json: tool }))]])
-    this.endpoint = targetEndpoint(given, context)
+    this.endpoint = targetEndpoint(config, context)
   }
 
-  /** Read at the first call of the tool; undefined: there is no such tool. */
+  /** Parsed at the first call of the tool; undefined: no such tool. */
   planOf(name: string): Plan | undefined {
     const known = this.#plans.get(name)
     if (typeof known !== 'string') return known
@@ -143,39 +143,39 @@ class OpenApiLink implements Link {
   #call(message: RpcRequest, events: LinkEvents, timeoutMs: number): () => void {
     const { id, params } = message
     const name = params?.name
-    const given = params?.arguments ?? {}
+    const args = params?.arguments ?? {}
     const operation = typeof name === 'string' ? this.#target.planOf(name) : undefined
     const answer = (response: RpcResponse): (() => void) => later(() => events.answered(response))
     if (operation === undefined) return answer(errorResponse(id, INVALID_PARAMS, 'Unknown tool'))
-    if (!isObject(given)) {
+    if (!isObject(args)) {
       return answer(errorResponse(id, INVALID_PARAMS, 'arguments: an object'))
     }
     const headers = this.#fields()
-    let written: Written
+    let written: WrittenRequest
     try {
-      written = writeRequest(operation, given, this.#target.given.pathPrefix, headers)
+      written = writeRequest(operation, args, this.#target.config.pathPrefix, headers)
     } catch (error) {
       if (!(error instanceof ArgumentError)) throw error
-      // An error of the tool, not of the protocol: models are shown those, and try again.
+      // A tool error, not a protocol error: models see those, and can correct the call.
       return answer({ jsonrpc: '2.0', id, result: toolError(error.message) })
     }
     return this.#send(id, { written, headers, timeoutMs }, events)
   }
 
-  /** Those of the client that the configuration lets through, and the target's own. */
+  /** Forwarded fields of the client, and the target's own. */
   #fields(): HeaderBlock {
     const headers = this.#headers.copy()
     for (const name of [...NOT_FORWARDED, ...REPLACED]) headers.remove(name)
     headers.append('Accept', 'application/json, text/*;q=0.9, */*;q=0.8')
     headers.append('Accept-Encoding', 'identity')
-    const { auth } = this.#target.given
+    const { auth } = this.#target.config
     if (auth !== null) headers.set(auth.header, auth.value)
     return headers
   }
 
   #send(id: RpcRequest['id'], { written, headers, timeoutMs }: Sent, events: LinkEvents): () => void {
-    const { context, endpoint, given, messageBytesMax } = this.#target
-    const uri = `${given.hasTls ? 'https' : 'http'}://${endpoint.hostHeader}${written.path}${written.query}`
+    const { context, endpoint, config, messageBytesMax } = this.#target
+    const uri = `${config.hasTls ? 'https' : 'http'}://${endpoint.hostHeader}${written.path}${written.query}`
     const over = (): void => {
       this.#running.delete(stop)
     }
@@ -200,12 +200,12 @@ class OpenApiLink implements Link {
 }
 
 interface Sent {
-  readonly written: Written
+  readonly written: WrittenRequest
   readonly headers: HeaderBlock
   readonly timeoutMs: number
 }
 
-/** Cursors are the numbers of tools: the list never changes. */
+/** A cursor is the index of a tool: the list never changes. */
 function listPage(id: RpcRequest['id'], tools: McpApi['tools'], cursor: unknown): RpcResponse {
   const isFirst = cursor === undefined || cursor === null
   const start = isFirst ? 0 : Number(typeof cursor === 'string' && /^\d{1,6}$/.test(cursor) ? cursor : Number.NaN)

@@ -4,32 +4,32 @@ import { nearestWord } from '#engine/kit/nearest.ts'
 import type { McpOpenApiTarget } from './config.ts'
 import type { Node } from './document.ts'
 
-/** Of a list with many mistakes the first are compared with all operations: there may be thousands of them. */
+/** Only this many unmatched patterns get a suggestion: each is compared with all operations, perhaps thousands. */
 const HINTS_MAX = 16
 const LISTED_MAX = 8
 
-type Matches = (one: Named) => boolean
+type Matches = (one: OperationEntry) => boolean
 
 interface Pattern {
   readonly text: string
   readonly matches: Matches
 }
 
-/** An entry that no operation has matched. */
-export interface Idle {
-  /** In the target: "operations.include[0]". */
+/** A pattern that matches no operation. */
+export interface UnmatchedPattern {
+  /** Path in the target: "operations.include[0]". */
   readonly where: string
   readonly message: string
 }
 
-export interface Named {
+export interface OperationEntry {
   readonly path: string
   readonly method: string
-  readonly given: Node
+  readonly operation: Node
 }
 
-/** What `operations` of a target says. */
-export class Wanted {
+/** The patterns of `operations` of a target. */
+export class OperationFilter {
   readonly #include: readonly Pattern[]
   readonly #exclude: readonly Pattern[]
 
@@ -39,14 +39,14 @@ export class Wanted {
     this.#exclude = patterns(operations?.exclude)
   }
 
-  has(one: Named): boolean {
+  has(one: OperationEntry): boolean {
     const matches = (pattern: Pattern): boolean => pattern.matches(one)
     return (this.#include.length === 0 || this.#include.some(matches)) && !this.#exclude.some(matches)
   }
 
-  /** The entries that match none of `all`, with what may have been meant. */
-  idle(all: readonly Named[]): Idle[] {
-    const of = (key: string, patterns: readonly Pattern[]): (Idle & { text: string })[] =>
+  /** The patterns that match none of `all`, with suggestions. */
+  unmatched(all: readonly OperationEntry[]): UnmatchedPattern[] {
+    const of = (key: string, patterns: readonly Pattern[]): (UnmatchedPattern & { text: string })[] =>
       patterns.flatMap(({ text, matches }, i) => {
         if (all.some(matches)) return []
         return [{ where: `operations.${key}[${i}]`, text, message: `${JSON.stringify(text)} matches no operation` }]
@@ -57,9 +57,9 @@ export class Wanted {
   }
 }
 
-export const EVERYTHING = new Wanted({})
+export const ALL_OPERATIONS = new OperationFilter({})
 
-function hintOf(text: string, all: readonly Named[]): string {
+function hintOf(text: string, all: readonly OperationEntry[]): string {
   const [, , path] = METHOD_AND_PATH.exec(text) ?? []
   const known = [...new Set(all.flatMap((one) => namesOf(text, one)))]
   const near = known.find((one) => path !== undefined && one.endsWith(` ${path}`)) ?? nearestWord(text, known)
@@ -67,11 +67,11 @@ function hintOf(text: string, all: readonly Named[]): string {
   return known.length === 0 || known.length > LISTED_MAX ? '' : `: there are ${known.join(', ')}`
 }
 
-/** The names of an operation of the kind that `text` is. */
-function namesOf(text: string, { path, method, given }: Named): string[] {
-  if (text.startsWith('tag:')) return tagsOf(given).map((tag) => `tag:${tag}`)
-  const isName = typeof given.operationId === 'string' && !/[\s/]/.test(text)
-  return [isName ? (given.operationId as string) : `${method.toUpperCase()} ${path}`]
+/** The names of an operation in the form that the pattern `text` has. */
+function namesOf(text: string, { path, method, operation }: OperationEntry): string[] {
+  if (text.startsWith('tag:')) return tagsOf(operation).map((tag) => `tag:${tag}`)
+  const isName = typeof operation.operationId === 'string' && !/[\s/]/.test(text)
+  return [isName ? (operation.operationId as string) : `${method.toUpperCase()} ${path}`]
 }
 
 function tagsOf({ tags }: Node): string[] {
@@ -80,22 +80,22 @@ function tagsOf({ tags }: Node): string[] {
 
 const METHOD_AND_PATH = /^(\*|[A-Za-z]+) (\/.*)$/
 
-/** "tag:issues", "GET /repos/*", "* /user", or an operationId; "*" stands for anything. */
+/** "tag:issues", "GET /repos/*", "* /user", or an operationId; "*" matches any text. */
 function patternOf(text: string): Matches {
   if (text.startsWith('tag:')) {
     const matches = starred(text.slice('tag:'.length))
-    return ({ given }) => tagsOf(given).some(matches)
+    return ({ operation }) => tagsOf(operation).some(matches)
   }
   const [, method, path] = METHOD_AND_PATH.exec(text) ?? []
   if (method === undefined) {
     const matches = starred(text)
-    return ({ given }) => typeof given.operationId === 'string' && matches(given.operationId)
+    return ({ operation }) => typeof operation.operationId === 'string' && matches(operation.operationId)
   }
   const matches = starred(path!)
   return (one) => (method === '*' || method.toLowerCase() === one.method) && matches(one.path)
 }
 
-/** Linear in the text for each star: the first place that fits is taken, but for the last. */
+/** Linear in the text for each star: every piece but the last matches at its first occurrence. */
 function starred(pattern: string): (text: string) => boolean {
   const [head, ...rest] = pattern.split('*')
   const tail = rest.pop()
