@@ -8,7 +8,7 @@ import { STATELESS_METHODS } from '#backends/mcp/protocol/stateless.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import { HeaderBlock } from '#engine/http/headers.ts'
 
-/** Never forwarded: fields of the client's connection, session and framing, those that the gateway sets, and cookies. */
+/** Never forwarded: fields of the client's connection, session and framing, those that the gateway sets, cookies. */
 export const NEVER_FORWARDED: ReadonlySet<string> = new Set([
   ...['connection', 'content-encoding', 'content-length', 'content-type', 'cookie', 'expect', 'host', 'keep-alive'],
   ...['accept', 'accept-encoding', 'last-event-id', 'mcp-method', 'mcp-name', 'mcp-protocol-version'],
