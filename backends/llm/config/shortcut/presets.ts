@@ -3,15 +3,10 @@ import { COMPATIBLE, type CompatibleService, type DialectName } from '#backends/
 import { PROVIDERS } from '#backends/llm/providers/index.ts'
 import type { ProviderKind } from '#backends/llm/providers/kind.ts'
 
-export interface CompatibleProvider {
-  readonly baseUrl: string
-  readonly dialect: DialectName
-}
-
 /** Services at an address of their own, by the names that other gateways' files have for them. */
-export const PRESETS: ReadonlyMap<string, CompatibleProvider> = new Map(
+export const PRESETS = new Map(
   Object.entries<CompatibleService>(COMPATIBLE).flatMap(([name, { baseUrl, preset = name }]) =>
-    baseUrl === undefined ? [] : [[preset, { baseUrl, dialect: name as DialectName }]]
+    baseUrl === undefined ? [] : [[preset, { baseUrl, dialect: name as DialectName }] as const]
   )
 )
 

@@ -155,32 +155,29 @@ const model = () =>
     ])
   })
 
+const targets = <S extends Record<string, z.ZodOptional>>(more: S) =>
+  list(
+    z.strictObject({ model: shortString().describe('A name that one of llm.models serves.'), ...more }),
+    1,
+    TARGETS_MAX
+  )
+
+const weighted = () => targets({ weight: whole(0, WEIGHT_MAX).optional().describe('Default 1.') })
+
 const virtualModel = () =>
   z.strictObject({
     name: name().describe("The client's name of the model."),
     routing: oneOf({
       failover: z
         .strictObject({
-          targets: list(
-            z.strictObject({
-              model: shortString().describe('A name that one of llm.models serves.'),
-              priority: whole(0, PRIORITY_MAX).optional().describe('Lower is asked first; equal ones share. Default 0.')
-            }),
-            1,
-            TARGETS_MAX
-          )
+          targets: targets({
+            priority: whole(0, PRIORITY_MAX).optional().describe('Lower is asked first; equal ones share. Default 0.')
+          })
         })
         .optional(),
       weighted: z
         .strictObject({
-          targets: list(
-            z.strictObject({
-              model: shortString().describe('A name that one of llm.models serves.'),
-              weight: whole(0, WEIGHT_MAX).optional().describe('Default 1.')
-            }),
-            1,
-            TARGETS_MAX
-          ).refine((targets) => targets.some(({ weight = 1 }) => weight > 0), 'every weight is 0')
+          targets: weighted().refine((all) => all.some(({ weight = 1 }) => weight > 0), 'every weight is 0')
         })
         .optional(),
       ...refusedKeys('routing', ['conditional'])
