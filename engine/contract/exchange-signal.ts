@@ -1,10 +1,20 @@
 /** Cancels what a hook waits for when nobody waits for the hook any more. Costs nothing where nobody asks for it. */
+import { STEP_RECORDED } from './exchange.ts'
 import { Slot, type SlotHolder } from './slot.ts'
+
+/** An exchange, as far as its end is concerned. */
+interface EndingExchange extends SlotHolder {
+  readonly step: number
+}
 
 const CONTROLLER = new Slot<AbortController>()
 
-/** Aborted when the exchange is over: its client has left, a timeout has answered, or it went well. */
-export function signalOf(ex: SlotHolder): AbortSignal {
+/**
+ * Aborted when the exchange is over: its client has left, a timeout has answered, or it went well. A hook that has
+ * waited may ask for it after the end: then it is aborted already.
+ */
+export function signalOf(ex: EndingExchange): AbortSignal {
+  if (ex.step === STEP_RECORDED) return AbortSignal.abort()
   let controller = CONTROLLER.get(ex)
   if (controller === null) {
     controller = new AbortController()
@@ -20,8 +30,12 @@ export interface EndListener {
 
 const LISTENERS = new Slot<EndListener[]>()
 
-/** The same without an AbortController, for what is asked with every request. */
-export function listenForEnd(ex: SlotHolder, listener: EndListener): void {
+/** The same without an AbortController, for what is asked with every request. Told at once when it is over already. */
+export function listenForEnd(ex: EndingExchange, listener: EndListener): void {
+  if (ex.step === STEP_RECORDED) {
+    listener.exchangeOver()
+    return
+  }
   const listeners = LISTENERS.get(ex)
   if (listeners === null) LISTENERS.set(ex, [listener])
   else listeners.push(listener)

@@ -1,0 +1,42 @@
+/** What waits for the end of an exchange is told once, also when it begins to wait after that end. */
+import { deepEqual, equal } from 'node:assert/strict'
+import { test } from 'node:test'
+import { STEP_RECORDED, STEP_REQUEST } from './exchange.ts'
+import { abortSignal, forgetEnd, listenForEnd, signalOf } from './exchange-signal.ts'
+
+const exchange = () => ({ step: STEP_REQUEST as number, slots: null })
+
+/** As the lifecycle ends one. */
+function end(ex: ReturnType<typeof exchange>): void {
+  ex.step = STEP_RECORDED
+  if (ex.slots !== null) abortSignal(ex)
+}
+
+test('a signal is one for the exchange, and aborts with it', () => {
+  const ex = exchange()
+  const signal = signalOf(ex)
+  equal(signalOf(ex), signal)
+  equal(signal.aborted, false)
+  end(ex)
+  equal(signal.aborted, true)
+})
+
+test('a hook that has waited past the end gets a signal that is aborted', () => {
+  const ex = exchange()
+  end(ex)
+  equal(signalOf(ex).aborted, true)
+})
+
+test('listeners are told once, but for those that are forgotten', () => {
+  const ex = exchange()
+  const told: string[] = []
+  const listener = (name: string) => ({ exchangeOver: () => told.push(name) })
+  const [one, two] = [listener('one'), listener('two')]
+  listenForEnd(ex, one)
+  listenForEnd(ex, two)
+  forgetEnd(ex, one)
+  end(ex)
+  deepEqual(told, ['two'])
+  listenForEnd(ex, listener('late'))
+  deepEqual(told, ['two', 'late'])
+})
