@@ -63,7 +63,7 @@ class LlmBackend implements CompiledBackend {
     this.#backend = backend
     this.#context = context
     this.#groups = backend.groups.map((group) =>
-      group.map((given) => slotFor(buildProvider(given, backend, context), context))
+      group.map((settings) => slotFor(buildProvider(settings, backend, context), context))
     )
     const aliases = new ModelPatterns(Object.keys(backend.modelAliases).map((name) => [name, true]))
     this.#known = { names: namedModels(backend), isServed: (name) => aliases.find(name) === true }
@@ -191,32 +191,32 @@ class LlmBackend implements CompiledBackend {
    */
   #choose(ex: Exchange, state: Attempts): void {
     for (;;) {
-      const seat = chooseSlot(state.groups, state.tried, performance.now(), this.#random)
-      if (seat === null && state.askedCount === 0) throw state.refusal!
-      if (seat === null) {
+      const slot = chooseSlot(state.groups, state.tried, performance.now(), this.#random)
+      if (slot === null && state.askedCount === 0) throw state.refusal!
+      if (slot === null) {
         // The request is not to blame: somebody else would have taken it.
         this.#context.fail(ex, 'NO_BACKEND')
         return
       }
-      state.tried.push(seat)
-      const outcome = this.#writing.write(ex, state, seat.provider)
+      state.tried.push(slot)
+      const outcome = this.#writing.write(ex, state, slot.provider)
       if (outcome instanceof Promise) {
-        this.#writeElsewhere(ex, state, seat, outcome)
+        this.#writeElsewhere(ex, state, slot, outcome)
         return
       }
-      const why = this.#lost(state, seat.provider, outcome)
+      const why = this.#lost(state, slot.provider, outcome)
       if (why === null) {
-        this.#ask(ex, state, seat)
+        this.#ask(ex, state, slot)
         return
       }
-      this.#passOver(ex, state, seat, why)
+      this.#passOver(ex, state, slot, why)
     }
   }
 
-  #passOver(ex: Exchange, state: Attempts, seat: ProviderSlot<ProviderRuntime>, why: FormatError): void {
+  #passOver(ex: Exchange, state: Attempts, slot: ProviderSlot<ProviderRuntime>, why: FormatError): void {
     state.refusal ??= why
     state.original?.restore(ex)
-    if (state.askedCount === 0) state.groups = state.groups.filter((group) => group.includes(seat))
+    if (state.askedCount === 0) state.groups = state.groups.filter((group) => group.includes(slot))
     // It needs no attempt of those that are left.
     else if (ex.retry?.route.plan === this.retry) ex.retry!.count++
   }
@@ -225,7 +225,7 @@ class LlmBackend implements CompiledBackend {
   #writeElsewhere(
     ex: Exchange,
     state: Attempts,
-    seat: ProviderSlot<ProviderRuntime>,
+    slot: ProviderSlot<ProviderRuntime>,
     made: Promise<ApplyWritten>
   ): void {
     const { round } = state
@@ -235,28 +235,28 @@ class LlmBackend implements CompiledBackend {
     whenSettled(made, isCurrent, (take) => {
       this.#try(ex, state.client, () => {
         if (take === null) return this.#context.fail(ex, 'BODY_OVERLOAD')
-        const why = this.#lost(state, seat.provider, take(ex))
-        if (why === null) return this.#ask(ex, state, seat)
-        this.#passOver(ex, state, seat, why)
+        const why = this.#lost(state, slot.provider, take(ex))
+        if (why === null) return this.#ask(ex, state, slot)
+        this.#passOver(ex, state, slot, why)
         this.#choose(ex, state)
       })
     })
   }
 
-  #ask(ex: Exchange, state: Attempts, seat: ProviderSlot<ProviderRuntime>): void {
-    ex.upstreamHost = seat.provider.endpoint.hostHeader
-    state.attempt = new Attempt(seat, performance.now())
+  #ask(ex: Exchange, state: Attempts, slot: ProviderSlot<ProviderRuntime>): void {
+    ex.upstreamHost = slot.provider.endpoint.hostHeader
+    state.attempt = new Attempt(slot, performance.now())
     state.dialectOverrides = null
     ex.onRetry = () => this.#givenUp(ex, state)
     this.#authorize(ex, state, state.attempt)
   }
 
   /** Once for each body that is sent: it may be signed. */
-  #authorize(ex: Exchange, state: Attempts, turn: Attempt<ProviderRuntime>): void {
-    const { endpoint, authenticator } = turn.slot.provider
+  #authorize(ex: Exchange, state: Attempts, attempt: Attempt<ProviderRuntime>): void {
+    const { endpoint, authenticator } = attempt.slot.provider
     const waiting = authenticator.authorize(ex, state.keys)
     if (waiting === null) this.#send(ex, state, endpoint)
-    else this.#sendLater(ex, state, turn, waiting)
+    else this.#sendLater(ex, state, attempt, waiting)
   }
 
   #send(ex: Exchange, state: Attempts, endpoint: Endpoint): void {
@@ -267,11 +267,11 @@ class LlmBackend implements CompiledBackend {
   }
 
   /** A token has to be fetched first; without one the next provider is asked. */
-  #sendLater(ex: Exchange, state: Attempts, turn: Attempt<ProviderRuntime>, waiting: Promise<() => void>): void {
+  #sendLater(ex: Exchange, state: Attempts, attempt: Attempt<ProviderRuntime>, waiting: Promise<() => void>): void {
     // Meanwhile a timeout may have answered or begun another attempt, or the client may have gone.
-    const isCurrent = () => state.attempt === turn && ex.response === null && !ex.responseDone
+    const isCurrent = () => state.attempt === attempt && ex.response === null && !ex.responseDone
     const without = () => {
-      turn.failed(performance.now(), null, this.#random())
+      attempt.failed(performance.now(), null, this.#random())
       if (state.tried.length === this.#total) this.#context.fail(ex, 'BACKEND_CREDENTIALS')
       else {
         state.original?.restore(ex)
@@ -280,7 +280,7 @@ class LlmBackend implements CompiledBackend {
     }
     const send = (show: () => void) => {
       show()
-      this.#send(ex, state, turn.slot.provider.endpoint)
+      this.#send(ex, state, attempt.slot.provider.endpoint)
     }
     whenSettled(waiting, isCurrent, (show) => {
       if (show === null) without()
@@ -319,29 +319,29 @@ class LlmBackend implements CompiledBackend {
 
   /** What was added to the request may be why. */
   #refused(ex: Exchange, state: Attempts, proceed: Proceed): ReturnType<AnswerHook> {
-    const turn = state.attempt!
-    const { provider: choice } = turn.slot
+    const attempt = state.attempt!
+    const { provider: choice } = attempt.slot
     const usual = () => this.#taken(ex, state, proceed)
     const lost = (dropped: DroppedFields) => this.#lost(state, choice, dropped)
-    const ask = (why: FormatError | null) => this.#try(ex, state.client, () => this.#askAgain(ex, state, turn, why))
+    const ask = (why: FormatError | null) => this.#try(ex, state.client, () => this.#askAgain(ex, state, attempt, why))
     return this.#again.refused(ex, state, choice, { lost, ask, usual, proceed }) ?? usual()
   }
 
   /** `why`: the provider takes nothing that it may be asked with, as if that had been known before. */
-  #askAgain(ex: Exchange, state: Attempts, turn: Attempt<ProviderRuntime>, why: FormatError | null): void {
+  #askAgain(ex: Exchange, state: Attempts, attempt: Attempt<ProviderRuntime>, why: FormatError | null): void {
     if (why === null) {
-      this.#authorize(ex, state, turn)
+      this.#authorize(ex, state, attempt)
       return
     }
     state.withdraw(performance.now())
-    this.#passOver(ex, state, turn.slot, why)
+    this.#passOver(ex, state, attempt.slot, why)
     this.#choose(ex, state)
   }
 
   #taken(ex: Exchange, state: Attempts, proceed: Proceed): ReturnType<AnswerHook> {
-    const turn = state.attempt!
-    this.#note(ex, turn)
-    if (ex.status === 401 || ex.status === 403) turn.slot.provider.authenticator.refused()
+    const attempt = state.attempt!
+    this.#note(ex, attempt)
+    if (ex.status === 401 || ex.status === 403) attempt.slot.provider.authenticator.refused()
     const { editedChat: chat, format, operation, sentOperation, dropped } = state
     if (dropped.count > 0) ex.response!.set(DROPPED, droppedList(dropped))
     if (operation !== null)
@@ -354,11 +354,11 @@ class LlmBackend implements CompiledBackend {
   }
 
   /** How the attempt went, as far as the head of its answer can tell. */
-  #note(ex: Exchange, turn: Attempt<ProviderRuntime>): void {
+  #note(ex: Exchange, attempt: Attempt<ProviderRuntime>): void {
     if (ex.response === null || this.#hasFailed(ex)) {
       const askedMs = retryAfterMs(ex.response?.get('retry-after'), Date.now())
-      turn.failed(performance.now(), askedMs, this.#random())
-    } else turn.succeeded(performance.now())
+      attempt.failed(performance.now(), askedMs, this.#random())
+    } else attempt.succeeded(performance.now())
   }
 
   /** Another attempt follows, here or at another backend of the route. */

@@ -87,10 +87,12 @@ export class Answers {
   ): HookResult {
     ex.response?.remove('set-cookie')
     const isError = ex.status >= 400 && this.#guards.guardsAnswers
-    return isError ? this.#guardedError(ex, operation, sent, by.fields) : this.#told(ex, operation, sent, by.proceed)
+    return isError
+      ? this.#guardedError(ex, operation, sent, by.fields)
+      : this.#operationAnswer(ex, operation, sent, by.proceed)
   }
 
-  #told(ex: Exchange, { client, listen }: Operation, sent: SentOperation, proceed: Proceed): HookResult {
+  #operationAnswer(ex: Exchange, { client, listen }: Operation, sent: SentOperation, proceed: Proceed): HookResult {
     const { providerFormat, isNative, answerSpec } = sent
     if (ex.status === 101 && listen !== undefined) ex.tap = listen(ex)
     // A list of models that the client has already is as good in any format.
@@ -165,15 +167,9 @@ export class Answers {
     if (why !== null) failUnreadable(ex, operation.client, why)
     else if (refused !== null) writeRejection(ex, operation.client, refused)
     else if (!sent.isNative && sent.answerSpec !== null && ex.responseBytes !== null) {
+      const { status, responseBytes: bytes } = ex
       const { providerFormat, isNative, answerSpec } = sent
-      const answer = {
-        bytes: ex.responseBytes,
-        status: ex.status,
-        client: operation.client,
-        providerFormat,
-        isNative,
-        answerSpec
-      }
+      const answer = { bytes, status, client: operation.client, providerFormat, isNative, answerSpec }
       await deliverOperation(ex, answer, this.#context)
     }
     return CONTINUE
@@ -184,7 +180,7 @@ export class Answers {
     const { chat, format, fields } = translation
     const { maxBufferBytes, fail } = this.#context
     const contentType = framing === null ? null : (ex.response!.get('content-type') ?? '')
-    const given = await new Promise<CollectedAnswer>((resolve) => {
+    const collected = await new Promise<CollectedAnswer>((resolve) => {
       const here = (isOver: boolean): void => {
         const bytes = ex.responseBytes ?? Buffer.alloc(0)
         const readers = framingFor(ex)
@@ -204,12 +200,12 @@ export class Answers {
     const refused = await this.#guards.answer(ex, format, contentType, fields ?? ex.request)
     // A timeout may have answered meanwhile, or the client may have gone.
     if (ex.localReply !== null || ex.responseDone) return CONTINUE
-    given.decided()
+    collected.decided()
     if (refused !== null) {
-      given.count()
+      collected.count()
       writeRejection(ex, chat.client, refused)
     } else if (framing !== null) {
-      const passing = translateCollected(ex, translation, ex.responseBytes ?? given.bytes, sseFraming)
+      const passing = translateCollected(ex, translation, ex.responseBytes ?? collected.bytes, sseFraming)
       const bytes = Buffer.isBuffer(passing) ? passing : await passing
       if (ex.localReply !== null || ex.responseDone) return CONTINUE
       replaceResponseBody(ex, bytes)
@@ -221,8 +217,8 @@ export class Answers {
   }
 
   /** What a stream has cost that nobody gets. */
-  #countStream(ex: Exchange, translation: Translation, given: Buffer, framing: () => Framing): void {
-    const passing = translateCollected(ex, translation, given, framing)
+  #countStream(ex: Exchange, translation: Translation, buffered: Buffer, framing: () => Framing): void {
+    const passing = translateCollected(ex, translation, buffered, framing)
     if (Buffer.isBuffer(passing)) return
     passing.catch(() => this.#context.log('error', 'what an answer has cost that was kept could not be read'))
   }
@@ -255,11 +251,11 @@ function whenOver(ex: Exchange, step: () => void): () => void {
 function translateCollected(
   ex: Exchange,
   { chat, format, streamed }: Translation,
-  given: Buffer,
+  buffered: Buffer,
   framing: () => Framing
 ) {
   const tap = clientTap(chat, format, framing, () => {}, null)
-  const passing = replay(ex, tap, given)
+  const passing = replay(ex, tap, buffered)
   if (Buffer.isBuffer(passing)) {
     streamed(tap)
     return passing

@@ -46,31 +46,31 @@ export async function deliverFromPool(
 }
 
 /** Of what is no chat, wherever it is read. Never rejects. */
-export async function deliverOperation(ex: Exchange, heard: OperationAnswer, context: BackendContext): Promise<void> {
-  if (heard.bytes.length > LARGE_BYTES) await deliverOperationFromPool(ex, heard, context)
-  else deliverOperationHere(ex, heard)
+export async function deliverOperation(ex: Exchange, answer: OperationAnswer, context: BackendContext): Promise<void> {
+  if (answer.bytes.length > LARGE_BYTES) await deliverOperationFromPool(ex, answer, context)
+  else deliverOperationHere(ex, answer)
 }
 
-export function deliverOperationHere(ex: Exchange, heard: OperationAnswer): void {
-  const { usage, bytes, problem } = translateOperationAnswer(heard)
+export function deliverOperationHere(ex: Exchange, answer: OperationAnswer): void {
+  const { usage, bytes, problem } = translateOperationAnswer(answer)
   if (usage !== null) settleUsage(ex, { usage, model: null })
-  if (problem !== null) failUnreadable(ex, heard.client, problem)
+  if (problem !== null) failUnreadable(ex, answer.client, problem)
   else if (bytes !== null) writeBytes(ex, bytes)
 }
 
-/** As tellHere, in the offload pool, and as convertElsewhere. It never rejects. */
+/** As deliverOperationHere, in the offload pool. Never rejects. */
 export function deliverOperationFromPool(
   ex: Exchange,
-  heard: OperationAnswer,
+  answer: OperationAnswer,
   { offload }: BackendContext
 ): Promise<void> {
   return deliverFromPool(
     ex,
-    heard.client,
-    heard.isNative,
-    translateOperationInPool(offloadFor(ex, offload), heard),
+    answer.client,
+    answer.isNative,
+    translateOperationInPool(offloadFor(ex, offload), answer),
     () => {
-      const usage = operationUsage(heard)
+      const usage = operationUsage(answer)
       if (usage !== null) settleUsage(ex, { usage, model: null })
     }
   )

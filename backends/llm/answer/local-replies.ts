@@ -44,8 +44,8 @@ export function errorBody(
 ): { readonly body: JsonObject; readonly headers: readonly [string, string] } {
   const field = FORMATS[client].idField ?? 'x-request-id'
   // A provider that has answered knows its answer by its own id.
-  const given = ex.response?.get(field) ?? ex.request.get('x-request-id') ?? ''
-  const id = ID.test(given) ? given : `req_${crypto.randomUUID().replaceAll('-', '')}`
+  const sentId = ex.response?.get(field) ?? ex.request.get('x-request-id') ?? ''
+  const id = ID.test(sentId) ? sentId : `req_${crypto.randomUUID().replaceAll('-', '')}`
   ex.errorDetail ??= `request ${id}`
   const body = FORMATS[client].writeError({ ...refusal, type: typeOfStatus(refusal.status) })
   return { body: client === 'messages' ? { ...body, request_id: id } : body, headers: [field, id] }

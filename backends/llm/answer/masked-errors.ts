@@ -21,8 +21,8 @@ export function maskedError(format: FormatName, value: Json): ChatError | null {
   const error = errorIn(whole)
   if (error === null || isAnswer(whole)) return null
   // Converse has the members of an error at the top, all others in `error`.
-  const told = FORMATS[format].readError(500, JSON.stringify({ ...error, error }))
-  return { ...told, status: statusIn(error) ?? statusOf(told.type) }
+  const read = FORMATS[format].readError(500, JSON.stringify({ ...error, error }))
+  return { ...read, status: statusIn(error) ?? statusOf(read.type) }
 }
 
 /** A response of OpenAI says in a word of its own that it has failed. */

@@ -36,18 +36,18 @@ export function withDefaultModel(chat: ChatRequest, { defaults }: AiEdits): Chat
 /** Null says nothing to any provider: a default takes its place. Entries are defined: "__proto__" is data. */
 function withFields(
   client: ClientFormat,
-  given: JsonObject,
+  original: JsonObject,
   overrides: readonly AiField[],
   defaults: readonly AiField[]
 ): JsonObject {
-  if (overrides.length === 0 && defaults.length === 0) return given
-  let body = given
+  if (overrides.length === 0 && defaults.length === 0) return original
+  let body = original
   const foreign = (field: string, value: unknown, replaces: boolean): boolean => {
     const instructed = isForeignSystem(client, field) ? withSystem(client, body, value, replaces) : null
     body = instructed ?? body
     return instructed !== null
   }
-  const isNative = (replaces: boolean) => (given: AiField) => !foreign(given.field, given.value, replaces)
+  const isNative = (replaces: boolean) => (edit: AiField) => !foreign(edit.field, edit.value, replaces)
   const [replacing, filling] = [overrides.filter(isNative(true)), defaults.filter(isNative(false))]
   const fields = new Map<string, Json>(Object.entries(body))
   for (const { field, value } of replacing) fields.set(field, value as Json)

@@ -57,19 +57,19 @@ export class CollectedTexts {
       return { event, value, pieces: eventTexts(format, event, value).pieces }
     })
     const whole = new Set<string>()
-    for (const { pieces } of this.#events) for (const piece of pieces) this.#tell(piece, whole)
+    for (const { pieces } of this.#events) for (const piece of pieces) this.#add(piece, whole)
     for (const text of this.#joined.values()) whole.add(text)
     this.texts = [...whole].filter((text) => text !== '' && text !== '{}')
   }
 
-  #tell(piece: Piece, whole: Set<string>): void {
+  #add(piece: Piece, whole: Set<string>): void {
     const { slot } = piece
     const key = keyOf(piece)
     if (key === null) whole.add(slot.text)
     else this.#joined.set(key, (this.#joined.get(key) ?? '') + slot.text)
   }
 
-  /** `texts`: one for each that was told. Throws GuardDown when arguments are no JSON any more. */
+  /** `texts`: one for each that was told. Throws GuardUnavailable when arguments are no JSON any more. */
   replaced(texts: readonly string[]): WireEvent[] {
     const by = new Map(this.texts.map((text, i) => [text, texts[i]!]))
     // Once for each part, and not for each of its pieces: they are as many as the answer is long.

@@ -82,9 +82,9 @@ type Remote = Exclude<AiGuard, { readonly kind: 'regex' }>
 
 async function remote(guard: Remote, { bytes, shape, side }: Body, run: Run, call: GuardCall): Promise<StepResult> {
   const asks = asksOf(guard, side)
-  const told = await run({ bytes, shape, step: { kind: 'ask', asks } })
-  if (told.kind !== 'question' || call.signal.aborted) return told
-  const judged = await answered(guard, told, { bytes, shape, side }, run, call)
+  const question = await run({ bytes, shape, step: { kind: 'ask', asks } })
+  if (question.kind !== 'question' || call.signal.aborted) return question
+  const judged = await answered(guard, question, { bytes, shape, side }, run, call)
   return judged.kind === 'down' && guard.failOpen ? { kind: 'pass' } : judged
 }
 

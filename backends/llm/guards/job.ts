@@ -105,8 +105,8 @@ function inBody(bytes: Uint8Array, { reach, role }: Shape & { readonly kind: 'js
     return result.rejectedBy < 0 ? outcomeOf(result) : { kind: 'reject', reply: work.guards[result.rejectedBy]!.reply }
   }
   if (work.kind === 'replace') return outcomeOf(replaced({ ...scan, step: work }))
-  const told = scanBody({ ...scan, step: { kind: 'tell' } })
-  return told.problem === null ? asked(work.asks, told.messages) : outcomeOf(told)
+  const scanned = scanBody({ ...scan, step: { kind: 'tell' } })
+  return scanned.problem === null ? asked(work.asks, scanned.messages) : outcomeOf(scanned)
 }
 
 function outcomeOf({ bytes, problem }: ScanResult): StepResult {
@@ -129,14 +129,14 @@ function inStream(
   work: Work
 ): StepResult {
   const { format } = shape
-  const given = bufferOf(bytes)
-  const events = shape.kind === 'list' ? itemsOf(given) : eventsOf(given, framingOf(shape.contentType)!)
+  const buffer = bufferOf(bytes)
+  const events = shape.kind === 'list' ? itemsOf(buffer) : eventsOf(buffer, framingOf(shape.contentType)!)
   if (work.kind === 'search') return printed(shape, searched(format, events, work.guards))
-  const told = new CollectedTexts(format, events)
-  if (work.kind === 'replace') return printed(shape, told.replaced(work.texts))
+  const collected = new CollectedTexts(format, events)
+  if (work.kind === 'replace') return printed(shape, collected.replaced(work.texts))
   return asked(
     work.asks,
-    told.texts.map((content) => ({ role: 'assistant', content }))
+    collected.texts.map((content) => ({ role: 'assistant', content }))
   )
 }
 

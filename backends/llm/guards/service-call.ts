@@ -55,7 +55,7 @@ export interface Target {
 
 /**
  * What is answered to `question`, a JSON text. Both are on the account until then; the answer as long as its exchange
- * keeps anything. Rejects with GuardDown, or GuardCrowded.
+ * keeps anything. Rejects with GuardUnavailable, or GuardBuffersFull.
  */
 export async function post(target: Target, question: Buffer, call: GuardCall): Promise<Buffer> {
   const { ex } = call

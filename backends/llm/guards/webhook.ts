@@ -21,14 +21,15 @@ export function webhookQuestion(side: Side, messages: readonly Message[]): objec
   return { body: { choices: messages.map((message) => ({ message })) } }
 }
 
-/** `given`: of a rejection that says nothing itself. Throws GuardDown. */
-export function webhookVerdict(answer: unknown, side: Side, given: AiRejection): Verdict {
+/** `fallback`: of a rejection that says nothing itself. Throws GuardUnavailable. */
+export function webhookVerdict(answer: unknown, side: Side, fallback: AiRejection): Verdict {
   const action = isObject(answer) ? answer.action : null
   if (!isObject(action)) throw new GuardUnavailable('the guard answers without an action')
   const { body, status_code: status } = action
   if (isObject(body))
     return { kind: 'replace', texts: textsOf(side === 'request' ? body.messages : body.choices, side) }
-  if (typeof body === 'string' || status !== undefined) return { kind: 'reject', reply: rejection(body, status, given) }
+  if (typeof body === 'string' || status !== undefined)
+    return { kind: 'reject', reply: rejection(body, status, fallback) }
   if (body === undefined) return { kind: 'pass' }
   throw new GuardUnavailable('the guard answers with an unknown action')
 }
@@ -43,9 +44,9 @@ function textsOf(list: unknown, side: Side): string[] {
 }
 
 /** What it says itself goes before what the configuration says. */
-function rejection(body: unknown, status: unknown, given: AiRejection): AiRejection {
+function rejection(body: unknown, status: unknown, fallback: AiRejection): AiRejection {
   const isStatus = typeof status === 'number' && Number.isInteger(status) && status >= 200 && status <= 599
-  return { status: isStatus ? status : given.status, message: typeof body === 'string' ? body : given.message }
+  return { status: isStatus ? status : fallback.status, message: typeof body === 'string' ? body : fallback.message }
 }
 
 /** What frames the request, or belongs to a connection, is this call's own. */
@@ -66,10 +67,10 @@ const OWN_FIELDS = new Set([
 function forwarded(wanted: AiWebhookGuard['forward'], request: HeaderBlock): Record<string, string> {
   const headers: Record<string, string> = {}
   for (const { name, value } of wanted) {
-    const given = OWN_FIELDS.has(name) ? undefined : request.getAll(name)
-    if (given === undefined) continue
-    const matches = 'exact' in value ? given === value.exact : compilePattern(value.regex).matches(given)
-    if (matches) headers[name] = given
+    const sent = OWN_FIELDS.has(name) ? undefined : request.getAll(name)
+    if (sent === undefined) continue
+    const matches = 'exact' in value ? sent === value.exact : compilePattern(value.regex).matches(sent)
+    if (matches) headers[name] = sent
   }
   return headers
 }

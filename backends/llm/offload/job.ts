@@ -163,7 +163,7 @@ export function runLargeJob(job: LargeJob): JobResult {
 const KEPT_MAX = 2
 const KEPT_BYTES_MAX = 32 * 1024 * 1024
 
-/** Bodies that have been told, by id, the last one last. What has been read of them is kept with them (readAhead). */
+/** Bodies that have been told, by id, the last one last. What has been read of them is kept with them (parseAhead). */
 class Bodies {
   readonly #kept = new Map<number, Buffer>()
 
@@ -208,8 +208,8 @@ function writeRequest(bytes: Buffer, { client, path, query, spec }: RequestJob):
     isUnreadable = false
     const { request, plan } = planRequest(chat, resolveProvider(spec))
     const { model, isStreamed, wantsUsage, count, isEdited } = request
-    const told = { format: plan.format, model: plan.model }
-    facts = { model, isStreamed, wantsUsage, count, isEdited, plan: told, clientTools: NO_CLIENT_TOOLS }
+    const planned = { format: plan.format, model: plan.model }
+    facts = { model, isStreamed, wantsUsage, count, isEdited, plan: planned, clientTools: NO_CLIENT_TOOLS }
     const losses = new Losses()
     const body = providerBody(request, plan, losses)
     facts = { ...facts, clientTools: request.clientTools }

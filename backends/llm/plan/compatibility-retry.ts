@@ -1,6 +1,6 @@
 /**
  * A server that refuses a request for a member that was added to it here is asked once more without that; when it takes
- * the request then, that is remembered for as long as the process lives (Spoken).
+ * the request then, that is remembered for as long as the process lives (ProviderRuntime.learned).
  */
 
 import { isObject } from '#backends/llm/formats/fields.ts'

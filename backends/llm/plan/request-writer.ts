@@ -114,14 +114,14 @@ export class RequestWriter {
     const { facts } = made
     if (facts !== null) this.#begin(ex, state, new LargeRequest(chat, facts, settings.edits), choice, facts.plan)
     if (made.kind === 'refused') return refusal(made)
-    const order = {
+    const plan = {
       ...settings,
       ...made.facts.plan,
       provider,
       caching: settings.edits.caching,
       dialect: learned.dialect
     }
-    applyChat(ex, state.editedChat!, order, made.bytes === null ? null : bufferOf(made.bytes))
+    applyChat(ex, state.editedChat!, plan, made.bytes === null ? null : bufferOf(made.bytes))
     return made.lost
   }
 

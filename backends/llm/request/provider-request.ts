@@ -84,10 +84,10 @@ export function withPathPrefix(target: string, prefix: string | null): string {
  * The query says how Google frames an answer: events for a stream, whatever path is given, and an object else; all else
  * that the client has said there goes with it.
  */
-function framed(target: string, isStreamed: boolean, given: string): Pick<Address, 'target' | 'query'> {
+function framed(target: string, isStreamed: boolean, clientQuery: string): Pick<Address, 'target' | 'query'> {
   const [path, own = ''] = target.split('?')
   const isSaid = !isStreamed || /(?:^|&)alt=/.test(own)
-  const wanted = [own, isSaid ? '' : 'alt=sse', withCost(withoutAccount(without(given, FRAMING)).slice(1))]
+  const wanted = [own, isSaid ? '' : 'alt=sse', withCost(withoutAccount(without(clientQuery, FRAMING)).slice(1))]
   const query = wanted.filter((part) => part !== '').join('&')
   return { target: query === '' ? path! : `${path}?${query}`, query: '' }
 }
@@ -157,9 +157,9 @@ function convertedBody(chat: ChatRequest, { format, model, dialect }: RequestPla
   chat.clientTools = clientToolsOf(conversation)
   const lost = new Losses()
   const written = FORMATS[format].writeRequest(rewritten({ ...conversation, model }, format, lost), lost)
-  const told = format === 'completions' ? inDialect(written, dialect, conversation, lost) : written
+  const adapted = format === 'completions' ? inDialect(written, dialect, conversation, lost) : written
   reportLosses(lost, conversation, body, losses)
-  return told
+  return adapted
 }
 
 /** What a writer has lost, by the client's paths, and whether that changes anything. */

@@ -116,15 +116,15 @@ export function embeddingsUsage({ providerFormat }: EmbeddingsAnswerSpec, body: 
 }
 
 /** For a client of another format. Throws FormatError. */
-export function embeddingsAnswer(telling: EmbeddingsAnswerSpec, body: Json): JsonObject {
+export function embeddingsAnswer(spec: EmbeddingsAnswerSpec, body: Json): JsonObject {
   const answer = Fields.of(body, '')
-  const cost = embeddingsUsage(telling, body)
+  const cost = embeddingsUsage(spec, body)
   const usage = cost === null ? null : boundedUsage(cost)
-  if (telling.client === 'completions') return toOpenai(telling, answer, usage)
+  if (spec.client === 'completions') return toOpenai(spec, answer, usage)
   const embeddings = answer.objects('data').map((one) => ({ values: one.list('embedding') }))
   const counted = usage === null ? {} : { usageMetadata: { promptTokenCount: usage.input } }
-  const told = telling.isBatch ? { embeddings } : { embedding: embeddings[0] ?? { values: [] } }
-  return { ...told, ...counted }
+  const vectors = spec.isBatch ? { embeddings } : { embedding: embeddings[0] ?? { values: [] } }
+  return { ...vectors, ...counted }
 }
 
 /** Clients expect `usage`: it is zero where the provider does not say. */

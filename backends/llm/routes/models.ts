@@ -117,7 +117,7 @@ export function modelsAnswer({ client, providerFormat, isOne, owner }: ModelsAns
   const answer = Fields.of(body, '')
   const name = (one: Fields): string =>
     providerFormat === 'gemini' ? one.string('name').replace(/^models\//, '') : one.string('id')
-  const told = (one: Fields): JsonObject => entry(client, name(one), owner)
-  if (isOne) return told(answer)
-  return list(client, answer.objects(providerFormat === 'gemini' ? 'models' : 'data').map(told))
+  const translated = (one: Fields): JsonObject => entry(client, name(one), owner)
+  if (isOne) return translated(answer)
+  return list(client, answer.objects(providerFormat === 'gemini' ? 'models' : 'data').map(translated))
 }

@@ -1,6 +1,6 @@
 /**
  * What a client gets of an answer that is no chat, and what that has cost: from plain data to plain data, so that a
- * large one can be read in another thread (large/job.ts).
+ * large one can be read in another thread (offload/job.ts).
  */
 
 import { maskedError } from '#backends/llm/answer/masked-errors.ts'
@@ -60,17 +60,17 @@ export function translateOperationAnswer({
 }
 
 /** What a whole answer of success has cost, whatever becomes of the rest; null: it does not say. Never throws. */
-export function operationUsage(heard: OperationAnswer): Usage | null {
-  return translateOperationAnswer({ ...heard, isNative: true }).usage
+export function operationUsage(answer: OperationAnswer): Usage | null {
+  return translateOperationAnswer({ ...answer, isNative: true }).usage
 }
 
 /** Throws FormatError. */
-export function usageIn(telling: AnswerSpec, body: Json): Usage | null {
-  return telling.of === 'embeddings' ? embeddingsUsage(telling, body) : null
+export function usageIn(spec: AnswerSpec, body: Json): Usage | null {
+  return spec.of === 'embeddings' ? embeddingsUsage(spec, body) : null
 }
 
 /** For a client of another format. Throws FormatError. */
-export function bodyOf(telling: AnswerSpec, body: Json): JsonObject {
-  if (telling.of === 'count') return countAnswer(telling, body)
-  return telling.of === 'embeddings' ? embeddingsAnswer(telling, body) : modelsAnswer(telling, body)
+export function bodyOf(spec: AnswerSpec, body: Json): JsonObject {
+  if (spec.of === 'count') return countAnswer(spec, body)
+  return spec.of === 'embeddings' ? embeddingsAnswer(spec, body) : modelsAnswer(spec, body)
 }

@@ -100,8 +100,8 @@ export function usageOf(event: Json): Usage | null {
 }
 
 function count(value: JsonObject, key: string): number {
-  const given = value[key]
-  return typeof given === 'number' && Number.isSafeInteger(given) && given > 0 ? given : 0
+  const tokens = value[key]
+  return typeof tokens === 'number' && Number.isSafeInteger(tokens) && tokens > 0 ? tokens : 0
 }
 
 const sum = (a: Usage, b: Usage): Usage => mapUsage(a, (tokens, kind) => tokens + b[kind])

@@ -80,8 +80,8 @@ export class EventOrder {
 }
 
 /**
- * `answer` with the rule of Order.stopped: calls are for the caller to run, whatever a provider says, or does not say,
- * of why it ended. Clients that go by the reason never run them.
+ * `answer` with the rule of EventOrder.stopped: calls are for the caller to run, whatever a provider says of why it
+ * ended, or does not say. Clients that go by the reason never run them.
  */
 export function withToolStops(answer: Answer): Answer {
   const isCalling = ({ stop, parts }: Answer['choices'][number]) =>

@@ -7,18 +7,18 @@ import type { CostTap } from './translating-tap.ts'
 /** What is read in one turn. A tap takes up to 60 ns for each byte. */
 const TURN_BYTES = 32 * 1024
 
-/** What `tap` makes of `given`: at once when it is read in one turn. */
-export function replay(ex: Exchange, tap: CostTap, given: Buffer): Buffer | Promise<Buffer> {
-  let made: Buffer = given
+/** What `tap` makes of `buffered`: at once when it is read in one turn. */
+export function replay(ex: Exchange, tap: CostTap, buffered: Buffer): Buffer | Promise<Buffer> {
+  let made: Buffer = buffered
   // It may grow; room that nothing comes into costs nothing.
-  const collector = new Collector({ max: Number.MAX_SAFE_INTEGER, expected: 2 * given.length }, null, (bytes) => {
+  const collector = new Collector({ max: Number.MAX_SAFE_INTEGER, expected: 2 * buffered.length }, null, (bytes) => {
     made = bytes!
   })
   const keep = (bytes: Buffer | null) => bytes !== null && collector.take(bytes, 0, bytes.length)
   const read = (from: number): boolean => {
-    const end = Math.min(from + TURN_BYTES, given.length)
-    keep(tap.body(ex, given, from, end))
-    if (end < given.length) return false
+    const end = Math.min(from + TURN_BYTES, buffered.length)
+    keep(tap.body(ex, buffered, from, end))
+    if (end < buffered.length) return false
     keep(tap.end(ex))
     collector.end()
     return true

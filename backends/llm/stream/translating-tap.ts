@@ -116,15 +116,15 @@ export class TranslatingTap implements CostTap {
     let last: Buffer | null = null
     if (this.#bytes === null) last = this.#translatedEnd()
     else {
-      const held = this.#bytes.rest()
+      const rest = this.#bytes.rest()
       this.#read(LINE_ENDS, 0, LINE_ENDS.length)
       const finish = this.cost.isOver ? null : (this.#reader.finish?.() ?? null)
       if (finish !== null) {
         for (const one of finish.events) this.cost.note(one)
-        return Buffer.concat([held === null ? NOTHING : wholeEvents(held), Buffer.from(finish.mark)])
+        return Buffer.concat([rest === null ? NOTHING : wholeEvents(rest), Buffer.from(finish.mark)])
       }
       // Half an event is for nobody.
-      if (held !== null && (this.cost.isOver || this.#isUnread)) last = Buffer.concat([held, LINE_ENDS])
+      if (rest !== null && (this.cost.isOver || this.#isUnread)) last = Buffer.concat([rest, LINE_ENDS])
     }
     if (this.cost.isOver || this.#isUnread) return last
     const error = this.#break({ ...BROKEN, message: 'the provider ended its answer before it was complete' })
@@ -242,8 +242,8 @@ function malformed(error: unknown): ChatError {
 }
 
 /** Last events that lack their empty line, with it; nothing where the last one is only half of one. */
-export function wholeEvents(held: Buffer): Buffer {
-  const bytes = Buffer.concat([held, LINE_ENDS])
+export function wholeEvents(rest: Buffer): Buffer {
+  const bytes = Buffer.concat([rest, LINE_ENDS])
   const events: SseEvent[] = []
   new SseReader().push(bytes, 0, bytes.length, events)
   return events.every(({ data }) => data === '[DONE]' || isJson(data)) ? bytes : NOTHING
@@ -252,8 +252,8 @@ export function wholeEvents(held: Buffer): Buffer {
 const LINE_END = /\r\n?|\n/g
 
 /** What came in another framing may have any line end in it; in a name it would begin a line that nobody has read. */
-export function frame({ name: given, data }: WireEvent): string {
+export function frame({ name: eventName, data }: WireEvent): string {
   const lines = data.includes('\n') || data.includes('\r') ? data.replace(LINE_END, '\ndata: ') : data
-  const name = given.replace(LINE_END, ' ')
+  const name = eventName.replace(LINE_END, ' ')
   return name === '' ? `data: ${lines}\n\n` : `event: ${name}\ndata: ${lines}\n\n`
 }

@@ -54,13 +54,13 @@ export function clientPaths(paths: readonly string[], conversation: Conversation
   return paths.map((path) => {
     const [part = ''] = PART.exec(path) ?? []
     const hasWord = words !== undefined && part !== '' && path.length > part.length
-    const told = hasWord ? path.replace(LAST_WORD, (word) => words[word] ?? word) : path
-    const [place, turn, index] = TURN.exec(told) ?? []
-    if (place === undefined) return told
+    const named = hasWord ? path.replace(LAST_WORD, (word) => words[word] ?? word) : path
+    const [place, turn, index] = TURN.exec(named) ?? []
+    if (place === undefined) return named
     places ??= look()
     const found = places[starts[Number(turn)]! + Number(index ?? 0)] ?? (isCompletions ? 'messages' : 'input')
     // A turn as a whole is its message.
-    return (index === undefined ? found.replace(BEHIND_MESSAGE, '') : found) + told.slice(place.length)
+    return (index === undefined ? found.replace(BEHIND_MESSAGE, '') : found) + named.slice(place.length)
   })
 }
 

@@ -154,8 +154,8 @@ function contentOf(output: Json | undefined): ToolResultPart['content'] {
 
 function callOf(id: string, item: JsonObject, { member, isText }: Kind, name: string): ToolCallPart {
   const wanted = item[member] ?? {}
-  const given = JSON.stringify(isText ? { input: wanted } : wanted)
-  return { kind: 'toolCall', id, name, arguments: given, signature: null, cache: null }
+  const text = JSON.stringify(isText ? { input: wanted } : wanted)
+  return { kind: 'toolCall', id, name, arguments: text, signature: null, cache: null }
 }
 
 /** Tools as functions, by their places in the client's list. */
@@ -164,21 +164,23 @@ export type FunctionTools = ReadonlyMap<number, Tool>
 /** Those of `tools` that others are told as functions; one whose name a function has already is none of them. */
 export function functionToolsOf(tools: readonly Tool[]): FunctionTools {
   const taken = new Set(tools.flatMap(({ native, name }) => (native === null ? [name] : [])))
-  const told = new Map<number, Tool>()
+  const functions = new Map<number, Tool>()
   for (const [i, tool] of tools.entries()) {
     const asked = tool.native === null ? null : asFunction(tool)
-    // Calls of two functions of one name could not be told apart: the writer refuses what stays as it is.
+    // Calls of two functions of one name could not be functions apart: the writer refuses what stays as it is.
     if (asked === null || taken.has(asked.name)) continue
     taken.add(asked.name)
-    told.set(i, asked)
+    functions.set(i, asked)
   }
-  return told
+  return functions
 }
 
 /** What calls in the answer are to be again. */
 export function clientToolsOf({ tools }: Conversation): ClientTools {
-  const told = [...functionToolsOf(tools)]
-  return told.length === 0 ? NO_CLIENT_TOOLS : told.map(([i, { name }]) => [name, String(tools[i]!.native!.value.type)])
+  const functions = [...functionToolsOf(tools)]
+  return functions.length === 0
+    ? NO_CLIENT_TOOLS
+    : functions.map(([i, { name }]) => [name, String(tools[i]!.native!.value.type)])
 }
 
 // --- the way back ---
@@ -191,16 +193,16 @@ function asClientCall(call: ToolCallPart, tools: ClientTools, format: FormatName
   const type = tools.find(([name]) => name === call.name)?.[1]
   const kind = type === undefined ? undefined : KINDS.get(type)
   if (type === undefined || kind === undefined) return null
-  const given = argumentsOf(call.arguments)
-  if (given === null && !kind.isText) return null
-  const wanted = kind.isText ? textOf(given, call.arguments) : given!
+  const parsed = argumentsOf(call.arguments)
+  if (parsed === null && !kind.isText) return null
+  const wanted = kind.isText ? textOf(parsed, call.arguments) : parsed!
   const { id, name } = call
   if (format === 'completions')
     return { kind: 'opaque', format, value: { id, type, [type]: { name, [kind.member]: wanted } } }
   const named = kind.isText ? { name } : {}
   const item = type === 'custom' ? 'custom_tool_call' : `${type}_call`
   const own = `${type === 'custom' ? 'ctc' : 'call'}_${id}`
-  const status = given === null ? 'incomplete' : 'completed'
+  const status = parsed === null ? 'incomplete' : 'completed'
   const value = { id: own, type: item, status, call_id: id, ...named, [kind.member]: wanted }
   return { kind: 'opaque', format: 'responses', value }
 }
@@ -215,8 +217,8 @@ function argumentsOf(text: string): JsonObject | null {
 /** What there is of a text that was cut off, escapes undone. */
 const CUT_TEXT = /^\s*\{\s*"input"\s*:\s*("(?:[^"\\]|\\u[0-9a-fA-F]{4}|\\[^u])*)/
 
-function textOf(given: JsonObject | null, raw: string): string {
-  if (given !== null) return typeof given.input === 'string' ? given.input : raw
+function textOf(parsed: JsonObject | null, raw: string): string {
+  if (parsed !== null) return typeof parsed.input === 'string' ? parsed.input : raw
   const cut = CUT_TEXT.exec(raw)?.[1]
   if (cut === undefined) return raw.trimStart().startsWith('{') ? '' : raw
   const text = argumentsOf(`{"input":${cut}"}`)?.input
@@ -233,18 +235,18 @@ export function withClientCalls(answer: Answer, tools: ClientTools, format: Form
 export function clientCallsWriter(writer: StreamWriter, tools: ClientTools, format: FormatName): StreamWriter {
   if (tools.length === 0) return writer
   const names = new Set(tools.map(([name]) => name))
-  const held = new Map<number, ToolCallPart>()
+  const pending = new Map<number, ToolCallPart>()
   return {
     write: (event: ChatEvent): string => {
       if (event.kind === 'begin' && event.part.kind === 'toolCall' && names.has(event.part.name)) {
-        held.set(event.choice, event.part)
+        pending.set(event.choice, event.part)
         return ''
       }
-      const call = 'choice' in event ? held.get(event.choice) : undefined
+      const call = 'choice' in event ? pending.get(event.choice) : undefined
       if (call === undefined) return writer.write(event)
-      if (event.kind === 'delta') held.set(event.choice, { ...call, arguments: call.arguments + event.text })
+      if (event.kind === 'delta') pending.set(event.choice, { ...call, arguments: call.arguments + event.text })
       if (event.kind !== 'end') return ''
-      held.delete(event.choice)
+      pending.delete(event.choice)
       const { choice } = event
       const own = asClientCall(call, tools, format)
       if (own !== null) return writer.write({ kind: 'begin', choice, part: own }) + writer.write(event)

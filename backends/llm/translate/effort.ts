@@ -42,10 +42,10 @@ export function budgetWithin(
   maxTokens: number
 ): number | null {
   if (maxTokens <= BUDGET_MIN) return null
-  const given = Math.max(budgetTokens ?? budgetOf(effort ?? 'medium'), BUDGET_MIN)
-  if (budgetTokens !== null && given < maxTokens) return given
+  const budget = Math.max(budgetTokens ?? budgetOf(effort ?? 'medium'), BUDGET_MIN)
+  if (budgetTokens !== null && budget < maxTokens) return budget
   const share = SHARES[budgetTokens === null ? (effort ?? 'medium') : 'high'] ?? SHARES.medium!
-  return Math.max(Math.min(given, Math.floor(maxTokens * share)), BUDGET_MIN)
+  return Math.max(Math.min(budget, Math.floor(maxTokens * share)), BUDGET_MIN)
 }
 
 /** The smallest of low, medium, high that allows so many tokens: the words that every provider knows. */

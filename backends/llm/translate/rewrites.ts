@@ -112,23 +112,23 @@ function mapParts(conversation: Conversation, map: (part: Part, turn: number, in
 // --- tools that the client runs ---
 
 function clientTools(conversation: Conversation, _: FormatName, losses: Losses): Conversation {
-  const told = functionToolsOf(conversation.tools)
+  const functions = functionToolsOf(conversation.tools)
   const tools = conversation.tools.map((tool, i): Tool => {
-    const asked = told.get(i)
+    const asked = functions.get(i)
     if (asked !== undefined) losses.rewrite(`tools[${i}]`)
     return asked ?? tool
   })
-  return { ...chosen(conversation, told, losses), tools }
+  return { ...chosen(conversation, functions, losses), tools }
 }
 
 /** That one of them is to be called Responses says in words of its own (`tool_choice`), and others as of a function. */
-function chosen(conversation: Conversation, told: FunctionTools, losses: Losses): Conversation {
+function chosen(conversation: Conversation, functions: FunctionTools, losses: Losses): Conversation {
   const { origin, tools, toolChoice } = conversation
   const wanted = origin.unknownFields.get('tool_choice')
   if (!isObject(wanted)) return conversation
   const name = wanted.type === 'custom' ? wanted.name : wanted.type
   const index = tools.findIndex((tool) => tool.name === name && tool.native?.value.type === wanted.type)
-  const one = told.get(index)
+  const one = functions.get(index)
   if (one === undefined) return conversation
   losses.rewrite('tool_choice')
   const unknownFields = new Map(origin.unknownFields)

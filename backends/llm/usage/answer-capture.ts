@@ -41,8 +41,8 @@ class StreamCapture {
     return [...this.#texts].sort(([a], [b]) => a - b).map(([, text]) => text)
   }
 
-  #keepText(choice: number, given: string): void {
-    const text = given.slice(0, CAPTURED_CHARS_MAX - this.#chars)
+  #keepText(choice: number, delta: string): void {
+    const text = delta.slice(0, CAPTURED_CHARS_MAX - this.#chars)
     this.#chars += text.length
     const kind = this.#open.get(choice)
     if (kind === 'text' && (this.#texts.has(choice) || this.#texts.size < CAPTURED_PARTS_MAX))
@@ -179,10 +179,10 @@ function textOf(parts: readonly Part[]): string {
   return parts.map((part) => (part.kind === 'text' || part.kind === 'refusal' ? part.text : '')).join('')
 }
 
-const callOf = ({ id, name, arguments: given }: Part & { readonly kind: 'toolCall' }) => ({
+const callOf = ({ id, name, arguments: text }: Part & { readonly kind: 'toolCall' }) => ({
   id,
   name,
-  arguments: given
+  arguments: text
 })
 
 /** One message, and one for each result of a tool. */

@@ -63,12 +63,12 @@ const WORDS: { readonly [type in ErrorType]: { readonly type: string; readonly c
   }
 
 export function readError(status: number, body: string): ChatError {
-  // Not JSON: a page of some proxy, told as it is.
+  // Not JSON: a page of some proxy, whose text is the message.
   const value = parseJson(body) ?? null
   // Google's compatible endpoint wraps it in a list.
   const whole = (Array.isArray(value) ? value[0] : value) as Json | undefined
-  const told = isObject(whole) ? errorOf(whole, status) : null
-  if (told !== null) return told
+  const error = isObject(whole) ? errorOf(whole, status) : null
+  if (error !== null) return error
   const message = isString(whole) && whole !== '' ? whole : body.trim()
   return errorFrom(
     { message: message === '' ? `The provider answered with status ${status}.` : message.slice(0, MESSAGE_MAX) },

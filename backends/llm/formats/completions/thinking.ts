@@ -20,10 +20,10 @@ function thought(text: string): ThinkingPart {
 export const REASONING = ['reasoning_content', 'reasoning', 'thinking'] as const
 
 export function readThinking(message: Fields, notes: ReadNotes): ThinkingPart[] {
-  const given = REASONING.filter((one) => isString(message.value[one]))
+  const present = REASONING.filter((one) => isString(message.value[one]))
   // Some servers have several of them, and nothing in the first.
-  const name = given.find((one) => message.value[one] !== '') ?? given[0]
-  for (const one of given) if (message.value[one] === '') message.any(one)
+  const name = present.find((one) => message.value[one] !== '') ?? present[0]
+  for (const one of present) if (message.value[one] === '') message.any(one)
   const reasoning = name === undefined ? null : message.string(name)
   if (name !== undefined && name !== 'reasoning_content') notes.wording.set(message.at(name), true)
   if (message.any('thinking_blocks') === null) return reasoning === null ? [] : [thought(reasoning)]

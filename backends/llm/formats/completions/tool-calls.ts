@@ -25,9 +25,9 @@ export function isLegacy(id: string): boolean {
 /** `ids`: what ids of calls that have none begin with; unique among the messages of a conversation. */
 export function readCalls(message: Fields, ids: string, notes: ReadNotes): Part[] {
   const parts: Part[] = message.objects('tool_calls').map((call, i) => readCall(call, `call_${ids}_${i}`, notes))
-  const given = message.any('function_call')
+  const functionCall = message.any('function_call')
   // Some servers have it in every answer: {}, "", or with a name of nothing.
-  if (!isObject(given) || (given.name ?? '') === '') return parts
+  if (!isObject(functionCall) || (functionCall.name ?? '') === '') return parts
   const legacy = message.object('function_call')
   const text = readArguments(legacy)
   if (text === '') notes.wording.set(legacy.at('arguments'), '')
@@ -50,9 +50,9 @@ function readCall(call: Fields, id: string, notes: ReadNotes): Part {
   const named = call.object('function')
   const text = readArguments(named)
   if (text === '') notes.wording.set(named.at('arguments'), '')
-  const given = call.label('id')
+  const ownId = call.label('id')
   const part: ToolCallPart = {
-    ...toolCallPart(given === null || given === '' ? id : given, named.string('name'), text === '' ? '{}' : text),
+    ...toolCallPart(ownId === null || ownId === '' ? id : ownId, named.string('name'), text === '' ? '{}' : text),
     signature: readSignature(call, notes),
     cache: readCache(call, notes)
   }

@@ -37,10 +37,10 @@ const SPLITS = [
 
 /** What `usage` does not tell: counts of video and documents, and those of Google's own tools. */
 export function leaveSplits(fields: Fields, usage: Usage, unknown: UnknownFields): void {
-  const told = writeUsage(usage, null, 0)
+  const written = writeUsage(usage, null, 0)
   for (const name of SPLITS) {
     const value = fields.any(name)
-    if (value !== null && !isDeepStrictEqual(value, told[name])) unknown.set(fields.at(name), value)
+    if (value !== null && !isDeepStrictEqual(value, written[name])) unknown.set(fields.at(name), value)
   }
   fields.leaveUnknown(unknown)
 }

@@ -193,8 +193,8 @@ export function textPart(text: string, cache: CacheMark | null): TextPart {
 
 /** An empty signature is none: Weir writes it for thoughts of a provider that seals nothing. */
 export function thinkingPart(text: string, signature: string | null): ThinkingPart {
-  const given = signature === null || signature === '' ? null : openSignature(signature, 'messages')
-  return { kind: 'thinking', text, signature: given, isRedacted: false }
+  const opened = signature === null || signature === '' ? null : openSignature(signature, 'messages')
+  return { kind: 'thinking', text, signature: opened, isRedacted: false }
 }
 
 export function redactedPart(data: string): ThinkingPart {

@@ -36,13 +36,13 @@ export function readError(status: number, body: string): ChatError {
 export function errorOf(error: JsonObject, status: number | null): ChatError {
   const word = typeof error.type === 'string' ? error.type : null
   const known = TYPES.find(([name]) => name === word)
-  const given = status ?? known?.[2] ?? 500
+  const httpStatus = status ?? known?.[2] ?? 500
   const details = isObject(error.details) ? error.details.error_code : null
   const own = typeof details === 'string' ? details : null
   return {
-    status: given,
-    type: known?.[1] ?? typeOfStatus(given),
-    message: typeof error.message === 'string' ? error.message : `The provider answered with status ${given}.`,
+    status: httpStatus,
+    type: known?.[1] ?? typeOfStatus(httpStatus),
+    message: typeof error.message === 'string' ? error.message : `The provider answered with status ${httpStatus}.`,
     // Types without a meaning of their own here (conflict_error) are not lost.
     code: own ?? (known === undefined ? word : null),
     param: null

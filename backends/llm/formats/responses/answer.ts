@@ -196,7 +196,7 @@ function messageAt(parts: readonly Part[], i: number, mark: Json): readonly Part
 }
 
 function writePart(
-  given: Part,
+  original: Part,
   at: string,
   status: string,
   asked: AnswerContext,
@@ -205,8 +205,8 @@ function writePart(
   losses: Losses
 ): void {
   // Clients parse the arguments: no text is no JSON.
-  const isBare = given.kind === 'toolCall' && given.arguments === '' && status === 'completed'
-  const part: Part = isBare ? { ...given, arguments: '{}' } : given
+  const isBare = original.kind === 'toolCall' && original.arguments === '' && status === 'completed'
+  const part: Part = isBare ? { ...original, arguments: '{}' } : original
   const item = answerItem(part, status, asked, items.length, wording)
   if (item === null) {
     losses.add(at)

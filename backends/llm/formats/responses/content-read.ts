@@ -42,17 +42,17 @@ const ROLES = ['user', 'assistant', 'system', 'developer'] as const
 function readMessage(item: Fields, notes: ReadNotes): Item {
   const role = item.optionalWord('role', ROLES)
   if (role === null) throw new FormatError(item.at('role'), 'is required')
-  const turn = role === 'developer' ? 'system' : role
+  const turnRole = role === 'developer' ? 'system' : role
   const content = item.any('content')
   if (Array.isArray(content) && !isKnownContent(content as readonly Json[], item.at('content'))) {
     return { kind: 'part', role: role === 'assistant' ? 'assistant' : 'user', part: opaque(item.value) }
   }
-  const parts = readContents(item, 'content', contentType(turn), notes)
+  const parts = readContents(item, 'content', contentType(turnRole), notes)
   if (role === 'developer') notes.wording.set(item.at('role'), role)
   if (item.value.type === undefined || item.value.type === null) notes.wording.set(`${item.path}#easy`, true)
   keepOwn(notes, item, ['id', 'status'])
   item.leaveUnknown(notes.unknown)
-  return { kind: 'message', role: turn, parts }
+  return { kind: 'message', role: turnRole, parts }
 }
 
 export function contentType(role: ItemRole): string {
