@@ -86,7 +86,7 @@ test('when all fail, the client gets the last answer in its own format', async (
   equal(only.asked.length, 2)
 })
 
-test('what a provider cannot be told is refused by name, or left out, as the configuration says', async (t) => {
+test("what a provider's format cannot say is refused by name, or left out, as the configuration says", async (t) => {
   const provider = await models(t)
   const ai = { provider: { anthropic: {}, host: '127.0.0.1', port: provider.port } }
   const asked = { ...ASK, seed: 7, frequency_penalty: 0.5 }
@@ -261,7 +261,7 @@ test('the log says which model and how many tokens; limits of tokens are charged
   }
 })
 
-test('aliases name models, pass-through changes nothing, and mistakes of the configuration are told', async (t) => {
+test('aliases name models, pass-through changes nothing, and mistakes of the configuration are errors', async (t) => {
   const provider = await models(t)
   const { ask } = await gateway(t, {
     provider: { openai: {}, host: '127.0.0.1', port: provider.port },

@@ -298,7 +298,7 @@ function load(llm: object, more: object = {}) {
 
 const MODELS = { models: [{ name: 'a', provider: 'openai' }] }
 
-test('mistakes are told with their place, and what is not honoured by its name', () => {
+test('mistakes are errors with their place, and what is not honoured is warned of by name', () => {
   const errors = (llm: object, more: object = {}): string[] => {
     const result = load(llm, more)
     return result.ok ? [] : result.errors.map(({ path, message }) => `${path}: ${message}`)

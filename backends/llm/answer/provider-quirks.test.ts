@@ -169,7 +169,7 @@ test('what is empty does not hide what is said beside it', () => {
 
 // --- streams ---
 
-test('a whole message at the end of a stream is not told again', () => {
+test('a whole message at the end of a stream is not repeated', () => {
   const call = { id: 'a', type: 'function', function: { name: 'f', arguments: '{"x":1}' } }
   const message = { role: 'assistant', content: 'Hello', reasoning_content: 'hm', tool_calls: [call] }
   const last = (more: JsonObject): JsonObject => ({
@@ -230,7 +230,7 @@ test('how many answers are asked for is known of large requests too', async (t) 
   }
 })
 
-test('a usage that nobody asked for is hidden wherever lines end', () => {
+test('usage that the client did not ask for is hidden wherever lines end', () => {
   const usage = JSON.stringify({ choices: [], usage: { prompt_tokens: 3, completion_tokens: 2 } })
   const first = JSON.stringify(chunk({ content: 'a' }))
   const stop = JSON.stringify(chunk({}, 'stop'))

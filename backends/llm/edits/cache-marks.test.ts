@@ -127,7 +127,7 @@ test('counting is linear, and ends with what is wanted', () => {
   })
 })
 
-test('requests are marked for Claude, native and translated, and for nobody else', async (t) => {
+test('requests are marked for Claude, native and translated, and for no other model', async (t) => {
   const models = await provider(t)
   const caching = { minTokens: 3 }
   const ask = {
@@ -166,7 +166,7 @@ test('requests are marked for Claude, native and translated, and for nobody else
   deepEqual(models.asked.at(-1)!.body, { ...body, system: 'Short' })
 })
 
-test('a configuration whose marks nobody would read is warned of', () => {
+test('a configuration whose marks no provider would read is warned of', () => {
   const warnings = (file: object): string[] => {
     const result = loadConfig(JSON.stringify(file), {
       file: 'f',

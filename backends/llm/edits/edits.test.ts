@@ -30,7 +30,7 @@ const PROMPT = {
   ]
 }
 
-test('overrides replace, defaults fill in, and all else stays, fields nobody knows too', async (t) => {
+test('overrides replace, defaults fill in, and all else stays, unknown fields too', async (t) => {
   const models = await provider(t)
   const { ask } = await gateway(t, {
     provider: at('openai', models),
@@ -196,7 +196,7 @@ test('aliases may be patterns: the exact name first, then the longest', async (t
   deepEqual(sent, ['exact', 'any 4', 'any gpt', 'small', 'rest', 'rest', 'small'])
 })
 
-test('what of a body is not what its format says is told with its place', async (t) => {
+test('a body that breaks its format is refused with the path', async (t) => {
   const models = await provider(t)
   const { ask } = await gateway(t, { provider: at('openai', models), prompt: PROMPT, routes: ROUTES })
   const cases: [string, object, string][] = [

@@ -7,7 +7,7 @@ import { FormatError } from './format.ts'
 const fails = (read: () => unknown, field: string, message: RegExp) =>
   assert.throws(read, (error) => error instanceof FormatError && error.field === field && message.test(error.message))
 
-test('fields are read by type, and told with their path when they are of another', () => {
+test('fields are read by type, and errors have their path', () => {
   const body = Fields.of({ model: 'm', n: 1, messages: [{ role: 'user' }, 3], stream: null, word: 'c' }, '')
   assert.equal(body.string('model'), 'm')
   assert.equal(body.optionalBoolean('stream'), null)
@@ -27,7 +27,7 @@ test('fields are read by type, and told with their path when they are of another
   fails(() => Fields.of([], 'x'), 'x', /^must be an object$/)
 })
 
-test('what nobody asked for is left over with its path, null aside', () => {
+test('unread fields are left over with their paths, null aside', () => {
   const rest = new Map<string, Json>()
   const item = Fields.of({ role: 'user', name: 'bob', cache: null }, 'messages[0]')
   item.string('role')

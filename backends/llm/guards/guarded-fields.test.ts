@@ -179,7 +179,7 @@ test('a name cannot be masked: it is rejected, whatever the action', async (t) =
   equal(models.asked.length, 1)
 })
 
-test('services are told each tool as JSON, without what is only for the provider, and may rewrite it', async (t) => {
+test('services get each tool as JSON, without what is only for the provider, and may rewrite it', async (t) => {
   const asked = await service(t)
   const { models, ask } = await stand(t, { request: [hook(asked.port)] })
   const tool = {
@@ -205,7 +205,7 @@ test('services are told each tool as JSON, without what is only for the provider
   deepEqual(models.asked[0]!.body.tools, [{ ...tool, server_description: 'e' }])
 })
 
-test('hostile declarations are told of, or passed on to whoever knows better', async (t) => {
+test('hostile declarations are refused, or passed on', async (t) => {
   const { ask } = await stand(t, { request: [regex()] })
   const deep = `{"model":"m","messages":[],"tools":${'['.repeat(200_000)}${']'.repeat(200_000)}}`
   equal((await ask(CHAT, deep)).status, 400)

@@ -126,7 +126,7 @@ const ODD: readonly (readonly [path: string, event: object])[] = [
 const BODY = { ...chat('hi', { stream: true }), max_tokens: 5, input: 'hi', contents: [{ parts: [{ text: 'hi' }] }] }
 const providerOf = (asked: string) => DIALECTS.find(({ path }) => asked.startsWith(path))!.provider
 
-test('a text in a place of an event that nobody knows is looked through, and told to services', async (t) => {
+test('a text in an unknown place of an event is searched, and sent to services', async (t) => {
   const asked = await service(t)
   for (const { path } of DIALECTS) {
     const provider = providerOf(path)

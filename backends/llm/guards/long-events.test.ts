@@ -76,7 +76,7 @@ for (const { path, provider, events, read } of DIALECTS) {
 const [OPENAI] = DIALECTS
 const LONG_TEXT = sse(OPENAI!.events([many(TEXT)], [])).replaceAll(`"odd":"${SSN}",`, '')
 
-test('a long event that nobody ended, and what comes while it is looked through', async (t) => {
+test('a long event without an end, and what comes while it is searched', async (t) => {
   const { models, ask } = await stand(t, { response: [regex()] })
   const [first, ...rest] = LONG_TEXT.split('\n\n')
   streaming(models, (response) => response.end(first))

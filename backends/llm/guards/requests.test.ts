@@ -122,7 +122,7 @@ test('arguments are looked through where a server has them as a value, whatever 
   }
 })
 
-test('a rejected request is an error in the words of its format, and nobody else hears of it', async (t) => {
+test('a rejected request is an error of its format, and no provider is asked', async (t) => {
   const { models, ask } = await stand(t, { request: [regex({ action: 'Reject' })] })
   for (const [path, wanted] of [
     [CHAT, /^\{"error":\{"message":"The request was rejected due to inappropriate content"/],

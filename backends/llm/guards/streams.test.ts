@@ -165,7 +165,7 @@ test('a text that may go on does not hold back another one of the same choice fo
 
 const TWINS = `{"choices":[{"delta":{"content":"${SSN}","content":"x"}}]}`
 
-test('an event that nobody can look through does not pass', async (t) => {
+test('an event that cannot be searched does not pass', async (t) => {
   for (const data of [SSN, JSON.stringify(SSN), `[{"a":"${SSN}"}]`, `{"choices":[{"delta":{"content":"${SSN}`, TWINS]) {
     for (const end of ['', '\n\n']) {
       const { models, ask } = await stand(t, { response: [regex()] })

@@ -14,7 +14,7 @@ const unknown = (said: string) => ({
   user: SSN
 })
 
-test('members that nobody knows are masked, ids and credentials stay', async (t) => {
+test('unknown members are masked, ids and credentials stay', async (t) => {
   const { models, ask } = await stand(t, { request: [regex()] })
   await ask(CHAT, chat('hi', unknown(`Of ${SSN}`)))
   deepEqual(models.asked.at(-1)!.body, chat('hi', unknown('Of <SSN>')))
@@ -22,7 +22,7 @@ test('members that nobody knows are masked, ids and credentials stay', async (t)
   equal((await closed.ask(CHAT, chat('hi', { labels: { a: SSN } }))).status, 403)
 })
 
-test('a name that sounds like data, a key or a format hides nothing that somebody has said', async (t) => {
+test('a name that sounds like data, a key or a format hides no text', async (t) => {
   const { models, ask } = await stand(t, { request: [regex()] })
   const said = (text: string) => ({
     extra_data: { note: text },
@@ -71,7 +71,7 @@ test('so are all texts of embeddings, whatever field they are in', async (t) => 
   deepEqual(models.asked.at(-1)!.body, body('Of <SSN>'))
 })
 
-test('tokens are refused by name: nobody can read them', async (t) => {
+test('tokens are refused by name: they cannot be searched', async (t) => {
   const { models, ask } = await stand(t, { request: [regex()] }, { openai: {} }, {}, { '/embeddings': 'Embeddings' })
   for (const [path, body] of [
     ['/v1/embeddings', { model: 'm', input: [1, 2, 3] }],

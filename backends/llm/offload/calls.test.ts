@@ -91,7 +91,7 @@ const CASES: readonly (readonly [name: string, ai: Backend, path: string, body: 
   ["Gemini's count at no model", one('gemini'), '/x:countTokens', countContents()]
 ]
 
-test('however many fields a large request loses, few of them are told by the pool, and their number', async (t) => {
+test('however many fields a large request loses, the pool names few of them, and their number', async (t) => {
   const models = await provider(t)
   answers(models, '', answerOf)
   const { ask } = await gateway(t, one('openai', { unsupported: 'drop' })(models))
@@ -362,7 +362,7 @@ test('what is large and fails at one provider goes to the next, and is read once
   equal(parse.mock.callCount(), 1)
 })
 
-test('by the name of the model: what is large is told to the pool once', async (t) => {
+test('by the name of the model: a large body is sent to the pool once', async (t) => {
   const models = await provider(t)
   answers(models, '', answerOf)
   const params = { baseUrl: `http://127.0.0.1:${models.port}/v1`, apiKey: 'k', model: 'real' }
@@ -432,7 +432,7 @@ function holdJob(t: TestContext) {
   return { begun: begun!, done: done!, over: over! }
 }
 
-test('who leaves while a large request is written costs nobody anything', async (t) => {
+test('a client that leaves while its large request is written costs others nothing', async (t) => {
   const models = await provider(t)
   answers(models, '', answerOf)
   const { base, ask } = await gateway(t, one('gemini')(models))

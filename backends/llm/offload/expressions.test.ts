@@ -126,7 +126,7 @@ test('fields of the log over a large prompt are those over a small one', async (
   equal(seen.longest, 0)
 })
 
-test('a line whose fields nobody has time for is written without them', async (t) => {
+test('a log line whose fields take too long is written without them', async (t) => {
   const { ask, lines, gateway } = await start(t, { accessLog: { add: { first: 'llm.prompt[0].role' } } })
   const { run } = OffloadPool.prototype
   t.mock.method(OffloadPool.prototype, 'run', function (this: OffloadPool, job: string, argument: unknown) {

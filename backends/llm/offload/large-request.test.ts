@@ -239,7 +239,7 @@ test('a large answer is what a small one is', async (t) => {
   }
 })
 
-test('who leaves while a large request is written costs nobody anything', async (t) => {
+test('a client that leaves while its large request is written costs others nothing', async (t) => {
   const models = await provider(t)
   const { base, ask } = await gateway(t, openai({ modelAliases: { m: 'n' } })(models))
   const leaving = new AbortController()

@@ -25,7 +25,7 @@ test('the better of two is asked: the faster one, unless more waits for it', () 
   deepEqual(next(), ['fast', 'fast'])
 })
 
-test('two are taken, and never the same twice: the slowest of three is asked by nobody, each other by somebody', () => {
+test('two different slots are compared: the slowest of three is never chosen, each of the others is', () => {
   const slots = [slot('a', 10), slot('b', 20), slot('c', 30)]
   const asked = new Set<string | undefined>()
   for (const first of [0, 0.4, 0.8]) {

@@ -110,7 +110,7 @@ test("a client's key in the query, and what is no key of a provider, stay away f
   doesNotMatch(JSON.stringify(provider.asked[2]?.headers), /dXNlcjpwYXNz/)
 })
 
-test('how long a provider wants to be left alone is heard with every status', async (t) => {
+test('Retry-After is respected with every status', async (t) => {
   const [first, second] = [await models(t), await models(t)]
   for (const status of [429, 500, 503]) {
     refusing(first, status, { 'retry-after': '60' })
@@ -303,7 +303,7 @@ test('who comes back from rest gets one request at a time, until one succeeds', 
   deepEqual([next(1770), a.health.breaker.probes, a.health.pending], ['a', 0, 1])
 })
 
-test('an attempt is counted once, however often it is told how it went', () => {
+test('an attempt is counted once, however often its outcome is reported', () => {
   const slot = new ProviderSlot('a')
   const turn = new Attempt(slot, 0)
   turn.failed(0, null, 0)
@@ -340,7 +340,7 @@ test('what was asked before a provider wanted to be left alone does not end its 
   equal(slot.health.breaker.allows(60_020), true)
 })
 
-test('a Retry-After that is none is not heard, and one of zero is no permission to come back at once', () => {
+test('an invalid Retry-After is ignored, and one of zero does not close the circuit breaker', () => {
   const now = Date.parse('Wed, 21 Oct 2026 07:28:00 GMT')
   const cases: [string | undefined, number | null][] = [
     [undefined, null],

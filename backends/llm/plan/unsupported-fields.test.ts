@@ -10,7 +10,7 @@ const PENALIZED = { model: 'm1', frequency_penalty: 0.5, messages: [{ role: 'use
 const EMBED = { model: 'm1', input: 'Hi' }
 const named = (kind: string, models: Parameters<typeof at>[1]) => ({ name: kind, ...at(kind, models) })
 
-test('of equal providers one is asked that can be told the request', async (t) => {
+test('of equal providers one is asked whose format can say the request', async (t) => {
   const models = await provider(t)
   answers(models, '/embeddings', () => ({ object: 'list', data: [], usage: { prompt_tokens: 1, total_tokens: 1 } }))
   const groups = [{ providers: [named('openai', models), named('anthropic', models), named('custom', models)] }]
@@ -26,7 +26,7 @@ test('of equal providers one is asked that can be told the request', async (t) =
   }
 })
 
-test('a provider that comes first and cannot be told the request does not leave it to those behind', async (t) => {
+test('a first provider whose format cannot say the request does not leave it to those behind', async (t) => {
   const models = await provider(t)
   const groups = [{ providers: [named('anthropic', models)] }, { providers: [named('openai', models)] }]
   const { ask } = await gateway(t, { groups, routes: ROUTES })
@@ -42,7 +42,7 @@ test('a provider that comes first and cannot be told the request does not leave 
   equal(models.asked.length, 0)
 })
 
-test('when one has failed, those that cannot be told the request are left out', async (t) => {
+test('when one has failed, providers whose format cannot say the request are left out', async (t) => {
   const [failing, models] = [await provider(t), await provider(t)]
   failing.instead = (_, response) => {
     response.writeHead(503).end('{}')

@@ -56,7 +56,7 @@ async function retried(metrics: () => string) {
   while (!one.test(metrics())) await new Promise((resolve) => setImmediate(resolve))
 }
 
-test('a token that comes when its attempt is over is shown to nobody', async (t) => {
+test('a token that comes when its attempt is over is not sent', async (t) => {
   const mock = await models(t)
   const [google, aws] = [await holding(t), await holding(t)]
   environment(t, {

@@ -19,7 +19,7 @@ const ASKS = [
   ['anthropic', '/v1/models', undefined]
 ] as const
 
-test('no client is told where, whatever it asked', async (t) => {
+test('no client gets the location, whatever it asked', async (t) => {
   const models = await provider(t)
   for (const [kind, path, body] of ASKS) {
     const ai = { provider: at(kind, models), routes: ROUTES }

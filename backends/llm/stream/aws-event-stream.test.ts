@@ -102,7 +102,7 @@ const fails = (bytes: Uint8Array, message: RegExp, bytesMax?: number) =>
     (error) => error instanceof FormatError && message.test(error.message)
   )
 
-test('what is broken is told, and ends the stream', () => {
+test('broken messages are errors, and end the stream', () => {
   const good = encodeEvent('event', 'a', '{}')
   const broken = (at: number): Buffer => {
     const copy = Buffer.from(good)

@@ -150,7 +150,7 @@ for (const format of ['completions', 'messages', 'responses'] as const) {
   })
 }
 
-test('the usage chunk that nobody asked for is taken out, and nothing else, wherever it is cut', () => {
+test('the usage chunk that the client did not ask for is taken out, and nothing else, wherever it is cut', () => {
   for (const end of ['\n', '\r\n']) {
     const wire = wireOf('completions', end)
     const events = wire.toString().split(`${end}${end}`)

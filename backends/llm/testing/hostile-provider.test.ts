@@ -145,7 +145,7 @@ async function started(t: TestContext, kind: string, more: object = {}) {
 }
 
 for (const kind of KINDS) {
-  test(`${kind} does everything wrong, and every client is told in its own words`, async (t) => {
+  test(`${kind} does everything wrong, and every client gets errors in its own format`, async (t) => {
     const { models, ask } = await started(t, kind)
     for (const [name, fault] of Object.entries(FAULTS)) {
       for (const client of NAMES) {
@@ -213,7 +213,7 @@ for (const kind of KINDS) {
   })
 }
 
-test('what an answer that is none has cost is told as a mistake of its format', () => {
+test('the cost of an answer that is no object is a format error', () => {
   for (const format of Object.values(FORMATS)) {
     for (const body of [null, 7, 'x', [], true] as Json[]) throws(() => format.readCost(body as never), FormatError)
   }

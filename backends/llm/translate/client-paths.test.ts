@@ -88,7 +88,7 @@ function valueAt(body: object, path: string): unknown {
   return value
 }
 
-test('what Bedrock cannot be told is named where the client has it', async (t) => {
+test("what Bedrock has no field for is named by its path in the client's request", async (t) => {
   const models = await provider(t)
   const bedrock = { ...at('bedrock', models, { policies: { auth: { key: 'k' } } }) }
   const drops = await gateway(t, { provider: bedrock, routes: ROUTES, unsupported: 'drop' })

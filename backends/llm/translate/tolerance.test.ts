@@ -171,7 +171,7 @@ test('a member that is harmless of the model is not so of the user', () => {
   deepEqual(of('user').losses.kinds, ['meaning'])
 })
 
-test('a great many losses are told in time that grows with their number only', () => {
+test('a great many losses are reported in linear time', () => {
   const members = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, i) => [`x${i}`, i]))
   const { losses } = sent('completions', 'messages', members(20_000))
   equal(losses.fields.length, 20_000)
@@ -228,7 +228,7 @@ test('Bedrock gets a tool where the history has calls', () => {
   deepEqual([none.said.tools[0]!.name, none.losses.fields], ['none', []])
 })
 
-test('Claude is not told to think where it may not', () => {
+test('Claude is not asked to think where it may not', () => {
   const tools = [{ type: 'function', function: { name: 'f' } }]
   const asked = { reasoning_effort: 'low', tools, tool_choice: 'required', max_tokens: 9000 }
   for (const to of ['messages', 'converse'] as const) {
@@ -368,7 +368,7 @@ describe("tools that the client runs are others' functions", () => {
     deepEqual(sent('responses', 'messages', { tool_choice: { type: 'web_search' } }).losses.kinds, ['meaning'])
   })
 
-  test('what a tool of the client has shown is shown, not told as JSON', () => {
+  test('what a tool of the client has shown stays text and images, and does not become JSON', () => {
     const image = 'data:image/png;base64,iVBORw0KGgo='
     const input = [
       HI,

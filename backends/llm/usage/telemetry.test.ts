@@ -127,7 +127,7 @@ test('a stream that breaks counts as an error, by its type', async (t) => {
   )
 })
 
-test('an answer that is endless is noted down up to a bound, and only where somebody reads it', async (t) => {
+test('an endless answer is captured up to a bound, and only where an expression reads it', async (t) => {
   const piece = 'x'.repeat(10_000)
   for (const [expression, wanted] of [
     ['size(llm.completion[0])', 65_536],
@@ -222,7 +222,7 @@ for (const [provider, answer] of Object.entries(BY_KIND)) {
   })
 }
 
-test('the request side has no llm, and is told where it is', async (t) => {
+test('the request side has no llm, and the error says where it is', async (t) => {
   const policies = { authorization: { rules: ["llm.requestModel == 'm1'"] } }
   await rejects(start(t, 'openai', { policies }), /llm cannot be read here; .*llm is there once a backend is asked/)
   const asked = { authorization: { rules: ["llmRequest.model == 'm1'"] } }

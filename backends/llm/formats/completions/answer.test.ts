@@ -203,7 +203,7 @@ test('parts and fields of other formats are losses', () => {
   assert.deepEqual(losses.fields, ['choices[0].message.content[0]', 'container'])
 })
 
-test('an answer that does not follow the format is told with the path', () => {
+test('an answer that does not follow the format is an error with the path', () => {
   const wrong = [
     ['choices', {}],
     ['choices[0].message', { choices: [{}] }],

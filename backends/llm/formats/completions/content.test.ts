@@ -62,7 +62,7 @@ test('a request says what it says', () => {
   assert.deepEqual([...origin.unknownFields], [['logit_bias', { '1': 2 }]])
 })
 
-test('where the path tells the model, it is that one', () => {
+test('the model of the path wins', () => {
   const { model, isStreamed } = completions.readRequest(said(HI), { model: 'deployment', isStreamed: true })
   assert.deepEqual([model, isStreamed], ['deployment', true])
 })
@@ -185,7 +185,7 @@ const WRONG: readonly (readonly [field: string, body: unknown])[] = [
 ]
 
 for (const [field, body] of WRONG) {
-  test(`what is wrong is told with its path: ${field}`, () => {
+  test(`what is wrong is refused with its path: ${field}`, () => {
     const isTold = (error: unknown) => error instanceof FormatError && error.field === field
     assert.throws(() => read(body as JsonObject), isTold)
   })
@@ -195,7 +195,7 @@ for (const [field, body] of WRONG) {
 const NAMES = ['tools', 'functions', 'tool_choice', 'function_call', 'parallel_tool_calls', 'response_format', 'stop']
 NAMES.push('stream', 'stream_options', 'reasoning_effort', 'metadata', 'user', 'logprobs', 'max_tokens', '__proto__')
 
-test('any JSON in any place is read or told to be wrong, and written again', () => {
+test('any JSON in any place is read or refused, and written again', () => {
   const words = fc.constantFrom(
     '__proto__',
     'type',

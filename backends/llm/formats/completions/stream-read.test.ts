@@ -260,7 +260,7 @@ test('an error in a stream ends it', () => {
   }
 })
 
-test('chunks that do not follow the format are told with the path', () => {
+test('chunks that do not follow the format are errors with the path', () => {
   const wrong: readonly (readonly [field: string, ...chunks: (object | string)[]])[] = [
     ['', 'nonsense'],
     ['', '[]'],

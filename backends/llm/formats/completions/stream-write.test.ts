@@ -178,7 +178,7 @@ const PLAIN: Answer = {
   choices: [{ parts: [{ kind: 'text', text: 'Hi', cache: null }], stop: 'end', stopSequence: null, logprobs: null }]
 }
 
-test('usage is told only to those who asked', () => {
+test('usage is written only for clients that asked', () => {
   const head = { id: 'chatcmpl-1', created: 1, model: 'gpt-5', object: 'chat.completion.chunk' }
   const chunk = (choices: string, more = '') =>
     `data: ${JSON.stringify(head).slice(0, -1)},"choices":[${choices}]${more}}\n\n`

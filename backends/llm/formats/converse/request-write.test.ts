@@ -80,7 +80,7 @@ test('names and ids that break the rules are mapped', () => {
   assert.deepEqual(names, ['a b pdf', 'a b pdf (2)', 'document'])
 })
 
-test('what Converse cannot say is told by its path', () => {
+test('what Converse cannot say is a loss with its path', () => {
   const media = {
     kind: 'image',
     source: { kind: 'url', url: 'https://x/y.png' },

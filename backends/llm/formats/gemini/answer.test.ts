@@ -254,7 +254,7 @@ test('arguments that come bit by bit are one call', () => {
   }
 })
 
-test('several candidates end each for itself, and usage that comes late is told still', () => {
+test('each candidate ends by itself, and late usage is still reported', () => {
   const two = (reason: string | null, text: string) =>
     [0, 1].map((index) => ({
       index,

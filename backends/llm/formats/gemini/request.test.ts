@@ -115,7 +115,7 @@ test('the path names the model, else the body does', () => {
   )
 })
 
-test('fields of the wrong type are told by their path', () => {
+test('fields of the wrong type are refused with their path', () => {
   const table: [JsonObject, string][] = [
     [{ contents: 'x' }, 'contents'],
     [{ contents: [{ role: 'system', parts: [] }] }, 'contents[0].role'],
@@ -139,7 +139,7 @@ test('fields of the wrong type are told by their path', () => {
 })
 
 /** Where a client's turns are no messages, clientPaths finds them in its body. */
-test("what is lost is told in the words of the client's format", () => {
+test("losses have the paths of the client's format's format", () => {
   const said = {
     system: [{ kind: 'text' as const, text: 's', cache }],
     turns: [{ role: 'user' as const, parts: [{ kind: 'text' as const, text: 't', cache }] }],

@@ -123,7 +123,7 @@ function other(choice: Partial<Choice>, change: Partial<Answer> = {}): Answer {
   }
 }
 
-test('an answer of another format has all that the API requires, and tells what it lacks', () => {
+test('an answer of another format has all that the API requires, and reports its losses', () => {
   const parts: Part[] = [
     { kind: 'thinking', text: 'Hm', signature: null, isRedacted: false },
     { kind: 'text', text: 'a', cache: null },
@@ -179,7 +179,7 @@ test('an answer of another format has all that the API requires, and tells what 
   ])
 })
 
-test('an answer of the wrong type is told by its path', () => {
+test('an answer of the wrong type is an error with its path', () => {
   const wrong: readonly (readonly [JsonObject, string])[] = [
     [{}, 'content'],
     [{ content: 'x' }, 'content'],
@@ -235,7 +235,7 @@ test('errors of what stands in front of the API are read as well', () => {
   assert.equal(messages.readError(500, 'x'.repeat(5000)).message.length, 1000)
 })
 
-test('a code and the wrong field are told', () => {
+test('an error has its code and the wrong field', () => {
   const error: ChatError = { status: 400, type: 'filter', message: 'is bad', code: 'c', param: 'messages[0]' }
   const { error: told } = messages.writeError(error)
   const details = { error_code: 'c' }

@@ -221,7 +221,7 @@ const WRONG: readonly (readonly [body: JsonObject, field: string])[] = [
   [asked({ messages: [{ role: 'user', content: 'a', 'content[0].b': 'unseen' }] }), 'messages[0].content[0].b']
 ]
 
-test('a field of the wrong type is told by its path', () => {
+test('a field of the wrong type is refused with its path', () => {
   for (const [body, field] of WRONG) {
     assert.throws(
       () => read(body),

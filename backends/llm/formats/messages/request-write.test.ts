@@ -112,7 +112,7 @@ test('max_tokens is what the model can, when the caller set no limit', () => {
   assert.equal(other({ model: 'claude-next' })[0].max_tokens, 4096)
 })
 
-test('thinking is told in the way of the model', () => {
+test('thinking is written in the way of the model', () => {
   const think = (
     model: string,
     thinking: Partial<Conversation['thinking'] & object>,
@@ -243,7 +243,7 @@ const LOST: readonly (readonly [change: Partial<Conversation>, losses: readonly 
   ]
 ]
 
-test('what the API cannot say is told as lost, in the words of the format that it came in', () => {
+test("what the API cannot say is a loss, by its path in the client's format", () => {
   for (const [change, losses] of LOST) assert.deepEqual(other(change)[1], losses)
 })
 

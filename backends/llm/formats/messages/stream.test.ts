@@ -171,7 +171,7 @@ test('an error ends the stream in both directions', () => {
   assert.deepEqual(wireEvents(writeAll([{ kind: 'error', error }])), [wire({ ...body, request_id: null })])
 })
 
-test('a malformed event is told by its path', () => {
+test('a malformed event is an error with its path', () => {
   const text = { type: 'text', text: '' }
   const begun = wire({ type: 'content_block_start', index: 0, content_block: text })
   const delta = (index: number, of: Json): WireEvent => wire({ type: 'content_block_delta', index, delta: of })

@@ -215,7 +215,7 @@ test('a refusal without words is the work of a filter; several answers are one',
   assert.deepEqual(losses.fields, ['choices[1]', 'container'])
 })
 
-test('an answer that is none is told with its path', () => {
+test('an answer of another shape is an error with its path', () => {
   const cases: [JsonObject, string][] = [
     [{ output: 1 }, 'output'],
     [{ output: [{ type: 'function_call', call_id: 'c' }] }, 'output[0].name'],

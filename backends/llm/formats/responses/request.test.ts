@@ -270,7 +270,7 @@ test('fields of Chat Completions that are the same here are carried', () => {
   assert.deepEqual(losses.fields, ['logit_bias'])
 })
 
-test('wrong input is told with its path', () => {
+test('wrong input is refused with its path', () => {
   const cases: [JsonObject, string][] = [
     [{ input: 'x' }, 'model'],
     [{ model: 1 }, 'model'],

@@ -286,7 +286,7 @@ test('what OpenAI sends: hosted tools come whole, unheard-of events are passed o
   assert.deepEqual([answer.usage?.input, answer.usage?.output], [1, 2])
 })
 
-test('items that overlap, and items without events, are told one after the other', () => {
+test('items that overlap, and items without events, follow one another', () => {
   const call = (id: string) => ({ type: 'function_call', id, call_id: id, name: 'f', arguments: '' })
   const events = readAll([
     START,
