@@ -175,6 +175,7 @@ const DRIVEN: Readonly<Record<string, string>> = {
   tls: 'tls-example.test.ts',
   csrf: 'traffic/csrf.test.ts',
   edge: 'edge-example.test.ts',
+  'ext-auth': 'traffic/ext-auth.test.ts',
   grpc: 'grpc-example.test.ts',
   llm: '../backends/llm/backend.test.ts',
   'llm-clouds': '../backends/llm/auth/cloud.test.ts',

@@ -10,6 +10,7 @@ import { basicAuthentication } from './traffic/basic-authentication.ts'
 import { cors } from './traffic/cors.ts'
 import { csrf } from './traffic/csrf.ts'
 import { directResponse } from './traffic/direct-response.ts'
+import { extAuth } from './traffic/ext-auth.ts'
 import { headerModifiers } from './traffic/header-modifiers.ts'
 import { hostRewrite } from './traffic/host-rewrite.ts'
 import { jwtAuthentication } from './traffic/jwt-authentication.ts'
@@ -32,6 +33,7 @@ export const policies: readonly Policy[] = [
   jwtAuthentication, // who asks: whatever decides below may read its claims
   basicAuthentication, // who asks, by a password; behind tokens, which cost less
   apiKeyAuthentication, // who asks, by a key; behind the two that claim the Authorization header by its scheme
+  extAuth, // behind the policies that find out who asks, since the service is told; before the rules that read what it answers (extauthz)
   authorization, // who may pass, before anything is spent on the request or changed in it
   csrf, // a forged request must spend nothing of an honest caller's, so before every limit
   rateLimit, // after who: callers that are refused above must not spend an honest caller's tokens

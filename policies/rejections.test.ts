@@ -58,7 +58,9 @@ const BEHIND: Readonly<Record<number, (client: RawClient) => void>> = {
   9002() {},
   9003: (client) => client.close(),
   9004: (client) => client.send('nonsense\r\n\r\n'),
-  9005: (client) => client.send(`HTTP/1.1 200 OK\r\nContent-Length: 40\r\n\r\n${'a'.repeat(40)}`)
+  9005: (client) => client.send(`HTTP/1.1 200 OK\r\nContent-Length: 40\r\n\r\n${'a'.repeat(40)}`),
+  9006: (client) =>
+    client.send('HTTP/1.1 401 Unauthorized\r\nwww-authenticate: Basic\r\nContent-Length: 13\r\n\r\nwho are you?\n')
 }
 const CLOSED = 9009
 

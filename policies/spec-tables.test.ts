@@ -315,7 +315,7 @@ const TRAFFIC: Table = {
 walk(TRAFFIC, ROUTE)
 
 test('policies of the specification that this version has not are refused by name', () => {
-  const later = ['extProc', 'extAuth', 'mcpGuardrails']
+  const later = ['extProc', 'mcpGuardrails']
   for (const name of later) {
     const problem = `${ROUTE.path}${name}: policy '${name}' is not in this version of weir`
     // A hint may follow where it belongs to.
@@ -355,7 +355,7 @@ test('variables of expressions: read, or refused by name', () => {
   ]) {
     assert.deepEqual(rule(source), [])
   }
-  for (const name of ['mcp', 'extauthz', 'llm', 'response', 'backend']) {
+  for (const name of ['mcp', 'extproc', 'llm', 'response', 'backend']) {
     const [problem, ...more] = rule(`${name}.a == "b"`)
     assert.deepEqual(more, [])
     assert.ok(problem!.startsWith(`${ROUTE.path}authorization.rules[0]: expression 1:1: ${name} cannot be read here`))

@@ -20,6 +20,9 @@ import { VARIABLES } from './variables.ts'
 /** What expressions have noted under names of their own (policy `transformation`), as JSON. */
 export const METADATA = new Slot<Record<string, unknown>>()
 
+/** What the authorization service has said of the exchange (policy `extAuth`), as JSON. */
+export const EXT_AUTHZ = new Slot<Readonly<Record<string, unknown>>>()
+
 /** The part of an exchange that expressions can read: what offload.ts takes to another thread. */
 export type Facts = Pick<
   Exchange,
@@ -253,12 +256,16 @@ export const REQUEST_ROOTS: Roots<Facts> = {
   jwt: open(({ identity }) => identity?.jwt, { rawToken: credential(({ identity }) => identity?.rawToken) }),
   apiKey: open(({ identity }) => identity?.apiKey, { key: credential(({ identity }) => identity?.rawKey) }),
   basicAuth: { ...VARIABLES.basicAuth!, read: ({ identity }) => identity?.basicAuth ?? undefined },
+  extauthz: open((ex) => EXT_AUTHZ.get(ex)),
   metadata: open((ex) => METADATA.get(ex)),
   proxy: offer('proxy', proxy),
   env: { ...VARIABLES.env!, read: () => ENVIRONMENT }
 }
 
 const { body: _, bodyPrefix: __, ...withoutBody } = request
+
+/** As REQUEST_ROOTS, where no body is waited for. */
+export const REQUEST_HEAD_ROOTS: Roots<Facts> = { ...REQUEST_ROOTS, request: offer('request', withoutBody) }
 
 /** Rules about what MCP servers offer: they run for every item of a list, when the message has been read. */
 export const MCP_ROOTS: Roots<Facts> = {

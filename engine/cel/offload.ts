@@ -9,7 +9,7 @@ import type { ModelContent, ModelUse } from '#engine/contract/model-use.ts'
 import { HeaderBlock } from '#engine/http/headers.ts'
 import { SHARED_BYTES, textBytes } from '#engine/kit/shared-bytes.ts'
 import type { Facts } from './exchange.ts'
-import { LOG_ROOTS, METADATA, REQUEST_ROOTS, RESPONSE_ROOTS } from './exchange.ts'
+import { EXT_AUTHZ, LOG_ROOTS, METADATA, REQUEST_ROOTS, RESPONSE_ROOTS } from './exchange.ts'
 import { compileExpression, type Expression } from './expression.ts'
 import { CelError, type Needs, toJson, type Value, type Wanted } from './index.ts'
 import { type PackedContent, packContent, readsContent, unpackContent } from './offload-content.ts'
@@ -39,6 +39,7 @@ export type CelOutcome =
 
 export type PackedFacts = Omit<Facts, 'request' | 'response' | 'llm' | 'slots'> & {
   readonly metadata: Record<string, unknown> | null
+  readonly extauthz: Readonly<Record<string, unknown>> | null
   readonly llm: (Omit<ModelUse, 'content'> & { readonly content: PackedContent }) | null
   /** Flat: name, value, ... */
   readonly requestLines: readonly string[]
@@ -143,6 +144,7 @@ export function pack(ex: Facts, all: readonly Needs[]): PackedFacts {
     responsePrefix: some((needs) => needs.responsePrefix) && ex.responseBytes === null ? ex.responsePrefix : null,
     identity: ex.identity === null ? null : identityFor(ex.identity, all),
     metadata: METADATA.get(ex),
+    extauthz: some((needs) => needs.reads('extauthz')) ? EXT_AUTHZ.get(ex) : null,
     backend: ex.backend,
     backendType: typeOf(ex.backendType),
     mcp: ex.mcp,
@@ -229,7 +231,7 @@ export function runCelJob({ source, phase, facts, wantsBytes }: CelJob, content?
 }
 
 export function unpack(
-  { requestLines, responseLines, llm, metadata, ...rest }: PackedFacts,
+  { requestLines, responseLines, llm, metadata, extauthz, ...rest }: PackedFacts,
   content?: ModelContent
 ): Facts {
   const facts: Facts = {
@@ -249,6 +251,7 @@ export function unpack(
     responsePrefix: bufferOf(rest.responsePrefix)
   }
   if (metadata !== null) METADATA.set(facts, metadata)
+  if (extauthz !== null) EXT_AUTHZ.set(facts, extauthz)
   return facts
 }
 

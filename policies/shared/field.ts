@@ -16,6 +16,11 @@ const RESERVED = new Set([
   'upgrade'
 ])
 
+/** Whether a field of that name, in lower case, is the engine's. */
+export function isReservedField(name: string): boolean {
+  return RESERVED.has(name)
+}
+
 export const headerName = () =>
   shortString()
     .regex(/^[A-Za-z0-9!#$%&'*+\-.^_`|~]+$/, { error: ({ input }) => unfit(String(input)) })

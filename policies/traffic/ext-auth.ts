@@ -1,0 +1,104 @@
+/**
+ * spec.traffic.extAuth: a service decides who may pass, over gRPC as Envoy asks (envoy.service.auth.v3) or over HTTP
+ * (docs/specification.md#traffic-policies). What cannot be asked is refused, unless the configuration says otherwise.
+ */
+import { type Evaluation, evaluation } from '#engine/cel/offload.ts'
+import { type Exchange, readAs, STEP_REQUEST } from '#engine/contract/exchange.ts'
+import { CONTINUE, type Hook, STOP, type Verdict } from '#engine/contract/filter.ts'
+import type { CompileContext, Compiled, Policy } from '#engine/contract/policy.ts'
+import { refuse } from '#engine/contract/refuse.ts'
+import { VerdictCache } from './ext-auth/cache.ts'
+import { type Ask, grpcAsk } from './ext-auth/grpc.ts'
+import { httpAsk } from './ext-auth/http.ts'
+import { aliasSchema, type Expressions, type ExtAuthConfig, schema } from './ext-auth/schema.ts'
+import { applyFailure, applyVerdict, type Decision, type Failed, writeResponseFields } from './ext-auth/verdict.ts'
+
+// --- build time ---
+
+interface Plan {
+  readonly ask: Ask
+  readonly config: ExtAuthConfig
+  readonly when: Evaluation | null
+  readonly cache: VerdictCache | null
+}
+
+function compile(config: ExtAuthConfig, context: CompileContext): Compiled {
+  const evaluated = (source: string) => evaluation(source, 'request', 'any', context.offload.run)
+  const maybe = (source: string | null) => (source === null ? null : evaluated(source))
+  const named = (given: Expressions) =>
+    Object.entries(given).map(([name, source]) => ({ name, value: evaluated(source) }))
+  const { check, forwardBody, when, cache } = config
+  const keys = (cache?.keys ?? []).map(evaluated)
+  const ask =
+    check.kind === 'grpc'
+      ? grpcAsk(check, config, check.requestMetadata === null ? null : named(check.requestMetadata), context)
+      : httpAsk(
+          check,
+          config,
+          { path: maybe(check.path), redirect: maybe(check.redirect), added: named(check.addRequestHeaders) },
+          context
+        )
+  const condition = when === null ? null : evaluation(when, 'request', 'bool', context.offload.run)
+  const kept = cache === null ? null : new VerdictCache(keys, cache, context.time.now)
+  const onRequest = authorize({ ask, config, when: condition, cache: kept })
+  const onResponse = check.kind === 'grpc' ? { onResponse: writeResponseFields } : {}
+  const buffers = forwardBody === null ? {} : { buffers: { request: true } }
+  return { filter: { onRequest, ...onResponse, ...buffers } }
+}
+
+// --- request time ---
+
+function authorize(plan: Plan): Hook {
+  const { config, when, cache } = plan
+  const { forwardBody, statusOnError } = config
+  return (ex) => {
+    if (when !== null && !isAsked(ex, when)) return CONTINUE
+    if (forwardBody !== null && (ex.requestBytes?.length ?? 0) > forwardBody.bytesMax)
+      return refuse(ex, 'EXT_AUTH_BODY')
+    const key = cache === null ? null : cache.keyOf(ex)
+    const kept = key === null ? null : cache!.get(key)
+    if (kept !== null) return applyVerdict(ex, kept)
+    // The one promise of a call.
+    return new Promise<Verdict>((resolve) => {
+      plan.ask(ex, (decision) => resolve(decided(ex, decision, { cache, key, statusOnError })))
+    })
+  }
+}
+
+interface Asked {
+  readonly cache: VerdictCache | null
+  readonly key: string | null
+  readonly statusOnError: number | null
+}
+
+function decided(ex: Exchange, decision: Decision | Failed, { cache, key, statusOnError }: Asked): Verdict {
+  const isVerdict = !('kind' in decision)
+  if (isVerdict && key !== null) cache!.keep(key, decision)
+  // The client has gone or a timeout has answered: that answer is not to be changed.
+  if (ex.step !== STEP_REQUEST) return STOP
+  return isVerdict ? applyVerdict(ex, decision.verdict) : applyFailure(ex, decision, statusOnError)
+}
+
+/** A condition that fails asks; so does one that is true of one way in which the path can be read. */
+function isAsked(ex: Exchange, { program }: Evaluation): boolean {
+  const { readings } = ex
+  if (readings === null) return program.run(ex) !== false
+  return readings.some((path) => program.run(readAs(ex, path)) !== false)
+}
+
+function expressions({ check, cache, when }: ExtAuthConfig): string[] {
+  const own =
+    check.kind === 'grpc'
+      ? Object.values(check.requestMetadata ?? {})
+      : [check.path ?? [], check.redirect ?? [], Object.values(check.addRequestHeaders)].flat()
+  return [...own, ...(cache?.keys ?? []), ...(when === null ? [] : [when])]
+}
+
+export const extAuth: Policy = {
+  name: 'extAuth',
+  section: 'traffic',
+  schema,
+  aliases: [{ name: 'extAuthz', schema: aliasSchema }],
+  expressions,
+  compile
+}

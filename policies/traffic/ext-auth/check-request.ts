@@ -1,0 +1,233 @@
+/**
+ * CheckRequest (engine/proto/envoy/service/auth/v3) as Envoy fills it, written straight from the header table: it is
+ * sent with every request. Lengths of the messages around the headers are not known when they begin, so they are
+ * written as varints of four bytes, which every reader of protobuf takes, and filled in at the end.
+ */
+import type { Exchange } from '#engine/contract/exchange.ts'
+import { schemeOf } from '#engine/contract/transport.ts'
+import type { PeerCertificate } from '#engine/socket/peer-certificate.ts'
+
+/** What does not change from one request to the next. */
+export interface CheckTemplate {
+  /** AttributeContext.context_extensions, encoded. */
+  readonly extensions: Buffer
+  /** In lower case; null: all fields are told. */
+  readonly allowed: ReadonlySet<string> | null
+}
+
+/** What is told of one request besides its head. */
+export interface CheckParts {
+  /** AttributeContext.metadata_context, the field with its tag; null: none. */
+  readonly metadata: Uint8Array | null
+  readonly body: Buffer | null
+  readonly asBytes: boolean
+  /** Tells requests apart. */
+  readonly id: string
+}
+
+const LENGTH_BYTES = 4
+const ROOM_MIN = 4096
+const VARINT_BYTES_MAX = 5
+
+/** Field numbers with wire type 2 (a length, then bytes), as their tags. */
+const tag = (field: number): number => (field << 3) | 2
+
+let room = Buffer.allocUnsafeSlow(ROOM_MIN)
+let at = 0
+
+/** `bytes` more fit. */
+function reserve(bytes: number): void {
+  if (at + bytes <= room.length) return
+  const larger = Buffer.allocUnsafeSlow(2 * (at + bytes))
+  room.copy(larger, 0, 0, at)
+  room = larger
+}
+
+function varint(value: number): void {
+  let rest = value
+  while (rest > 127) {
+    room[at++] = (rest & 127) | 128
+    rest >>>= 7
+  }
+  room[at++] = rest
+}
+
+const varintBytes = (value: number): number => (value < 128 ? 1 : value < 16_384 ? 2 : value < 2_097_152 ? 3 : 4)
+
+/** Begins a message; returns where it begins. */
+function open(field: number): number {
+  reserve(1 + LENGTH_BYTES)
+  room[at] = tag(field)
+  at += 1 + LENGTH_BYTES
+  return at
+}
+
+function close(begin: number): void {
+  const length = at - begin
+  room[begin - 4] = (length & 127) | 128
+  room[begin - 3] = ((length >>> 7) & 127) | 128
+  room[begin - 2] = ((length >>> 14) & 127) | 128
+  room[begin - 1] = length >>> 21
+}
+
+/** A text that is a name, an address or a number. */
+function ascii(field: number, text: string): void {
+  if (text === '') return
+  reserve(1 + VARINT_BYTES_MAX + text.length)
+  room[at++] = tag(field)
+  varint(text.length)
+  at += room.latin1Write(text, at)
+}
+
+function bytes(field: number, value: Uint8Array): void {
+  reserve(1 + VARINT_BYTES_MAX + value.length)
+  room[at++] = tag(field)
+  varint(value.length)
+  room.set(value, at)
+  at += value.length
+}
+
+function raw(value: Uint8Array): void {
+  reserve(value.length)
+  room.set(value, at)
+  at += value.length
+}
+
+const HIGH = /[\x80-\xff]/
+
+/** Octets of a head, one character each, as protobuf wants a text: UTF-8; where they are none, "!", as Envoy has it. */
+function utf8(octets: string): string {
+  const text = Buffer.from(octets, 'latin1').toString('utf8')
+  return text.includes('\ufffd') ? octets.replace(/[\x80-\xff]/g, '!') : Buffer.from(text, 'utf8').toString('latin1')
+}
+
+function textOf(octets: string): string {
+  return HIGH.test(octets) ? utf8(octets) : octets
+}
+
+/** One entry of HttpRequest.headers. */
+function header(name: string, value: string): void {
+  const text = textOf(value)
+  const inner = 2 + varintBytes(name.length) + name.length + varintBytes(text.length) + text.length
+  reserve(1 + VARINT_BYTES_MAX + inner)
+  room[at++] = tag(3)
+  varint(inner)
+  room[at++] = tag(1)
+  varint(name.length)
+  at += room.latin1Write(name, at)
+  room[at++] = tag(2)
+  varint(text.length)
+  at += room.latin1Write(text, at)
+}
+
+/** Names in lower case and values of the fields of one request; several lines of a name are one value. */
+const names: string[] = []
+const values: string[] = []
+
+function collect({ request }: Exchange, allowed: CheckTemplate['allowed']): void {
+  names.length = 0
+  values.length = 0
+  request.forEach((given, value) => {
+    const name = given.toLowerCase()
+    if (allowed !== null && !allowed.has(name)) return
+    const known = names.indexOf(name)
+    if (known < 0) {
+      names.push(name)
+      values.push(value)
+    } else values[known] += `,${value}`
+  })
+}
+
+function address(field: number, ip: string, port: number): void {
+  if (ip === '') return
+  // Peer.address, Address.socket_address, SocketAddress: address and port_value.
+  const inner = 1 + varintBytes(ip.length) + ip.length + 1 + varintBytes(port)
+  reserve(4 + inner + 2 * VARINT_BYTES_MAX)
+  room[at++] = tag(field)
+  varint(inner + 1 + varintBytes(inner))
+  room[at++] = tag(1)
+  varint(inner)
+  room[at++] = tag(2)
+  varint(ip.length)
+  at += room.latin1Write(ip, at)
+  room[at++] = 3 << 3
+  varint(port)
+}
+
+/** As Envoy: the first URI of the certificate, else its first name, else its subject. */
+function principalOf({ subjectAltNames, subject }: PeerCertificate): string {
+  const uri = subjectAltNames.find((name) => /^[a-z][a-z0-9+.-]*:\/\//i.test(name))
+  return uri ?? subjectAltNames[0] ?? subject
+}
+
+function peers({ client }: Exchange): void {
+  const source = open(1)
+  address(1, client.remoteAddress, client.remotePort)
+  const peer = client.tls?.peer ?? null
+  if (peer !== null) ascii(4, Buffer.from(principalOf(peer), 'utf8').toString('latin1'))
+  close(source)
+  const destination = open(2)
+  address(1, client.localAddress ?? '', client.localPort)
+  close(destination)
+}
+
+function time(startedAt: number): void {
+  const ms = performance.timeOrigin + startedAt
+  const seconds = Math.floor(ms / 1000)
+  const nanos = Math.round((ms - seconds * 1000) * 1e6)
+  const begin = open(1)
+  reserve(2 + 2 * VARINT_BYTES_MAX)
+  room[at++] = 1 << 3
+  varint(seconds)
+  room[at++] = 2 << 3
+  varint(nanos)
+  close(begin)
+}
+
+function body({ body: given, asBytes }: CheckParts): void {
+  const size = given?.length ?? 0
+  if (size > 0) {
+    reserve(1 + VARINT_BYTES_MAX)
+    room[at++] = 9 << 3
+    varint(size)
+  }
+  if (given === null || size === 0) return
+  const isText = !asBytes && !given.toString('utf8').includes('\ufffd')
+  bytes(isText ? 11 : 12, given)
+}
+
+/** The bytes of the CheckRequest for `ex`, the caller's own. */
+export function checkRequest(ex: Exchange, { extensions, allowed }: CheckTemplate, parts: CheckParts): Buffer {
+  at = 0
+  const { method, originalPath, query, authority, client, startedAt } = ex
+  const scheme = schemeOf(client)
+  const path = textOf(originalPath + query)
+  const attributes = open(1)
+  peers(ex)
+  const request = open(4)
+  time(startedAt)
+  const http = open(2)
+  ascii(1, parts.id)
+  ascii(2, method)
+  // Envoy tells the start line among the fields, too.
+  if (allowed === null) {
+    header(':authority', authority)
+    header(':method', method)
+    header(':path', path)
+    header(':scheme', scheme)
+  }
+  collect(ex, allowed)
+  for (let i = 0; i < names.length; i++) header(names[i]!, values[i]!)
+  if (parts.body !== null) header('x-envoy-auth-partial-body', 'false')
+  ascii(4, path)
+  ascii(5, authority)
+  ascii(6, scheme)
+  ascii(10, client.httpVersion === '2' ? 'HTTP/2' : `HTTP/${client.httpVersion}`)
+  body(parts)
+  close(http)
+  close(request)
+  raw(extensions)
+  if (parts.metadata !== null) raw(parts.metadata)
+  close(attributes)
+  return Buffer.from(room.subarray(0, at))
+}

@@ -1,0 +1,179 @@
+/** Asks an authorization service over HTTP: exactly 200 passes; what else it answers is for the client. */
+
+import { RESPONSE_ROOTS } from '#engine/cel/exchange.ts'
+import { compileExpression, type Expression } from '#engine/cel/expression.ts'
+import { CelError, toJson, type Value } from '#engine/cel/index.ts'
+import type { Evaluation } from '#engine/cel/offload.ts'
+import { BODY_LENGTH, type Exchange } from '#engine/contract/exchange.ts'
+import type { CompileContext } from '#engine/contract/policy.ts'
+import type { HttpServiceAnswer, HttpServiceRequest, ServiceFailure } from '#engine/contract/service.ts'
+import { HeaderBlock } from '#engine/http/headers.ts'
+import { isReservedField } from '#policies/shared/field.ts'
+import { textOf } from '#policies/shared/text.ts'
+import type { Ask, NamedValues } from './grpc.ts'
+import type { Expressions, ExtAuthConfig, HttpCheck } from './schema.ts'
+import type { Decision, Denied, Failed, FieldChange } from './verdict.ts'
+import { isFieldText, settableName } from './verdict.ts'
+
+/** A sign-in page is some tens of kilobytes. */
+const ANSWER_BYTES_MAX = 1024 * 1024
+const OK = 200
+const FORBIDDEN = 403
+const FOUND = 302
+
+export interface HttpParts {
+  readonly path: Evaluation | null
+  readonly redirect: Evaluation | null
+  readonly added: NamedValues
+}
+
+interface HttpPlan extends HttpParts {
+  readonly check: HttpCheck
+  readonly config: ExtAuthConfig
+  readonly metadata: readonly { readonly name: string; readonly value: Expression }[]
+  /** Counts what was left out: an expression that has failed, a field that cannot be set. */
+  readonly failed: () => void
+}
+
+/** Expressions over what the service has answered. */
+function answerExpressions(given: Expressions): HttpPlan['metadata'] {
+  return Object.entries(given).map(([name, source]) => ({ name, value: compileExpression(source, RESPONSE_ROOTS) }))
+}
+
+export function httpAsk(
+  check: HttpCheck,
+  config: ExtAuthConfig,
+  parts: HttpParts,
+  { services, failed }: CompileContext
+): Ask {
+  const client = services.http(config.service)
+  const metadata = answerExpressions(check.responseMetadata)
+  const plan: HttpPlan = { ...parts, check, config, metadata, failed: () => failed('extAuth') }
+  return (ex, told) => {
+    const request = requestOf(ex, plan)
+    if (request === null) {
+      const detail = `${client.name}: the expression for its path gives none`
+      told({ kind: 'failed', detail, reply: null })
+      return
+    }
+    client.request(request, (answer) => told(decisionOf(ex, answer, plan, client.name)))
+  }
+}
+
+// --- what is asked ---
+
+/** Null: there is no path to ask for. */
+function requestOf(ex: Exchange, plan: HttpPlan): HttpServiceRequest | null {
+  const { config, check, path, added, failed } = plan
+  const target = path === null ? ex.originalPath + ex.query : textOf(path.program.run(ex) as Value)
+  if (target === null || !/^\/[!-"$-~]*$/.test(target)) {
+    failed()
+    return null
+  }
+  const at = target.indexOf('?')
+  const headers = new HeaderBlock()
+  for (const name of check.allowedRequestHeaders) {
+    const value = isReservedField(name) || name === 'host' ? undefined : ex.request.getAll(name)
+    if (value !== undefined) headers.receive(name, value)
+  }
+  for (const { name, value } of added) {
+    const text = textOf(value.program.run(ex) as Value)
+    if (text === null || !isFieldText(text)) failed()
+    else headers.set(name, text.trim())
+  }
+  const body = config.forwardBody === null ? null : (ex.requestBytes ?? null)
+  if (config.forwardBody !== null) headers.receive('x-envoy-auth-partial-body', 'false')
+  return {
+    method: ex.method,
+    path: at < 0 ? target : target.slice(0, at),
+    query: at < 0 ? '' : target.slice(at),
+    headers,
+    body,
+    // The service is asked by its own name, unless it is to see the client's.
+    ...(check.allowedRequestHeaders.includes('host') ? { authority: ex.authority } : {}),
+    timeoutMs: config.timeoutMs,
+    answerBytesMax: ANSWER_BYTES_MAX,
+    ex
+  }
+}
+
+// --- what it answers ---
+
+function decisionOf(
+  ex: Exchange,
+  answer: HttpServiceAnswer | ServiceFailure,
+  plan: HttpPlan,
+  service: string
+): Decision | Failed {
+  if (answer.error !== null) {
+    return { kind: 'failed', detail: `${service}: ${answer.error}, ${answer.detail}`, reply: null }
+  }
+  const { status, headers } = answer
+  // As Envoy has it: a service that is broken has not judged.
+  if (status >= 500) return { kind: 'failed', detail: `${service}: it answers with status ${status}`, reply: null }
+  const metadata = metadataOf(ex, answer, plan)
+  const lifetimeMs = lifetimeOf(headers.getAll('cache-control'))
+  if (status !== OK) {
+    // Denials that are not about the caller (404, 429) are of the moment.
+    const isLasting = status === 401 || status === FORBIDDEN
+    const verdict: Denied = { kind: 'denied', reply: replyOf(ex, answer, plan), metadata }
+    return { verdict, lifetimeMs: isLasting ? lifetimeMs : 0 }
+  }
+  const fields = plan.check.allowedResponseHeaders.flatMap((given): FieldChange[] => {
+    const name = settableName(given)
+    const value = headers.getAll(given)
+    return name === null || value === undefined ? [] : [{ name, value, action: 'overwrite' }]
+  })
+  const nothing = { removed: [], setQuery: [], removedQuery: [], responseFields: [] }
+  return { verdict: { kind: 'allowed', fields, ...nothing, metadata }, lifetimeMs }
+}
+
+/** What the client gets: what the service has said, or the way to where one signs in. */
+function replyOf(ex: Exchange, { status, headers, body }: HttpServiceAnswer, plan: HttpPlan): Denied['reply'] {
+  if (plan.redirect !== null && (status === 401 || status === FORBIDDEN)) {
+    const location = textOf(plan.redirect.program.run(ex) as Value)
+    if (location !== null && /^[!-~]+$/.test(location))
+      return { status: FOUND, headers: ['location', location], body: NO_BODY }
+    plan.failed()
+  }
+  const fields: string[] = []
+  headers.forEach((given, value) => {
+    const name = settableName(given)
+    if (name !== null && name !== 'date' && name !== 'server') fields.push(name, value)
+  })
+  // A refusal must not look like success to the client.
+  return status < 300 ? { status: FORBIDDEN, headers: [], body: NO_BODY } : { status, headers: fields, body }
+}
+
+const NO_BODY = Buffer.alloc(0)
+
+/** Of expressions that fail, nothing is kept. Null: there are none. */
+function metadataOf(ex: Exchange, answer: HttpServiceAnswer, { metadata, failed }: HttpPlan) {
+  if (metadata.length === 0) return null
+  const view = Object.create(ex) as Exchange
+  view.status = answer.status
+  view.response = answer.headers
+  view.responseBody = BODY_LENGTH
+  view.responseBytes = answer.body
+  const found: Record<string, unknown> = {}
+  for (const { name, value } of metadata) {
+    const result = value.run(view) as Value
+    const json = result instanceof CelError ? result : toJson(result)
+    if (typeof json === 'string') found[name] = JSON.parse(json)
+    else failed()
+  }
+  return found
+}
+
+/** RFC 9111 section 5.2.2, as far as it makes a lifetime shorter; null: nothing is said. */
+function lifetimeOf(cacheControl: string | undefined): number | null {
+  if (cacheControl === undefined) return null
+  const directives = cacheControl
+    .toLowerCase()
+    .split(',')
+    .map((directive) => directive.trim())
+  if (directives.includes('no-store') || directives.includes('no-cache')) return 0
+  const age = directives.find((directive) => directive.startsWith('max-age='))
+  const seconds = age === undefined ? Number.NaN : Number(age.slice('max-age='.length).replaceAll('"', ''))
+  return Number.isFinite(seconds) && seconds >= 0 ? seconds * 1000 : null
+}

@@ -1,0 +1,258 @@
+/** How external authorization is configured, in the words of the resource and in those of the closest peer's file. */
+import { REQUEST_HEAD_ROOTS, RESPONSE_ROOTS } from '#engine/cel/exchange.ts'
+import { expression } from '#engine/cel/expression.ts'
+import type { ServiceRef } from '#engine/contract/service.ts'
+import { oneOf } from '#engine/schema/choice.ts'
+import { duration } from '#engine/schema/duration.ts'
+import { deferred, list, refused, shortString, whole, z } from '#engine/schema/schema.ts'
+import { namesService, serviceFields, serviceOf } from '#engine/schema/service-ref.ts'
+import { headerName } from '#policies/shared/field.ts'
+
+/** Of lists and maps (docs/specification.md#traffic-policies). */
+const ENTRIES_MAX = 64
+const TIMEOUT_DEFAULT_MS = 2_000
+const CACHE_ENTRIES_DEFAULT = 10_000
+const CACHE_ENTRIES_MAX = 1_000_000
+const STATUS_DEFAULT = 403
+
+/** Expressions by name. */
+export type Expressions = Readonly<Record<string, string>>
+
+export interface GrpcCheck {
+  readonly kind: 'grpc'
+  readonly contextExtensions: Readonly<Record<string, string>>
+  /** Null: the claims of the token, where there is one. */
+  readonly requestMetadata: Expressions | null
+  /** In lower case; null: all. */
+  readonly allowedRequestHeaders: readonly string[] | null
+}
+
+export interface HttpCheck {
+  readonly kind: 'http'
+  /** Null: the path and query of the request. */
+  readonly path: string | null
+  readonly redirect: string | null
+  /** In lower case. */
+  readonly allowedRequestHeaders: readonly string[]
+  readonly addRequestHeaders: Expressions
+  readonly allowedResponseHeaders: readonly string[]
+  readonly responseMetadata: Expressions
+}
+
+export interface ExtAuthConfig {
+  readonly service: ServiceRef
+  readonly check: GrpcCheck | HttpCheck
+  /** `asBytes`: gRPC has it in raw_body. */
+  readonly forwardBody: { readonly bytesMax: number; readonly asBytes: boolean } | null
+  /** Of the refusal when the service cannot be asked; null: the request passes. */
+  readonly statusOnError: number | null
+  readonly timeoutMs: number
+  readonly cache: { readonly keys: readonly string[]; readonly lifetimeMs: number; readonly entriesMax: number } | null
+  /** Asked only where it is true; null: always. */
+  readonly when: string | null
+}
+
+const entries = <T extends z.ZodType<string>>(value: T) =>
+  z
+    .record(shortString(), value)
+    .refine((map) => Object.keys(map).length <= ENTRIES_MAX, `must have at most ${ENTRIES_MAX} entries`)
+
+const expressions = () => entries(expression(REQUEST_HEAD_ROOTS))
+const answerExpressions = () => entries(expression(RESPONSE_ROOTS))
+const text = () => expression(REQUEST_HEAD_ROOTS, 'string')
+const names = () => list(shortString(), 0, ENTRIES_MAX)
+
+/** Expressions for header fields. */
+const fields = () =>
+  expressions().superRefine((map, context) => {
+    for (const key of Object.keys(map)) {
+      for (const { message } of headerName().safeParse(key).error?.issues ?? [])
+        context.addIssue({ code: 'custom', path: [key], message })
+    }
+  })
+
+const bodyFields = {
+  forwardBody: z
+    .strictObject({ maxSize: whole(1, Number.MAX_SAFE_INTEGER), packAsBytes: z.boolean().optional() })
+    .optional()
+    .describe('The service is told the body, which is kept whole for it; 413 beyond maxSize bytes.')
+}
+
+const failureMode = () =>
+  z
+    .union([z.enum(['FailClosed', 'FailOpen', 'deny', 'allow']), z.strictObject({ denyWithStatus: whole(400, 599) })], {
+      error: 'must be FailClosed (or deny), FailOpen (or allow), or { denyWithStatus: 400 to 599 }'
+    })
+    .optional()
+    .describe('What happens when the service cannot be asked. Default FailClosed.')
+
+const cache = () =>
+  z.strictObject({
+    key: z.union([expression(REQUEST_HEAD_ROOTS), list(expression(REQUEST_HEAD_ROOTS), 1, 16)]),
+    ttl: duration().refine((ms) => ms > 0, 'must be longer than 0s'),
+    maxEntries: whole(1, CACHE_ENTRIES_MAX).optional()
+  })
+
+const commonFields = {
+  failureMode: failureMode(),
+  timeout: duration()
+    .refine((ms) => ms > 0, 'must be longer than 0s')
+    .optional()
+    .describe('Default 2s.'),
+  cache: cache().optional().describe('Verdicts that are kept for requests with the same key.'),
+  when: expression(REQUEST_HEAD_ROOTS, 'bool').optional().describe('The service is asked only where it is true.')
+}
+
+interface Common {
+  readonly failureMode?: z.output<ReturnType<typeof failureMode>>
+  readonly timeout?: number | undefined
+  readonly cache?: z.output<ReturnType<typeof cache>> | undefined
+  readonly when?: string | undefined
+}
+
+function commonOf({ failureMode: mode, timeout, cache: kept, when }: Common) {
+  const isOpen = mode === 'FailOpen' || mode === 'allow'
+  const status = typeof mode === 'object' ? mode.denyWithStatus : STATUS_DEFAULT
+  return {
+    statusOnError: isOpen ? null : status,
+    timeoutMs: timeout ?? TIMEOUT_DEFAULT_MS,
+    when: when ?? null,
+    cache:
+      kept === undefined
+        ? null
+        : { keys: [kept.key].flat(), lifetimeMs: kept.ttl, entriesMax: kept.maxEntries ?? CACHE_ENTRIES_DEFAULT }
+  }
+}
+
+const lower = (given: readonly string[]): readonly string[] => given.map((name) => name.toLowerCase())
+
+// --- the resource ---
+
+const grpcCheck = () =>
+  z
+    .strictObject({
+      contextExtensions: entries(z.string()).optional(),
+      requestMetadata: expressions().optional(),
+      allowedRequestHeaders: names().optional()
+    })
+    .transform(
+      ({ contextExtensions = {}, requestMetadata = null, allowedRequestHeaders }): GrpcCheck => ({
+        kind: 'grpc',
+        contextExtensions,
+        requestMetadata,
+        allowedRequestHeaders: allowedRequestHeaders === undefined ? null : lower(allowedRequestHeaders)
+      })
+    )
+
+const httpCheck = () =>
+  z
+    .strictObject({
+      path: text().optional(),
+      redirect: text().optional(),
+      allowedRequestHeaders: names().optional(),
+      addRequestHeaders: fields().optional(),
+      allowedResponseHeaders: names().optional(),
+      responseMetadata: answerExpressions().optional()
+    })
+    .transform(
+      ({
+        path,
+        redirect,
+        allowedRequestHeaders,
+        addRequestHeaders,
+        allowedResponseHeaders,
+        responseMetadata
+      }): HttpCheck => ({
+        kind: 'http',
+        path: path ?? null,
+        redirect: redirect ?? null,
+        allowedRequestHeaders: lower(allowedRequestHeaders ?? ['authorization']),
+        addRequestHeaders: addRequestHeaders ?? {},
+        allowedResponseHeaders: lower(allowedResponseHeaders ?? []),
+        responseMetadata: responseMetadata ?? {}
+      })
+    )
+
+export const schema = deferred(() =>
+  oneOf(
+    { grpc: grpcCheck().optional(), http: httpCheck().optional() },
+    { ...serviceFields, ...bodyFields, ...commonFields }
+  )
+    .check(namesService())
+    .transform(
+      (given): ExtAuthConfig => ({
+        service: serviceOf(given),
+        check: given.grpc ?? given.http!,
+        forwardBody:
+          given.forwardBody === undefined
+            ? null
+            : { bytesMax: given.forwardBody.maxSize, asBytes: given.forwardBody.packAsBytes ?? false },
+        ...commonOf(given)
+      })
+    )
+)
+
+// --- the closest peer's file ---
+
+const peerGrpc = () => z.strictObject({ context: entries(z.string()).optional(), metadata: expressions().optional() })
+const peerHttp = () =>
+  z.strictObject({
+    path: text().optional(),
+    redirect: text().optional(),
+    includeResponseHeaders: names().optional(),
+    addRequestHeaders: fields().optional(),
+    metadata: answerExpressions().optional()
+  })
+
+/** As extAuthz of agentgateway's file. */
+export const aliasSchema = deferred(() =>
+  z
+    .strictObject({
+      ...serviceFields,
+      ...commonFields,
+      protocol: oneOf({ grpc: peerGrpc().optional(), http: peerHttp().optional() }).optional(),
+      includeRequestHeaders: names().optional(),
+      includeRequestBody: z
+        .strictObject({
+          maxRequestBytes: whole(1, Number.MAX_SAFE_INTEGER),
+          allowPartialMessage: refused("'allowPartialMessage'", 'a body is told whole, or refused with 413'),
+          packAsBytes: z.boolean().optional()
+        })
+        .optional()
+    })
+    .check(namesService())
+    .transform((given): ExtAuthConfig => {
+      const { protocol, includeRequestHeaders, includeRequestBody: body } = given
+      return {
+        service: serviceOf(given),
+        check: peerCheck(protocol, includeRequestHeaders),
+        forwardBody: body === undefined ? null : { bytesMax: body.maxRequestBytes, asBytes: body.packAsBytes ?? false },
+        ...commonOf(given)
+      }
+    })
+)
+
+interface PeerProtocol {
+  readonly grpc?: z.output<ReturnType<typeof peerGrpc>> | undefined
+  readonly http?: z.output<ReturnType<typeof peerHttp>> | undefined
+}
+
+function peerCheck({ grpc, http }: PeerProtocol = {}, headers?: readonly string[]): GrpcCheck | HttpCheck {
+  if (http === undefined) {
+    return {
+      kind: 'grpc',
+      contextExtensions: grpc?.context ?? {},
+      requestMetadata: grpc?.metadata ?? null,
+      allowedRequestHeaders: headers === undefined ? null : lower(headers)
+    }
+  }
+  return {
+    kind: 'http',
+    path: http.path ?? null,
+    redirect: http.redirect ?? null,
+    allowedRequestHeaders: lower(headers ?? ['authorization']),
+    addRequestHeaders: http.addRequestHeaders ?? {},
+    allowedResponseHeaders: lower(http.includeResponseHeaders ?? []),
+    responseMetadata: http.metadata ?? {}
+  }
+}

@@ -1,0 +1,170 @@
+/** What a service has decided of a request, and what becomes of the exchange. */
+import { EXT_AUTHZ } from '#engine/cel/exchange.ts'
+import type { Exchange } from '#engine/contract/exchange.ts'
+import { CONTINUE, STOP, type Verdict } from '#engine/contract/filter.ts'
+import { refuse } from '#engine/contract/refuse.ts'
+import { Slot } from '#engine/contract/slot.ts'
+import type { HeaderBlock } from '#engine/http/headers.ts'
+import { isReservedField } from '#policies/shared/field.ts'
+
+/** How a field is written where there may be some of its name: the four actions of Envoy. */
+export type Action = 'append' | 'add-if-absent' | 'overwrite' | 'overwrite-if-exists'
+
+export interface FieldChange {
+  /** In lower case; a name that may be set. */
+  readonly name: string
+  /** Octets of the value, as latin1 text. */
+  readonly value: string
+  readonly action: Action
+}
+
+export interface Allowed {
+  readonly kind: 'allowed'
+  readonly fields: readonly FieldChange[]
+  readonly removed: readonly string[]
+  /** Parameters of the query, as they are written there. */
+  readonly setQuery: readonly (readonly [name: string, value: string])[]
+  readonly removedQuery: readonly string[]
+  /** For the answer to the client. */
+  readonly responseFields: readonly FieldChange[]
+  readonly metadata: Readonly<Record<string, unknown>> | null
+}
+
+export interface Denied {
+  readonly kind: 'denied'
+  /** Null: that of the policy's own refusal, with its text. */
+  readonly reply: { readonly status: number; readonly headers: readonly string[]; readonly body: Buffer } | null
+  readonly metadata: Readonly<Record<string, unknown>> | null
+}
+
+/** The service cannot be asked, or says that it failed. */
+export interface Failed {
+  readonly kind: 'failed'
+  readonly detail: string
+  /** What the service wants the client to be told. */
+  readonly reply: Denied['reply']
+}
+
+export interface Decision {
+  readonly verdict: Allowed | Denied
+  /** Milliseconds for which it may be kept; null: as long as the policy says. */
+  readonly lifetimeMs: number | null
+}
+
+const NAME = /^[a-z0-9!#$%&'*+\-.^_`|~]{1,256}$/
+
+/** `name` in lower case, if a service may set or remove a field of that name; else null. */
+export function settableName(name: string): string | null {
+  const lower = name.toLowerCase()
+  // Host is the authority, which decides where the request goes: that is for policies of the configuration.
+  return NAME.test(lower) && lower !== 'host' && !isReservedField(lower) ? lower : null
+}
+
+/** Whether a text, one character for each octet, may be the value of a field. */
+export function isFieldText(text: string): boolean {
+  for (let i = 0; i < text.length; i++) {
+    const c = text.charCodeAt(i)
+    if ((c < 32 && c !== 9) || c === 127 || c > 255) return false
+  }
+  return true
+}
+
+/** Changes for the answer that the exchange will have. */
+const RESPONSE_FIELDS = new Slot<readonly FieldChange[]>()
+
+export function applyVerdict(ex: Exchange, verdict: Allowed | Denied): Verdict {
+  if (verdict.metadata !== null) EXT_AUTHZ.set(ex, verdict.metadata)
+  if (verdict.kind === 'denied') return deny(ex, verdict.reply)
+  const { request } = ex
+  for (const change of verdict.fields) applyField(request, change)
+  if (verdict.removed.length > 0) request.strip(verdict.removed)
+  if (verdict.setQuery.length > 0 || verdict.removedQuery.length > 0) ex.query = changedQuery(ex.query, verdict)
+  if (verdict.responseFields.length > 0) RESPONSE_FIELDS.set(ex, verdict.responseFields)
+  return CONTINUE
+}
+
+/** `statusOnError`: null lets it pass. */
+export function applyFailure(ex: Exchange, { detail, reply }: Failed, statusOnError: number | null): Verdict {
+  if (statusOnError === null) return CONTINUE
+  ex.errorDetail = detail
+  if (reply !== null) return replyWith(ex, 'EXT_AUTH_UNAVAILABLE', reply)
+  if (statusOnError === ERROR_STATUS) return refuse(ex, 'EXT_AUTH_UNAVAILABLE')
+  const body = Buffer.from(`${UNAVAILABLE}\n`)
+  return replyWith(ex, 'EXT_AUTH_UNAVAILABLE', { status: statusOnError, headers: [], body })
+}
+
+const ERROR_STATUS = 403
+const UNAVAILABLE = 'whether this request is allowed cannot be found out at the moment'
+
+export function writeResponseFields(ex: Exchange): Verdict {
+  const changes = RESPONSE_FIELDS.get(ex)
+  if (changes !== null && ex.response !== null) for (const change of changes) applyField(ex.response, change)
+  return CONTINUE
+}
+
+function deny(ex: Exchange, reply: Denied['reply']): Verdict {
+  return reply === null ? refuse(ex, 'EXT_AUTH_DENIED') : replyWith(ex, 'EXT_AUTH_DENIED', reply)
+}
+
+function replyWith(
+  ex: Exchange,
+  code: 'EXT_AUTH_DENIED' | 'EXT_AUTH_UNAVAILABLE',
+  { status, headers, body }: NonNullable<Denied['reply']>
+): Verdict {
+  if (ex.response !== null) return STOP
+  let contentType: string | null = null
+  const others: string[] = []
+  for (let i = 0; i < headers.length; i += 2) {
+    if (headers[i] === 'content-type') contentType ??= headers[i + 1]!
+    else others.push(headers[i]!, headers[i + 1]!)
+  }
+  ex.error = code
+  ex.localReply = { status, body: body.length === 0 ? null : body, contentType, headers: others }
+  return STOP
+}
+
+function applyField(block: HeaderBlock, { name, value, action }: FieldChange): void {
+  if (action === 'append') block.append(name, value)
+  else if (action === 'add-if-absent') {
+    if (!block.has(name)) block.append(name, value)
+  } else if (action === 'overwrite' || block.has(name)) {
+    // Also what servers could take for it (x_role).
+    block.strip([name])
+    block.append(name, value)
+  }
+}
+
+/** What cannot stand in a query, or would end a parameter. */
+const UNSAFE = /[^!$%'()*+,\-./0-9:;=?@A-Z_a-z~]/g
+
+/** Percent-encoded where it has to be: what the service has encoded stays. */
+function written(text: string): string {
+  return text.replace(UNSAFE, (found) => {
+    let out = ''
+    for (const byte of Buffer.from(found, 'utf8')) out += `%${byte.toString(16).toUpperCase().padStart(2, '0')}`
+    return out
+  })
+}
+
+/** However its name is written, a parameter is found. */
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text.replaceAll('+', ' '))
+  } catch {
+    // A broken escape stands for itself.
+    return text
+  }
+}
+
+function changedQuery(query: string, { setQuery, removedQuery }: Allowed): string {
+  const gone = [...removedQuery, ...setQuery.map(([name]) => name)].map(decoded)
+  const kept = query
+    .slice(1)
+    .split('&')
+    .filter((parameter) => parameter !== '' && !gone.includes(decoded(parameter.split('=', 1)[0]!)))
+  const added = setQuery
+    .filter(([name]) => !removedQuery.includes(name))
+    .map(([name, value]) => `${written(name).replaceAll('=', '%3D')}=${written(value)}`)
+  const all = [...kept, ...added].join('&')
+  return all === '' ? '' : `?${all}`
+}
