@@ -12,6 +12,7 @@ import { NO_SAMPLING } from '#backends/llm/conversation.ts'
 import { readContent } from '#backends/llm/formats/converse/content-read.ts'
 import { EXTRAS, type Family, familyOf, SAMPLING } from '#backends/llm/formats/converse/models.ts'
 import { Fields, isObject } from '#backends/llm/formats/fields.ts'
+import { FormatError } from '#backends/llm/formats/format.ts'
 
 /** As of a client of chat completions. */
 export function readRequest(body: JsonObject, from: { readonly model: string | null }): Conversation {
@@ -63,6 +64,8 @@ const markOf = ({ ttl = null }: JsonObject) => ({ ttl: ttl as '5m' | '1h' | null
 
 function resultOf(result: Fields): Part {
   const content = partsOf(result.list('content'), result.at('content')) as (TextPart & Part)[]
+  // What a model says is in no result.
+  if (content.some((part) => !('cache' in part))) throw new FormatError(result.at('content'), 'has a part of a turn')
   const isError = result.optionalString('status') === 'error'
   return { kind: 'toolResult', callId: result.string('toolUseId'), name: null, content, isError, cache: null }
 }
