@@ -21,6 +21,7 @@ const http = (given: object) => ({ http: given })
 const tls = (given: object) => ({ tls: given })
 const keepalive = (given: object) => ({ tcp: { keepalive: given } })
 const add = (...added: readonly unknown[]) => ({ accessLog: { attributes: { add: added } } })
+const tracing = (given: object) => ({ tracing: { host: 'localhost:4318', ...given } })
 const remove = (removed: unknown) => ({ accessLog: { attributes: { remove: removed } } })
 const attribute = (name: string, expression = 'request.method') => ({ name, expression })
 const WINDOW = 'must be a whole number from 1 to 2147483647'
@@ -120,11 +121,42 @@ const ROWS: Table = {
       ]
     ]
   ],
-  'Frontend: tracing is refused by name': [
-    [],
-    ['tracing'].map(
-      (key) => [{ [key]: {} }, `${key}: frontend policy '${key}' is not in this version of weir`] as const
-    )
+  'Tracing.backendRef: required; a file may name the server itself': [
+    [
+      { tracing: { backendRef: { name: 'otlp' } } },
+      { tracing: { backendRef: { name: 'otlp', kind: 'GatewayBackend', group: 'weir.dev' } } },
+      { tracing: { host: 'localhost:4317' } }
+    ],
+    [
+      [{ tracing: {} }, 'tracing: must have exactly one of backendRef, backend, host'],
+      [{ tracing: { host: 'localhost:4317', backend: 'otlp' } }, 'tracing: must have exactly one of']
+    ]
+  ],
+  'Tracing.protocol: HTTP, GRPC': [
+    [tracing({ protocol: 'HTTP' }), tracing({ protocol: 'GRPC' })],
+    [[tracing({ protocol: 'UDP' }), 'tracing.protocol: must be one of']]
+  ],
+  'Tracing.randomSampling, clientSampling: float 0.0-1.0 or boolean': [
+    ['0.5', 'true', 'request.path == "/x" ? 0.1 : 1.0', 0.5, true].flatMap((share) => [
+      tracing({ randomSampling: share }),
+      tracing({ clientSampling: share })
+    ]),
+    [
+      [tracing({ randomSampling: '"text"' }), 'tracing.randomSampling: must be a boolean or a number from 0.0 to 1.0'],
+      [tracing({ randomSampling: 2 }), 'tracing.randomSampling: must be a boolean or a number from 0.0 to 1.0'],
+      [tracing({ clientSampling: 'request.body == ""' }), 'tracing.clientSampling: is decided before a body is read'],
+      [tracing({ clientSampling: '1 +' }), 'tracing.clientSampling: expression 1:4']
+    ]
+  ],
+  'Tracing.resources: ResourceAdd, name ShortString and expression CELExpression': [
+    [tracing({ resources: [{ name: 'a', expression: 'env.podName' }] }), tracing({ resources: { a: '"b"' } })],
+    [
+      [tracing({ resources: [{ name: 'a' }] }), 'tracing.resources[0].expression: is required'],
+      [
+        tracing({ resources: [{ name: 'a', expression: 'request.path' }] }),
+        'tracing.resources[0].expression: expression 1:1'
+      ]
+    ]
   ],
   'AccessLog.filter: CELExpression': [
     [{ accessLog: { filter: 'true' } }, { accessLog: {} }],

@@ -12,6 +12,7 @@ import {
   type PolicyServices
 } from '#engine/contract/policy.ts'
 import type { CompiledMatch } from '#engine/contract/route.ts'
+import type { TracingPlan } from '#engine/contract/tracing.ts'
 import { mergePolicies } from '#engine/ir/merge.ts'
 import type { PolicySet } from '#engine/ir/snapshot.ts'
 import type { ServiceTable, UsedService } from './services.ts'
@@ -54,6 +55,12 @@ export interface Collectors {
   readonly response: Hook
   readonly requestPrefix: Hook
   readonly responsePrefix: Hook
+}
+
+/** Null: no policy says anything. */
+export interface FrontendPlans {
+  readonly log: AccessLogPlan | null
+  readonly tracing: TracingPlan | null
 }
 
 /** The part of CompileContext that is not the same for every policy. */
@@ -160,14 +167,17 @@ export class PolicyCompiler {
     return hooksOf(forms, this.#collectors)
   }
 
-  /** How exchanges are logged where a frontend policy says so. */
-  frontend(policies: PolicySet): AccessLogPlan | null {
+  /** How exchanges are logged and traced where frontend policies say so. */
+  frontend(policies: PolicySet): FrontendPlans {
     const forms = this.#policies
       .filter((policy) => policy.section === 'frontend' && policies[policy.name] !== undefined)
       .map(
         (policy) => this.#compile(policy, policies[policy.name], NOWHERE, `frontendPolicies.${policy.name}`).compiled
       )
-    return forms.find((form) => form.accessLog !== undefined)?.accessLog ?? null
+    return {
+      log: forms.find((form) => form.accessLog !== undefined)?.accessLog ?? null,
+      tracing: forms.find((form) => form.tracing !== undefined)?.tracing ?? null
+    }
   }
 
   #forms(levels: readonly Level[], matches: readonly CompiledMatch[]) {

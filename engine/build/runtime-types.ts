@@ -11,6 +11,7 @@ import type { Revocations } from '#engine/contract/revocations.ts'
 import type { MirrorRecorder, Recorder, RecorderLabels, Router } from '#engine/contract/route.ts'
 import type { ServiceRecorder } from '#engine/contract/service.ts'
 import type { StreamClient } from '#engine/contract/tcp.ts'
+import type { Tracer, TracingPlan } from '#engine/contract/tracing.ts'
 import type { RouteMatch, Snapshot } from '#engine/ir/snapshot.ts'
 import type { TcpDeps } from './tcp.ts'
 
@@ -25,6 +26,8 @@ export interface RuntimeDeps {
   readonly tcpRecorderFor: TcpDeps['tcpRecorderFor']
   /** `route` is '' for exchanges that found none on the listener. */
   readonly recorderFor: (labels: RecorderLabels, log: AccessLogPlan | null) => Recorder
+  /** Absent: nothing is served here, so nothing is traced. */
+  readonly tracerFor?: (plan: TracingPlan) => Tracer
   /** Records the copies that the mirrors of a route get. */
   readonly mirrorRecorderFor: (route: string) => MirrorRecorder
   /** Counts calls of a policy, or a kind of backend, to a service. Absent: nothing is served here. */

@@ -1,5 +1,4 @@
 /** Snapshot -> Runtime: what a worker executes until the next configuration replaces it whole. */
-import type { AccessLogPlan } from '#engine/contract/access-log.ts'
 import type { CompiledBackend } from '#engine/contract/backend.ts'
 import { collectRequest, collectResponse } from '#engine/contract/body.ts'
 import { collectRequestPrefix, collectResponsePrefix } from '#engine/contract/body-prefix.ts'
@@ -9,11 +8,13 @@ import type { Background, RetryPlan, RouteSettings } from '#engine/contract/filt
 import type { CompiledMatch, ListenerParts, Recorder, Route, RouteMirror, RouteRetry } from '#engine/contract/route.ts'
 import type { ServiceRecorder } from '#engine/contract/service.ts'
 import type { TcpTable } from '#engine/contract/tcp.ts'
+import type { Tracer } from '#engine/contract/tracing.ts'
 import { type Backend, ownName, type RouteSpec, type Snapshot, type WeightedBackend } from '#engine/ir/snapshot.ts'
 import { RetryBudget } from '#engine/kit/retry-budget.ts'
 import { compileMatch } from '#engine/routing/candidate.ts'
 import { buildRouter, type ListenerIndex, type RouteIndex } from '#engine/routing/router.ts'
 import {
+  type FrontendPlans,
   type Hooks,
   joined,
   type Level,
@@ -25,6 +26,7 @@ import {
 import type { RouteDescription, Runtime, RuntimeDeps } from './runtime-types.ts'
 import { ServiceTable, type UsedService } from './services.ts'
 import { buildTcp } from './tcp.ts'
+import { flushOf, isRead, traced, tracerOf } from './tracing.ts'
 import { weighted } from './weighted.ts'
 
 export type { RouteDescription, Runtime, RuntimeDeps, RuntimeDescription } from './runtime-types.ts'
@@ -61,7 +63,7 @@ export function buildRuntime(snapshot: Snapshot, deps: RuntimeDeps): Runtime {
   return Object.freeze({
     snapshot,
     background: builder.background,
-    route: (ex: Exchange) => router.route(ex),
+    route: traced((ex: Exchange) => router.route(ex), builder.tracer),
     ...builder.unrouted(),
     tcp,
     describe: () => ({ version, hash, acceptedAt, routes: builder.routes })
@@ -80,7 +82,10 @@ class Builder {
   readonly #snapshot: Snapshot
   readonly #deps: RuntimeDeps
   readonly #policies: PolicyCompiler
-  readonly #log: AccessLogPlan | null
+  /** Services that frontend policies ask are compiled before the plans are known: nothing of them is read. */
+  #frontend: FrontendPlans = { log: null, tracing: null }
+  /** Null: no request has a trace. */
+  readonly tracer: Tracer | null
   readonly #cache: BuildCache
   readonly #chains = new WeakMap<RouteSpec, KnownChain>()
   /** Of the phase PreRouting, of the listener whose routes are being built. */
@@ -114,7 +119,8 @@ class Builder {
     this.#cache = lent.state('build.policies', () => new BuildCache())
     const parts = { lent, collectors, services: this.#services }
     this.#policies = new PolicyCompiler(deps.policies, parts, this.problems, this.#cache.policies)
-    this.#log = this.#policies.frontend(snapshot.gateway.frontend)
+    this.#frontend = this.#policies.frontend(snapshot.gateway.frontend)
+    this.tracer = tracerOf(this.#frontend, deps)
   }
 
   /** What has left the configuration is forgotten. */
@@ -125,19 +131,19 @@ class Builder {
 
   get background(): readonly Background[] {
     const services = [...this.#usedByBackends.values()].flatMap(({ compiled }) => compiled.background ?? [])
-    return [...new Set([...this.#policies.background, ...this.#background, ...services])]
+    return [...new Set([...this.#policies.background, ...this.#background, ...services, ...flushOf(this.tracer)])]
   }
 
   /** Without a plan for the log, the thread's own recorder of such exchanges does. */
   unrouted(): { unrouted?: Recorder } {
-    return this.#log === null
+    return this.#frontend.log === null
       ? {}
-      : { unrouted: this.#deps.recorderFor({ route: '', listener: '', port: 0 }, this.#log) }
+      : { unrouted: this.#deps.recorderFor({ route: '', listener: '', port: 0 }, this.#frontend.log) }
   }
 
   /** The listeners with TCP behind them. */
   tcp(): TcpTable {
-    return buildTcp(this.#snapshot, this.#deps, this.#log, this.problems)
+    return buildTcp(this.#snapshot, this.#deps, this.#frontend.log, this.problems)
   }
 
   listener(place: ListenerIndex): ListenerParts {
@@ -151,7 +157,7 @@ class Builder {
         policies: preRouting
       }
     ])
-    const recorder = this.#deps.recorderFor({ route: '', listener: name, port: place.port }, this.#log)
+    const recorder = this.#deps.recorderFor({ route: '', listener: name, port: place.port }, this.#frontend.log)
     const dialects: DialectFinder[] = []
     this.#dialects = dialects
     const dialect: DialectFinder = (ex, isRouted) => {
@@ -208,9 +214,9 @@ class Builder {
       serve,
       dialect,
       keyLocations,
-      isTimed: readsTimes || this.#log?.readsTimes === true,
-      keepsRequest: keepsRequest || this.#log?.readsRequests === true,
-      recorder: this.#deps.recorderFor({ route: name, rule, listener: listener.name, port }, this.#log)
+      isTimed: readsTimes || isRead(this.#frontend, 'readsTimes'),
+      keepsRequest: keepsRequest || isRead(this.#frontend, 'readsRequests'),
+      recorder: this.#deps.recorderFor({ route: name, rule, listener: listener.name, port }, this.#frontend.log)
     })
   }
 
@@ -321,7 +327,7 @@ class Builder {
     const { connectTimeoutMs } = this.#snapshot.process.upstream
     const { maxBufferBytes } = this.#snapshot.frontend.http
     const { hostRewrite } = settings
-    const keepsAnswers = this.#log?.readsAnswers === true
+    const keepsAnswers = isRead(this.#frontend, 'readsAnswers')
     const services = this.#services.lend(backend.kind, this.#usedByBackends)
     const lent = {
       upstream,

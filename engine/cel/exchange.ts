@@ -7,6 +7,7 @@ import { type McpItem, mcpErrorType } from '#engine/contract/mcp-use.ts'
 import { firstTokenMs, perTokenMs } from '#engine/contract/model-use.ts'
 import type { ListenerParts, Route } from '#engine/contract/route.ts'
 import { Slot } from '#engine/contract/slot.ts'
+import { TRACE, type TraceIds } from '#engine/contract/tracing.ts'
 import { schemeOf } from '#engine/contract/transport.ts'
 import { hostOf } from '#engine/http/authority.ts'
 import { decodedPath } from '#engine/http/path.ts'
@@ -58,7 +59,12 @@ export type Facts = Pick<
   >
   readonly listener: Pick<ListenerParts, 'name' | 'port'> | null
   readonly route: Pick<Route, 'name' | 'rule'> | null
+  /** In another thread, where the trace itself is not. */
+  readonly traceIds?: TraceIds | null
 }
+
+/** Null: the exchange is not traced. */
+export const traceIdsOf = (ex: Facts): TraceIds | null => ex.traceIds ?? TRACE.get(ex)
 
 type Reader = (ex: Facts) => unknown
 type Readers = Readonly<Record<string, Reader | Variable<Facts>>>
@@ -135,6 +141,13 @@ const name = (read: Reader): Variable<Facts> => ({
   type: 'map',
   read: (ex) => ex,
   fields: { name: { type: 'string', read } }
+})
+
+/** There is one as long as the exchange is traced. */
+const ids = (of: 'trace' | 'span', read: Reader): Variable<Facts> => ({
+  ...VARIABLES[of]!,
+  read: (ex) => traceIdsOf(ex) ?? undefined,
+  fields: { id: { type: 'string', read } }
 })
 
 const proxy: Readers = {
@@ -259,6 +272,8 @@ export const REQUEST_ROOTS: Roots<Facts> = {
   extauthz: open((ex) => EXT_AUTHZ.get(ex)),
   metadata: open((ex) => METADATA.get(ex)),
   proxy: offer('proxy', proxy),
+  trace: ids('trace', (ex) => traceIdsOf(ex)?.traceId),
+  span: ids('span', (ex) => traceIdsOf(ex)?.spanId),
   env: { ...VARIABLES.env!, read: () => ENVIRONMENT }
 }
 

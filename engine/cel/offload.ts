@@ -6,10 +6,11 @@ import { performance } from 'node:perf_hooks'
 import { clientKey } from '#engine/contract/client-key.ts'
 import type { Filter } from '#engine/contract/filter.ts'
 import type { ModelContent, ModelUse } from '#engine/contract/model-use.ts'
+import type { TraceIds } from '#engine/contract/tracing.ts'
 import { HeaderBlock } from '#engine/http/headers.ts'
 import { SHARED_BYTES, textBytes } from '#engine/kit/shared-bytes.ts'
 import type { Facts } from './exchange.ts'
-import { EXT_AUTHZ, LOG_ROOTS, METADATA, REQUEST_ROOTS, RESPONSE_ROOTS } from './exchange.ts'
+import { EXT_AUTHZ, LOG_ROOTS, METADATA, REQUEST_ROOTS, RESPONSE_ROOTS, traceIdsOf } from './exchange.ts'
 import { compileExpression, type Expression } from './expression.ts'
 import { CelError, type Needs, toJson, type Value, type Wanted } from './index.ts'
 import { type PackedContent, packContent, readsContent, unpackContent } from './offload-content.ts'
@@ -145,6 +146,7 @@ export function pack(ex: Facts, all: readonly Needs[]): PackedFacts {
     identity: ex.identity === null ? null : identityFor(ex.identity, all),
     metadata: METADATA.get(ex),
     extauthz: some((needs) => needs.reads('extauthz')) ? EXT_AUTHZ.get(ex) : null,
+    traceIds: idsAlone(traceIdsOf(ex)),
     backend: ex.backend,
     backendType: typeOf(ex.backendType),
     mcp: ex.mcp,
@@ -166,6 +168,10 @@ export function pack(ex: Facts, all: readonly Needs[]): PackedFacts {
     route: route === null ? null : { name: route.name, rule: route.rule }
   }
 }
+
+/** The trace itself stays here. */
+const idsAlone = (trace: TraceIds | null): TraceIds | null =>
+  trace === null ? null : { traceId: trace.traceId, spanId: trace.spanId }
 
 /** Credentials that are not read do not travel. */
 function identityFor(

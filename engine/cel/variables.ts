@@ -110,6 +110,8 @@ export const VARIABLES: Roots = {
     costRates: 'map'
   }),
   llmRequest: OPEN,
+  trace: map({ id: 'string' }),
+  span: map({ id: 'string' }),
   env: map({ podName: 'string', namespace: 'string', gateway: 'string' })
 }
 

@@ -45,4 +45,6 @@ export interface Endpoint {
   readonly hostHeader: string
   /** Whether the destination is a name (hostRewrite defaults to auto then). */
   readonly isHostname: boolean
+  /** It is spoken to over TLS; absent: it is not. */
+  readonly isTls?: boolean
 }

@@ -4,6 +4,7 @@ import type { HeaderBlock } from '#engine/http/headers.ts'
 import type { Endpoint } from './endpoint.ts'
 import type { ErrorCode } from './errors.ts'
 import type { Exchange } from './exchange.ts'
+import type { ExchangeTrace } from './tracing.ts'
 
 /** A request that the gateway asks by itself. */
 export interface CallRequest {
@@ -21,6 +22,8 @@ export interface CallRequest {
   readonly authority?: string
   /** Milliseconds until the last byte of the answer; 0: however long it takes. */
   readonly timeoutMs: number
+  /** Of the exchange that it is made for (ExchangeTrace.child); null or absent: it has none. */
+  readonly trace?: ExchangeTrace | null
 }
 
 /** What becomes of it. Called in turns; after `end` or `failed` nothing follows. */

@@ -10,6 +10,7 @@ import type { MirrorPlan } from './mirror.ts'
 import type { CompiledMatch } from './route.ts'
 import type { Services } from './service.ts'
 import type { Time } from './time.ts'
+import type { TracingPlan } from './tracing.ts'
 
 /** What a policy compiles to. */
 export interface Compiled {
@@ -18,6 +19,8 @@ export interface Compiled {
   readonly settings?: Partial<RouteSettings>
   /** Of a frontend policy: how exchanges are logged. */
   readonly accessLog?: AccessLogPlan
+  /** Of a frontend policy: which exchanges are traced, and where spans go. */
+  readonly tracing?: TracingPlan
   readonly retry?: RetryPlan
   readonly mirrors?: readonly MirrorPlan[]
   /** It reads ex.servedAt or ex.respondedAt. */

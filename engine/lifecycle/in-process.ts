@@ -18,6 +18,7 @@ import type { ClientEvents, ServerEvents } from '#engine/contract/exchange-event
 import { holdInAll } from '#engine/contract/held-bytes.ts'
 import type { Answer, AnswerEvents, Call, CallEvents, CallRequest, InProcess } from '#engine/contract/in-process.ts'
 import type { Route } from '#engine/contract/route.ts'
+import { TRACE } from '#engine/contract/tracing.ts'
 import type { ServerStream, SpliceEnd } from '#engine/contract/transport.ts'
 import type { HeaderBlock } from '#engine/http/headers.ts'
 import { atRoundEnd, inTurn, turnStartedAt } from '#engine/socket/round.ts'
@@ -97,7 +98,7 @@ class InnerClient implements Call, ClientStream {
   #isThrottled = false
 
   constructor(serve: (ex: Exchange) => void, request: CallRequest, events: CallEvents, options: InProcessOptions) {
-    const { method, path, query, headers, body, timeoutMs, isGrpc = false } = request
+    const { method, path, query, headers, body, timeoutMs, isGrpc = false, trace } = request
     const whole = body === 'stream' || body?.length === 0 ? null : body
     const kind = body === 'stream' ? BODY_STREAM : whole === null ? BODY_NONE : BODY_LENGTH
     const ex = new Exchange(this, method, path, query, NO_NAME, headers, kind, whole?.length ?? 0, turnStartedAt)
@@ -112,6 +113,7 @@ class InnerClient implements Call, ClientStream {
     ex.wantsTrailers = isGrpc
     ex.route = { ...ROUTE, serve, recorder: { record: () => this.#over() } }
     ex.step = STEP_SERVE
+    if (trace != null) TRACE.set(ex, trace)
     this.#ex = ex
     this.#events = events
     this.#options = options
@@ -172,6 +174,7 @@ class InnerClient implements Call, ClientStream {
 
   /** The engine's own reply to a fault says why there is no answer. */
   #over(): void {
+    if (this.#ex.slots !== null) TRACE.get(this.#ex)?.over(this.#ex)
     if (this.#ex.error !== null) this.#failed(this.#ex.error)
   }
 

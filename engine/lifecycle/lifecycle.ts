@@ -16,6 +16,7 @@ import { handOver, letGo, releaseBodies } from '#engine/contract/held-bytes.ts'
 import { COPIES } from '#engine/contract/mirror.ts'
 import { keepForRetry } from '#engine/contract/retry.ts'
 import type { Recorder, Router } from '#engine/contract/route.ts'
+import { TRACE } from '#engine/contract/tracing.ts'
 import type { HeaderBlock } from '#engine/http/headers.ts'
 import { keepPiece } from '#engine/kit/pieces.ts'
 import { xorshift32 } from '#engine/kit/random.ts'
@@ -70,12 +71,9 @@ export class Lifecycle implements ClientEvents, ServerEvents {
 
   onRequest(ex: Exchange): void {
     const code = this.#options.router().route(ex)
-    if (code !== null) {
-      this.fail(ex, code)
-      return
-    }
-    if (ex.route !== null) this.#timeouts.startRequest(ex)
-    this.#request(ex)
+    if (code === null && ex.route !== null) this.#timeouts.startRequest(ex)
+    if (code === null) this.#request(ex)
+    else this.fail(ex, code)
   }
 
   onRefused(ex: Exchange, code: ErrorCode): void {
@@ -169,6 +167,7 @@ export class Lifecycle implements ClientEvents, ServerEvents {
 
   onResponse(ex: Exchange): void {
     ex.firstByteAt = turnStartedAt
+    if (ex.slots !== null) TRACE.get(ex)?.answered(ex.status)
     if (ex.retry !== null && this.#retries.afterResponse(ex)) return
     this.#response(ex)
   }

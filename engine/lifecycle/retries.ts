@@ -9,6 +9,7 @@ import type { ServerEvents } from '#engine/contract/exchange-events.ts'
 import { resetResponse } from '#engine/contract/resend.ts'
 import { dropKept, keepForRetry } from '#engine/contract/retry.ts'
 import type { RouteRetry } from '#engine/contract/route.ts'
+import { TRACE } from '#engine/contract/tracing.ts'
 import type { PendingAttempt } from '#engine/contract/transport.ts'
 import { isIdempotent } from '#engine/http/method.ts'
 import { keepPiece } from '#engine/kit/pieces.ts'
@@ -82,7 +83,7 @@ export class Retries {
   /** The attempt ended with `code`, without a response. True: another one follows. */
   afterFault(ex: Exchange, code: ErrorCode): boolean {
     const { plan } = ex.retry!.route
-    return isRetryable(ex, code, plan.codes) && this.#again(ex)
+    return isRetryable(ex, code, plan.codes) && this.#again(ex, code)
   }
 
   /** The head of a response is there. True: it is not taken, and another attempt follows. */
@@ -139,7 +140,8 @@ export class Retries {
     this.#options.take(ex)
   }
 
-  #again(ex: Exchange): boolean {
+  /** `code`: why the attempt has failed; null: its response is not taken. */
+  #again(ex: Exchange, code: ErrorCode | null = null): boolean {
     const { timers, random, observer, attempt } = this.#options
     const state = ex.retry!
     const { plan, budget } = state.route
@@ -153,6 +155,7 @@ export class Retries {
     }
     observer?.retried()
     state.count++
+    if (ex.slots !== null) TRACE.get(ex)?.retrying(ex, code)
     this.#rewind(ex, state)
     const bound = Math.min(plan.backoffMs * 2 ** (state.count - 1), plan.backoffMs * BACKOFF_GROWTH_MAX)
     const pauseMs = Math.ceil(bound * random())

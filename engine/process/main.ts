@@ -145,6 +145,7 @@ function startWorker(data: WorkerData, post: (message: ToMain) => void): WorkerT
         tcpRecorderFor: telemetry.tcpRecorderFor,
         mirrorRecorderFor: telemetry.mirrorRecorderFor,
         serviceRecorderFor: telemetry.serviceRecorderFor,
+        tracerFor: telemetry.tracerFor,
         fail: (ex, code) => lifecycle.fail(ex, code),
         reply: (ex, reply) => lifecycle.reply(ex, reply),
         inProcess: inProcess({ events: lifecycle, upstream, timers: lifecycle.timers }),

@@ -10,6 +10,7 @@ import type {
   ServiceRecorder,
   ServiceResult
 } from '#engine/contract/service.ts'
+import { TRACE } from '#engine/contract/tracing.ts'
 import type { HeaderBlock } from '#engine/http/headers.ts'
 import { atRoundEnd } from '#engine/socket/round.ts'
 import { CANCELLED, failureOf } from './failure.ts'
@@ -38,8 +39,11 @@ export abstract class OpenCall implements ServiceCall, CallEvents, EndListener {
 
   begin(request: CallRequest): this {
     const { inProcess, serve } = this.#destination
-    if (this.#ex !== null) listenForEnd(this.#ex, this)
-    this.call = inProcess.callBackend(serve, request, this)
+    const ex = this.#ex
+    if (ex !== null) listenForEnd(ex, this)
+    const trace = ex === null ? null : TRACE.get(ex)
+    const traced = trace === null ? request : { ...request, trace: trace.child(ex!) }
+    this.call = inProcess.callBackend(serve, traced, this)
     if (this.#early !== null) atRoundEnd(() => this.fail(this.#early!))
     return this
   }

@@ -197,7 +197,7 @@ test('what other gateways have is refused by name', () => {
       new RegExp(`: backend kind '${kind}' is not in this version of weir$`)
     ]),
     [http('http2MaxHeaderSize: 1'), /: frontend setting 'http2MaxHeaderSize' is not in this version/],
-    ...['tracing', 'networkAuthorization', 'connect'].map((key): [string, RegExp] => [
+    ...['networkAuthorization', 'connect'].map((key): [string, RegExp] => [
       `frontendPolicies: { ${key}: {} }`,
       new RegExp(`: frontend policy '${key}' is not in this version`)
     ]),

@@ -10,6 +10,7 @@ import { type McpUse, mcpErrorType } from '#engine/contract/mcp-use.ts'
 import type { ModelUse } from '#engine/contract/model-use.ts'
 import type { RecorderLabels } from '#engine/contract/route.ts'
 import { TCP_REASONS, type TcpSession } from '#engine/contract/tcp.ts'
+import { TRACE } from '#engine/contract/tracing.ts'
 import type { PeerCertificate } from '#engine/contract/transport.ts'
 import { type FieldValue, field, type LogFormat, timestamp } from './escape.ts'
 import { ATOMIC_BYTES, type LineSink } from './line-sink.ts'
@@ -198,6 +199,8 @@ export class AccessLog implements FieldSink {
     out += this.#plain('http.status', status, skip)
     if (ex.grpcStatus >= 0) out += this.#plain('grpc.status', ex.grpcStatus, skip)
     if (tls != null) out += this.#named('tls.sni', tls.serverName.slice(0, TLS_CHARS_MAX), skip)
+    const trace = ex.slots === null ? null : TRACE.get(ex)
+    if (trace !== null) out += this.#plain('trace.id', trace.traceId, skip) + this.#plain('span.id', trace.spanId, skip)
     out += this.#named('reason', reason, skip)
     if (ex.errorDetail !== null && reason !== '' && !skip?.has('reason.detail')) {
       out += field(this.#format, 'reason.detail', ex.errorDetail, DETAIL_CHARS_MAX)

@@ -10,6 +10,7 @@ import type { AccessLogPlan } from '#engine/contract/access-log.ts'
 import { ERRORS, type ErrorCode } from '#engine/contract/errors.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import type { Recorder, RecorderLabels } from '#engine/contract/route.ts'
+import { TRACE } from '#engine/contract/tracing.ts'
 import type { AccessLog } from './access-log.ts'
 import type { McpMetrics } from './mcp-metrics.ts'
 import type { Counter, Histogram, Metrics } from './metrics.ts'
@@ -65,6 +66,7 @@ export class RouteRecorder implements Recorder {
   /** Called once, when `ex` is over. Reads ex only. */
   record(ex: Exchange): void {
     const durationMs = performance.now() - ex.startedAt
+    if (ex.slots !== null) TRACE.get(ex)?.over(ex)
     const error = ex.error
     // An exchange that ended before it had a status (the client went away) has that of its error.
     const status = ex.status === 0 && error !== null ? ERRORS[error].status : ex.status

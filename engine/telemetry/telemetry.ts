@@ -15,6 +15,7 @@ import { ModelMetrics } from './model-metrics.ts'
 import { RouteRecorder } from './recorder.ts'
 import { CallRecorder } from './service-recorder.ts'
 import { ConnectionRecorder } from './tcp-recorder.ts'
+import { createTracing, type Tracing } from './tracing/tracing.ts'
 
 export interface TelemetryOptions {
   /** REGION_BYTES, this worker's alone. */
@@ -72,6 +73,8 @@ export interface Telemetry {
   recorderFor(labels: RecorderLabels, log?: AccessLogPlan | null): Recorder
   /** As recorderFor, of connections whose bytes are passed on. */
   tcpRecorderFor(labels: RecorderLabels, log?: AccessLogPlan | null): TcpRecorder
+  /** The tracer of a configuration; what it has gathered is sent when all this is closed. */
+  readonly tracerFor: Tracing['tracerFor']
   /** The recorder of the copies that the mirrors of a route get. */
   mirrorRecorderFor(route: string): MirrorRecorder
   /** The recorder of the calls of a policy, or a kind of backend, to a service. */
@@ -87,7 +90,7 @@ export interface Telemetry {
   setLogLevel(level: string): void
   /** Resolves when every access-log line up to now is written. Await it before the thread ends. */
   flush(): Promise<void>
-  /** Ends sampling and writes the lines that are left. Nothing may be recorded after it. */
+  /** Ends sampling, writes the lines and sends the spans that are left. Nothing may be recorded after it. */
   close(): Promise<void>
 }
 
@@ -107,18 +110,22 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
   const recorderFor = (labels: RecorderLabels, log: AccessLogPlan | null = null) =>
     new RouteRecorder(parts, log, labels)
 
+  const expressionFailed = (policy: string) => metrics.counter('weir_expression_failures_total', { policy }).add(1)
+  const tracing = createTracing(metrics, expressionFailed)
+
   return {
     logger,
     metrics,
     upstream: upstreamTelemetry(metrics, logger),
     recorderFor,
+    tracerFor: (plan) => tracing.tracerFor(plan),
     tcpRecorderFor: (labels, log = null) => new ConnectionRecorder(metrics, accessLog, log, labels),
     mirrorRecorderFor: (route) => new CopyRecorder(metrics, route),
     serviceRecorderFor: (service, policy) => new CallRecorder(metrics, service, policy),
     unrouted: recorderFor({ route: '', listener: '', port: 0 }),
     downstream: downstreamTelemetry(metrics, logger),
     jobLost: (lane, reason) => metrics.counter('weir_offload_jobs_lost_total', { lane, reason }).add(1),
-    expressionFailed: (policy) => metrics.counter('weir_expression_failures_total', { policy }).add(1),
+    expressionFailed,
     setLogLevel: (level) => {
       logger.setLevel(level)
       accessLog.enabled = logger.enabled('info', 'request')
@@ -126,6 +133,7 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
     flush: () => sink.flush(),
     close: async () => {
       loopDelay.close()
+      await tracing.close()
       await sink.flush()
       process.off('exit', onExit)
     }

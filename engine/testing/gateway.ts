@@ -88,6 +88,7 @@ export async function startGateway(
         policies,
         services: {
           ...NO_SERVICES,
+          failed: telemetry.expressionFailed,
           state,
           offload,
           buckets,
@@ -135,9 +136,9 @@ function ofWorker(telemetry: Telemetry) {
   return { unrouted, downstream, evicted, upstream, setLevel, sample: () => {}, flush: () => telemetry.close() }
 }
 
-function recordersOf(telemetry: ReturnType<typeof telemetryOf>) {
-  const { recorderFor, tcpRecorderFor, mirrorRecorderFor, serviceRecorderFor } = telemetry
-  return { recorderFor, tcpRecorderFor, mirrorRecorderFor, serviceRecorderFor }
+function recordersOf(telemetry: Telemetry) {
+  const { recorderFor, tcpRecorderFor, mirrorRecorderFor, serviceRecorderFor, tracerFor } = telemetry
+  return { recorderFor, tcpRecorderFor, mirrorRecorderFor, serviceRecorderFor, tracerFor }
 }
 
 function telemetryOf(table: MetricsTable, log: TestLog | undefined) {

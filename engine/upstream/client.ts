@@ -4,6 +4,7 @@ import type { UpstreamClient } from '#engine/contract/backend.ts'
 import type { Destination, Endpoint, EndpointOptions } from '#engine/contract/endpoint.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import type { StreamClient, StreamEndpoint } from '#engine/contract/tcp.ts'
+import { TRACE } from '#engine/contract/tracing.ts'
 import { DestinationState } from './destination.ts'
 import { EndpointState } from './endpoint.ts'
 import { ProxyProtocolEndpoint } from './proxy-protocol.ts'
@@ -40,7 +41,9 @@ export function createUpstream(shared: UpstreamShared): Upstream {
       return endpoint
     },
     send(ex: Exchange, endpoint: Endpoint): void {
-      // Every Endpoint was made by endpoint() above.
+      if (ex.slots !== null)
+        TRACE.get(ex)?.sending(ex, endpoint)
+        // Every Endpoint was made by endpoint() above.
       ;(endpoint as EndpointState | ProxyProtocolEndpoint).send(ex)
     },
     stream(destination: Destination, options: StreamOptions): StreamEndpoint {

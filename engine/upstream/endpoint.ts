@@ -27,6 +27,7 @@ export class EndpointState implements Endpoint, PoolOwner, QueueOwner, DialOwner
   readonly name: string
   readonly hostHeader: string
   readonly isHostname: boolean
+  readonly isTls: boolean
   readonly destination: DestinationState
   readonly shared: UpstreamShared
   /** Connections that exist or are being made. */
@@ -42,6 +43,7 @@ export class EndpointState implements Endpoint, PoolOwner, QueueOwner, DialOwner
     this.name = destination.name
     this.hostHeader = destination.hostHeader
     this.isHostname = destination.isHostname
+    this.isTls = destination.tls !== null
     this.destination = destination
     this.shared = shared
     this.#addresses = new AddressList(destination, (address) => new Pool(this, address))

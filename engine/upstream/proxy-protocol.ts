@@ -19,6 +19,7 @@ export class ProxyProtocolEndpoint implements Endpoint {
   readonly name: string
   readonly hostHeader: string
   readonly isHostname: boolean
+  readonly isTls: boolean
   /** Connections that exist or are being made, of all clients. */
   total = 0
   readonly #version: 'v1' | 'v2'
@@ -37,6 +38,7 @@ export class ProxyProtocolEndpoint implements Endpoint {
     this.name = destination.name
     this.hostHeader = destination.hostHeader
     this.isHostname = destination.isHostname
+    this.isTls = destination.tls !== null
     this.#version = version
     this.#destination = destination
     this.#shared = shared

@@ -3,25 +3,32 @@
  * (docs/specification.md#access-log). Its expressions run when an exchange is recorded, where no client waits for them.
  */
 import { LOG_ROOTS } from '#engine/cel/exchange.ts'
-import { compileExpression, type Expression, expression } from '#engine/cel/expression.ts'
-import { compile as compileCel } from '#engine/cel/index.ts'
+import { compileExpression, type Expression } from '#engine/cel/expression.ts'
 import { writeFields } from '#engine/cel/log-fields.ts'
 import { logElsewhere } from '#engine/cel/log-offload.ts'
 import type { AccessLogPlan } from '#engine/contract/access-log.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import type { CompileContext, Compiled, Policy } from '#engine/contract/policy.ts'
 import { atLeastOne } from '#engine/schema/choice.ts'
-import { deferred, ENTRIES_MAX, list, refusedKeys, shortString, tinyString, z } from '#engine/schema/schema.ts'
+import { deferred, refusedKeys, z } from '#engine/schema/schema.ts'
 import { sound } from '#engine/schema/together.ts'
-
-/** No bound is given for what is added; 64 is that of maps (docs/specification.md#leaf-types). */
-const REMOVED_MAX = 32
+import { addedList, addedMap, attributeName, logExpression, readsOf, removed } from '#policies/shared/log-attributes.ts'
 
 /** In the order of the line; the first three are not for the configuration to change. */
 const LINE = ['time', 'level', 'target']
 const DEFAULTS = [
   ...['listener', 'route', 'route.rule', 'endpoint', 'backend', 'src.addr', 'src.identity'],
-  ...['http.method', 'http.host', 'http.path', 'http.version', 'http.status', 'grpc.status', 'tls.sni'],
+  ...[
+    'http.method',
+    'http.host',
+    'http.path',
+    'http.version',
+    'http.status',
+    'grpc.status',
+    'tls.sni',
+    'trace.id',
+    'span.id'
+  ],
   ...['reason', 'reason.detail', 'bytes.in', 'bytes.out', 'retry.attempt'],
   ...['gen_ai.operation.name', 'gen_ai.provider.name', 'gen_ai.request.model', 'gen_ai.response.model'],
   ...['gen_ai.usage.input_tokens', 'gen_ai.usage.cache_creation.input_tokens', 'gen_ai.usage.cache_read.input_tokens'],
@@ -45,72 +52,15 @@ const DEFAULTS = [
     'duration'
   ]
 ]
-const NO_BODY =
-  'bodies are not kept for the log: request.body, request.bodyPrefix and those of the response, and request or ' +
-  'response as a whole, cannot be read'
-
-const logExpression = (result: 'any' | 'bool') =>
-  expression(LOG_ROOTS, result).superRefine((source, context) => {
-    const compiled = compileCel(source, { roots: LOG_ROOTS, result })
-    if (!compiled.ok || !compiled.program.needs.anyBody) return
-    context.addIssue({ code: 'custom', message: NO_BODY })
-  })
-
-const attributeName = () =>
-  shortString()
-    .regex(/^[!#-<>-[\]-~]+$/, 'must be printable ASCII without spaces, quotes, "=" and backslashes')
-    .refine((name) => !LINE.includes(name), `${LINE.join(', ')} cannot be replaced`)
-
-const NAME = attributeName()
-
-interface Attribute {
-  readonly name: string
-  readonly expression: string
-}
-
-/** `add` of the file: a map from names to expressions. */
-const addedMap = () =>
-  z
-    .record(z.string(), logExpression('any'))
-    .superRefine((map, context) => {
-      const names = Object.keys(map)
-      if (names.length < 1 || names.length > ENTRIES_MAX) {
-        context.addIssue({ code: 'custom', message: `must have 1 to ${ENTRIES_MAX} entries` })
-      }
-      for (const name of names) {
-        const problem = NAME.safeParse(name).error?.issues[0]
-        if (problem !== undefined) context.addIssue({ code: 'custom', path: [name], message: problem.message })
-      }
-    })
-    .transform((map): readonly Attribute[] =>
-      Object.entries(map).map(([name, source]) => ({ name, expression: source }))
-    )
-    .meta({ minProperties: 1, maxProperties: ENTRIES_MAX })
-
-/** `attributes.add` of the resource. */
-const addedList = () =>
-  list(z.strictObject({ name: attributeName(), expression: logExpression('any') }), 1, ENTRIES_MAX).superRefine(
-    (added, context) => {
-      const seen = new Set<string>()
-      added.forEach(({ name }, i) => {
-        if (!seen.has(name)) {
-          seen.add(name)
-          return
-        }
-        context.addIssue({ code: 'custom', path: [i, 'name'], message: `there is already a field "${name}"` })
-      })
-    }
-  )
-
-const removed = () => list(tinyString(), 1, REMOVED_MAX)
+const NAME = () => attributeName().refine((name) => !LINE.includes(name), `${LINE.join(', ')} cannot be replaced`)
 
 const schema = deferred(() =>
   z
     .strictObject({
       filter: logExpression('bool').optional().describe('Only exchanges for which it is true get a line.'),
-      add: addedMap().optional().describe('Further fields: names, each with its expression.'),
+      add: addedMap(NAME).optional().describe('Further fields: names, each with its expression.'),
       remove: removed().optional().describe('Default fields that are left out, for example http.method.'),
-      attributes: atLeastOne({ add: addedList().optional(), remove: removed().optional() })
+      attributes: atLeastOne({ add: addedList(NAME).optional(), remove: removed().optional() })
         .optional()
         .describe('add and remove as in the resource: add is a list of { name, expression }.'),
       ...refusedKeys('access log setting', ['database', 'otlp'])
@@ -136,9 +86,6 @@ function warnings({ remove }: Config): string[] {
 
 // --- build time ---
 
-/** Made of a request's body, which is kept for them until the exchange is over. */
-const ASKED = ['llmRequest', 'llm.prompt', 'llm.params']
-
 function compile({ filter, add, remove }: Config, { offload }: CompileContext): Compiled {
   const condition = filter === null ? null : compileExpression(filter, LOG_ROOTS, 'bool')
   const fields = add.map(({ name, expression: source }) => ({ name, program: compileExpression(source, LOG_ROOTS) }))
@@ -149,9 +96,7 @@ function compile({ filter, add, remove }: Config, { offload }: CompileContext): 
     skip: new Set([...remove, ...add.map(({ name }) => name)]),
     attributes: fields.length === 0 ? null : (ex, into) => writeFields(fields, ex, into),
     elsewhere: logElsewhere(condition, fields, (name, job, client) => offload.run(name, job, client)),
-    readsAnswers: programs.some(({ needs }) => needs.reads('llm.completion') || needs.reads('llm.toolCalls')),
-    readsRequests: programs.some(({ needs }) => ASKED.some((name) => needs.reads(name))),
-    readsTimes: programs.some(({ needs }) => needs.times)
+    ...readsOf(programs)
   }
   return { accessLog: plan }
 }

@@ -27,7 +27,7 @@ export function newCall(services: Services, reply: Reply, session: Session, mess
 
 /** A request to `target` on behalf of the call. */
 export function requestTo({ services, reply, session }: Call, target: Target, timeoutMs: number): TargetRequest {
-  return { services, session, target, headers: services.forwardedHeaders(reply.ex), timeoutMs }
+  return { ex: reply.ex, services, session, target, headers: services.forwardedHeaders(reply.ex), timeoutMs }
 }
 
 /** Records where the call runs, for its cancellation. Returns what to call when it is over, once or more often. */

@@ -9,8 +9,14 @@ import { restore } from '#backends/mcp/session/restore.ts'
 import type { Session } from '#backends/mcp/session/session.ts'
 import { throughBreaker } from '#backends/mcp/targets/circuit-breaker.ts'
 import { failure, type LinkEvents, type LinkFailure, type Target } from '#backends/mcp/targets/target.ts'
+import type { Exchange } from '#engine/contract/exchange.ts'
+import { TRACE } from '#engine/contract/tracing.ts'
 import type { HeaderBlock } from '#engine/http/headers.ts'
+import { sendTraced } from './traced-request.ts'
+
 export interface TargetRequest {
+  /** Of the client. */
+  readonly ex: Exchange
   readonly services: Services
   readonly session: Session
   readonly target: Target
@@ -27,6 +33,13 @@ export function sendRequest(
   events: LinkEvents,
   json?: Buffer
 ): () => void {
+  const trace = TRACE.get(request.ex)
+  return trace === null
+    ? sendUntraced(request, message, events, json)
+    : sendTraced(trace, request, message, events, (traced, told) => sendUntraced(traced, message, told, json))
+}
+
+function sendUntraced(request: TargetRequest, message: RpcRequest, events: LinkEvents, json?: Buffer): () => void {
   const { services, target, timeoutMs } = request
   return throughBreaker(
     timeoutMs === 0 ? null : services.breakerOf(target),

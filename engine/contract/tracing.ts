@@ -1,0 +1,118 @@
+/**
+ * Traces: what the policy `tracing` compiles to, and what the engine tells the trace of an exchange. Only an exchange
+ * that is sampled has a trace, in a slot; that is decided before anything is made for it.
+ */
+import type { HeaderBlock } from '#engine/http/headers.ts'
+import type { PropagatorName } from '#engine/http/propagation/propagators.ts'
+import type { FieldSink } from './access-log.ts'
+import type { Endpoint } from './endpoint.ts'
+import type { ErrorCode } from './errors.ts'
+import type { Exchange } from './exchange.ts'
+import type { McpItem } from './mcp-use.ts'
+import { Slot } from './slot.ts'
+
+/** What became of one Export request (OTLP specification, "Failures"). */
+export type ExportOutcome =
+  /** `rejected`: items that the collector did not take, with its reason; 0 and '': it took all. */
+  | { readonly kind: 'taken'; readonly rejected: number; readonly message: string }
+  /** It may be sent again, not before `afterMs`; null: the collector says no time. */
+  | { readonly kind: 'again'; readonly afterMs: number | null; readonly message: string }
+  /** It may not be sent again. */
+  | { readonly kind: 'refused'; readonly message: string }
+
+/** Carries Export requests of one signal to a collector. */
+export interface OtlpTransport {
+  /** For logs. */
+  readonly name: string
+  /** `message`: the Export*ServiceRequest, not changed until `done`, which is called once and not before the return. */
+  send(message: Buffer, timeoutMs: number, done: (outcome: ExportOutcome) => void): { cancel(): void }
+}
+
+/** How items are gathered before they leave. */
+export interface BatchSettings {
+  /** How long the first of them waits for others. */
+  readonly delayMs: number
+  /** For one attempt. */
+  readonly exportTimeoutMs: number
+  /** Of one Export request. */
+  readonly batchBytesMax: number
+  /** That wait while the collector is slow or away, in this worker. */
+  readonly queueBytesMax: number
+}
+
+/** A share of what could be sampled: 0..1. */
+export type Sampling = (ex: Exchange) => number
+
+export interface TracingPlan {
+  readonly transport: OtlpTransport
+  readonly batch: BatchSettings
+  /** Attributes of the resource. */
+  readonly resource: readonly (readonly [name: string, value: string | number | boolean])[]
+  /** In the order in which they are looked for; all of them are sent. */
+  readonly propagators: readonly PropagatorName[]
+  /** Of requests that are part of no trace; null: none. */
+  readonly randomSampling: Sampling | null
+  /** Of requests in traces that their callers sample; null: all. */
+  readonly clientSampling: Sampling | null
+  /** Default attributes that are left out. */
+  readonly skip: ReadonlySet<string>
+  /** Adds the configured attributes of a request's span; returns how many failed. Null: there are none. */
+  readonly attributes: ((ex: Exchange, into: FieldSink) => number) | null
+  /** As AccessLogPlan.elsewhere. */
+  readonly elsewhere: ((ex: Exchange) => Promise<{ readonly attributes: TracingPlan['attributes'] }> | null) | null
+  /** As in AccessLogPlan. */
+  readonly readsAnswers: boolean
+  readonly readsRequests: boolean
+  readonly readsTimes: boolean
+  readonly log: (level: 'info' | 'warn' | 'error', message: string) => void
+}
+
+/** Decides which exchanges have a trace. */
+export interface Tracer {
+  /** A request has come, and has its listener if there is one. Sets TRACE if it is sampled. */
+  begin(ex: Exchange): void
+  /** Sends what has been gathered. */
+  flush(): void
+}
+
+/** A JSON-RPC request to an MCP server. */
+export interface SentMessage {
+  readonly method: string
+  readonly requestId: string
+  /** What it names, if it names something. */
+  readonly item: Pick<McpItem, 'kind' | 'name'> | null
+  /** Name of the target. */
+  readonly target: string
+}
+
+/** The span of one of them. */
+export interface MessageSpan {
+  /** Replaces the headers of its exchange by its own. */
+  inject(headers: HeaderBlock): void
+  /** It has its answer. `errorType`: undefined when that is no error. */
+  end(errorType: string | undefined): void
+}
+
+/** Hex digits: 32 and 16. */
+export interface TraceIds {
+  readonly traceId: string
+  readonly spanId: string
+}
+
+/** The trace of one exchange: of a client, or of the gateway's own (contract/in-process.ts). */
+export interface ExchangeTrace extends TraceIds {
+  /** It is about to be sent: its head gets the headers of the span that begins. */
+  sending(ex: Exchange, endpoint: Endpoint): void
+  /** The head of its answer is there, with a final status. */
+  answered(status: number): void
+  /** What was sent is given up for another attempt: because of `code`, or for its answer (null). */
+  retrying(ex: Exchange, code: ErrorCode | null): void
+  /** The exchange is over. */
+  over(ex: Exchange): void
+  /** The trace of a request that the gateway makes for `ex`, this exchange. */
+  child(ex: Exchange): ExchangeTrace
+  /** A message goes to an MCP server for `ex`, this exchange, over whatever carries it. */
+  message(ex: Exchange, message: SentMessage): MessageSpan
+}
+
+export const TRACE = new Slot<ExchangeTrace>()

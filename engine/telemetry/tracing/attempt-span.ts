@@ -1,0 +1,102 @@
+/** The span of one attempt to have a request served by somebody else: HTTP conventions for clients, gRPC, models. */
+import type { Endpoint } from '#engine/contract/endpoint.ts'
+import { ERRORS, type ErrorCode } from '#engine/contract/errors.ts'
+import type { Exchange } from '#engine/contract/exchange.ts'
+import { isGrpc } from '#engine/http/grpc.ts'
+import { MODEL_ATTRIBUTES, modelSpanName } from './model-attributes.ts'
+import { rpcStatus } from './rpc-status.ts'
+import { type Attribute, compileAttributes, methodOf } from './server-span.ts'
+import { encodeAttributes, SPAN_CLIENT, type SpanIds, type SpanTimes, type SpanWriter } from './span-writer.ts'
+
+/** One attempt that is over. */
+export interface Attempt {
+  readonly ex: Exchange
+  readonly endpoint: Endpoint
+  /** How many were made before it. */
+  readonly resends: number
+  /** Status of the answer; 0: there was none. */
+  readonly status: number
+  /** Why it has failed; null: by its status alone, or not at all. */
+  readonly error: ErrorCode | null
+}
+
+const ATTRIBUTES: readonly Attribute<Attempt>[] = [
+  ['http.request.method', ({ ex }) => methodOf(ex.method)],
+  ['url.full', urlOf],
+  ['http.request.resend_count', ({ resends }) => (resends === 0 ? undefined : resends)],
+  ['http.response.status_code', ({ status }) => (status === 0 ? undefined : status)],
+  ['network.peer.address', ({ ex }) => peerOf(ex.endpoint)?.address],
+  ['network.peer.port', ({ ex }) => peerOf(ex.endpoint)?.port],
+  ['rpc.system.name', ({ ex }) => (isRpc(ex) ? 'grpc' : undefined)],
+  ['rpc.method', ({ ex }) => (isRpc(ex) ? ex.path.slice(1) : undefined)],
+  ['rpc.response.status_code', ({ ex }) => rpcStatus(ex.grpcStatus)],
+  ['error.type', errorType],
+  ['weir.backend', ({ ex }) => ex.backend ?? undefined]
+]
+
+const isRpc = (ex: Exchange): boolean => isGrpc(ex.method, ex.request)
+
+/** The query is left out, as in the access log: keys and tokens travel in it. */
+function urlOf({ ex, endpoint }: Attempt): string {
+  return `${endpoint.isTls === true ? 'https' : 'http'}://${endpoint.hostHeader}${ex.path}`
+}
+
+/** `label`: ip:port, or unix:path. */
+function peerOf(label: string | null): { readonly address: string; readonly port?: number } | null {
+  if (label === null) return null
+  if (label.startsWith('unix:')) return { address: label.slice(5) }
+  const colon = label.lastIndexOf(':')
+  const address = label.slice(0, colon)
+  return { address: address.startsWith('[') ? address.slice(1, -1) : address, port: Number(label.slice(colon + 1)) }
+}
+
+/** For a client every status from 400 on is an error, and so is every grpc-status but OK. */
+function errorType({ ex, status, error }: Attempt): string | undefined {
+  if (error !== null && error !== 'CLIENT_GONE' && (status === 0 || ERRORS[error].source === 'upstream')) return error
+  if (ex.llm?.errorType !== undefined) return ex.llm.errorType
+  if (status >= 400) return String(status)
+  return ex.grpcStatus > 0 ? rpcStatus(ex.grpcStatus) : undefined
+}
+
+export class AttemptSpans {
+  readonly #skip: ReadonlySet<string>
+  readonly #write: (of: Attempt, out: SpanWriter) => void
+  readonly #writeModel: (of: Exchange, out: SpanWriter) => void
+  /** server.address and server.port. */
+  readonly #servers = new WeakMap<Endpoint, Buffer>()
+
+  constructor(skip: ReadonlySet<string>) {
+    this.#skip = skip
+    this.#write = compileAttributes(ATTRIBUTES, skip)
+    this.#writeModel = compileAttributes(MODEL_ATTRIBUTES, skip)
+  }
+
+  /** Returns the span, valid until the next one is written. */
+  write(out: SpanWriter, attempt: Attempt, ids: SpanIds, times: SpanTimes): Buffer {
+    const { ex } = attempt
+    out.begin(ids, nameOf(ex), SPAN_CLIENT, times)
+    out.encoded(this.#serverOf(attempt.endpoint))
+    this.#write(attempt, out)
+    if (ex.llm !== null) this.#writeModel(ex, out)
+    if (errorType(attempt) !== undefined) out.failed(ex.errorDetail ?? '')
+    return out.end()
+  }
+
+  #serverOf(endpoint: Endpoint): Buffer {
+    let known = this.#servers.get(endpoint)
+    if (known === undefined) {
+      const { address, port } = peerOf(endpoint.name)!
+      const all: (readonly [string, string | number])[] = [['server.address', address]]
+      if (port !== undefined) all.push(['server.port', port])
+      known = encodeAttributes(all.filter(([name]) => !this.#skip.has(name)))
+      this.#servers.set(endpoint, known)
+    }
+    return known
+  }
+}
+
+/** Low cardinality: what is asked of a model, the method of a service, or of HTTP. */
+function nameOf(ex: Exchange): string {
+  if (ex.llm !== null) return modelSpanName(ex.llm) ?? methodOf(ex.method)
+  return isRpc(ex) ? ex.path.slice(1) : methodOf(ex.method)
+}

@@ -1,0 +1,189 @@
+/** The trace of one sampled exchange: its own span, unless another one has that, and those of its attempts. */
+import { performance } from 'node:perf_hooks'
+import type { Endpoint } from '#engine/contract/endpoint.ts'
+import type { ErrorCode } from '#engine/contract/errors.ts'
+import type { Exchange } from '#engine/contract/exchange.ts'
+import type { ExchangeTrace, MessageSpan, SentMessage, TracingPlan } from '#engine/contract/tracing.ts'
+import type { HeaderBlock } from '#engine/http/headers.ts'
+import { TRACE_PROPAGATORS } from '#engine/http/propagation/propagators.ts'
+import type { Propagator } from '#engine/http/propagation/trace-context.ts'
+import { AttemptSpans } from './attempt-span.ts'
+import { micros } from './clock.ts'
+import type { Exporter } from './exporter.ts'
+import { newSpanId } from './ids.ts'
+import { McpSpans } from './mcp-span.ts'
+import { compileAttributes, RouteAttributes, SERVER_ATTRIBUTES, serverError } from './server-span.ts'
+import { SPAN_SERVER, type SpanIds, SpanWriter } from './span-writer.ts'
+
+const SAMPLED = 1
+const RANDOM = 2
+
+/** What all traces of one configuration share. */
+export class SpanFactory {
+  readonly plan: TracingPlan
+  readonly exporter: Exporter
+  readonly propagators: readonly Propagator[]
+  readonly out = new SpanWriter()
+  readonly attempts: AttemptSpans
+  readonly mcp: McpSpans
+  readonly routes: RouteAttributes
+  readonly writeServer: (ex: Exchange, out: SpanWriter) => void
+  readonly failed: () => void
+
+  /** `failed`: an expression of an attribute gave nothing that can be written. */
+  constructor(plan: TracingPlan, exporter: Exporter, failed: () => void) {
+    this.plan = plan
+    this.exporter = exporter
+    this.failed = failed
+    this.propagators = plan.propagators.flatMap((name) => (name === 'baggage' ? [] : [TRACE_PROPAGATORS[name]]))
+    this.attempts = new AttemptSpans(plan.skip)
+    this.mcp = new McpSpans(plan.skip)
+    this.routes = new RouteAttributes(plan.skip)
+    this.writeServer = compileAttributes(SERVER_ATTRIBUTES, plan.skip)
+  }
+}
+
+/** What a request has brought with it; spanId '': it begins its trace. */
+export interface TraceOrigin {
+  readonly traceId: string
+  readonly spanId: string
+  readonly isDebug: boolean
+  readonly isRandom: boolean
+  readonly tracestate: string
+}
+
+export class RequestTrace implements ExchangeTrace {
+  readonly traceId: string
+  readonly spanId: string
+  readonly #factory: SpanFactory
+  readonly #origin: TraceOrigin
+  /** It is the gateway's own request: the span that it has part in is written by another trace. */
+  readonly #isInner: boolean
+  /** Of the span of a message to MCP servers; '': nothing has been asked on its behalf. */
+  #messageId = ''
+  /** Of the attempt that is under way; '': none is. */
+  #attemptId = ''
+  #attemptStartedAt = 0
+  #attemptStatus = 0
+  #endpoint: Endpoint | null = null
+  #attempts = 0
+
+  constructor(factory: SpanFactory, origin: TraceOrigin, spanId = newSpanId(), isInner = false) {
+    this.#factory = factory
+    this.#origin = origin
+    this.traceId = origin.traceId
+    this.spanId = spanId
+    this.#isInner = isInner
+  }
+
+  /** What services are told, whose caller is the span `spanId`. */
+  inject(headers: HeaderBlock, spanId: string): void {
+    const { traceId, isDebug, isRandom } = this.#origin
+    const context = { traceId, spanId, isSampled: true, isDebug, isRandom }
+    for (const propagator of this.#factory.propagators) propagator.inject(headers, context)
+  }
+
+  sending(ex: Exchange, endpoint: Endpoint): void {
+    // A backend may send again by itself.
+    if (this.#attemptId !== '') this.retrying(ex, null)
+    this.#attemptId = newSpanId()
+    this.#attemptStartedAt = performance.now()
+    this.#attemptStatus = 0
+    this.#endpoint = endpoint
+    this.#attempts++
+    this.inject(ex.request, this.#attemptId)
+    const { tracestate } = this.#origin
+    // Backends write heads of their own.
+    if (tracestate !== '' && !ex.request.has('tracestate')) ex.request.append('tracestate', tracestate)
+  }
+
+  answered(status: number): void {
+    if (this.#attemptId !== '') this.#attemptStatus = status
+  }
+
+  retrying(ex: Exchange, code: ErrorCode | null): void {
+    if (this.#attemptId !== '') this.#endAttempt(ex, code, performance.now())
+  }
+
+  over(ex: Exchange): void {
+    const endedAt = performance.now()
+    if (this.#attemptId !== '') this.#endAttempt(ex, ex.error, endedAt)
+    if (!this.#isInner) this.#endRequest(ex, endedAt)
+  }
+
+  child(ex: Exchange): ExchangeTrace {
+    return new RequestTrace(this.#factory, this.#origin, this.#callerOf(ex), true)
+  }
+
+  message(ex: Exchange, message: SentMessage): MessageSpan {
+    const spanId = newSpanId()
+    const ids = this.#ids(spanId, this.#callerOf(ex), false)
+    const startedAt = performance.now()
+    return {
+      inject: (headers) => this.inject(headers, spanId),
+      end: (errorType) => {
+        const times = { startedAt: micros(startedAt), endedAt: micros(performance.now()) }
+        const { exporter, mcp, out } = this.#factory
+        exporter.add(mcp.writeSent(out, { ...message, errorType, use: ex.mcp }, ids, times))
+      }
+    }
+  }
+
+  /** The span that asks others: that of a message to MCP servers, or the request's own. */
+  #callerOf(ex: Exchange): string {
+    if (ex.mcp?.method === undefined) return this.spanId
+    if (this.#messageId === '') this.#messageId = newSpanId()
+    return this.#messageId
+  }
+
+  #ids(spanId: string, parentSpanId: string, isParentRemote: boolean): SpanIds {
+    const { traceId, isRandom, tracestate } = this.#origin
+    return { traceId, spanId, parentSpanId, isParentRemote, flags: SAMPLED | (isRandom ? RANDOM : 0), tracestate }
+  }
+
+  #endAttempt(ex: Exchange, error: ErrorCode | null, now: number): void {
+    const { attempts, exporter, out } = this.#factory
+    const attempt = { ex, endpoint: this.#endpoint!, resends: this.#attempts - 1, status: this.#attemptStatus, error }
+    const times = { startedAt: micros(this.#attemptStartedAt), endedAt: micros(now) }
+    const ids = this.#ids(this.#attemptId, this.spanId, false)
+    this.#attemptId = ''
+    exporter.add(attempts.write(out, attempt, ids, times))
+  }
+
+  #endRequest(ex: Exchange, now: number): void {
+    const { exporter, out, routes, writeServer, plan, mcp } = this.#factory
+    const names = routes.of(ex)
+    const times = { startedAt: micros(ex.startedAt), endedAt: micros(now) }
+    const ids = this.#ids(this.spanId, this.#origin.spanId, true)
+    if (ex.mcp?.method !== undefined) {
+      const own = this.#ids(this.#messageId || newSpanId(), this.spanId, false)
+      exporter.add(mcp.write(out, ex, ex.mcp, own, times))
+    }
+    out.begin(ids, routes.nameOf(names, ex.method), SPAN_SERVER, times)
+    out.encoded(names.attributes)
+    writeServer(ex, out)
+    if (serverError(ex) !== undefined) out.failed(ex.errorDetail ?? '')
+    const later = plan.elsewhere === null ? null : plan.elsewhere(ex)
+    if (later !== null) this.#endLater(ex, later)
+    else {
+      if (plan.attributes !== null) this.#count(plan.attributes(ex, out))
+      exporter.add(out.end())
+    }
+  }
+
+  /** Attributes that another thread works out follow those that are known: the order of fields says nothing. */
+  #endLater(ex: Exchange, later: NonNullable<ReturnType<NonNullable<TracingPlan['elsewhere']>>>): void {
+    const { exporter, out } = this.#factory
+    const known = Buffer.from(out.end())
+    // It never rejects (TracingPlan.elsewhere).
+    void later.then(({ attributes }) => {
+      out.resume(known)
+      if (attributes !== null) this.#count(attributes(ex, out))
+      exporter.add(out.end())
+    })
+  }
+
+  #count(failed: number): void {
+    for (let i = 0; i < failed; i++) this.#factory.failed()
+  }
+}

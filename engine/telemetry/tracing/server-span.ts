@@ -1,0 +1,131 @@
+/** The span of a request as the gateway serves it: attributes of the HTTP conventions for servers, and our own. */
+import { ERRORS } from '#engine/contract/errors.ts'
+import type { Exchange } from '#engine/contract/exchange.ts'
+import type { CompiledMatch, Route } from '#engine/contract/route.ts'
+import { schemeOf } from '#engine/contract/transport.ts'
+import { hostOf } from '#engine/http/authority.ts'
+import { isMethod } from '#engine/http/method.ts'
+import { isServerFailure, rpcStatus } from './rpc-status.ts'
+import { AttributeKey, type AttributeValue, encodeAttributes, type SpanWriter } from './span-writer.ts'
+
+export type Attribute<T> = readonly [name: string, read: (of: T) => AttributeValue | undefined]
+
+/** Attributes that are not left out, ready to be written. */
+export function compileAttributes<T>(
+  attributes: readonly Attribute<T>[],
+  skip: ReadonlySet<string>
+): (of: T, out: SpanWriter) => void {
+  const kept = attributes.filter(([name]) => !skip.has(name))
+  const keys = kept.map(([name]) => new AttributeKey(name))
+  const readers = kept.map(([, read]) => read)
+  return (of, out) => {
+    for (let i = 0; i < keys.length; i++) {
+      const value = readers[i]!(of)
+      if (value !== undefined) out.attribute(keys[i]!, value)
+    }
+  }
+}
+
+/** Low cardinality: methods that nobody knows are one. */
+export const methodOf = (method: string): string => (isMethod(method) ? method : '_OTHER')
+
+const DEFAULT_PORT = { http: 80, https: 443 } as const
+
+function portOf(authority: string, scheme: 'http' | 'https'): number {
+  const port = /:(\d{1,5})$/.exec(authority)
+  return port === null ? DEFAULT_PORT[scheme] : Number(port[1])
+}
+
+/** Status 499 is only logged: that client never had a response. */
+const isSent = (ex: Exchange): boolean => ex.status !== 0 && ex.error !== 'CLIENT_GONE'
+
+export const SERVER_ATTRIBUTES: readonly Attribute<Exchange>[] = [
+  ['http.request.method', (ex) => methodOf(ex.method)],
+  ['http.request.method_original', (ex) => (isMethod(ex.method) ? undefined : ex.method)],
+  ['url.scheme', (ex) => schemeOf(ex.client)],
+  ['url.path', (ex) => ex.originalPath],
+  ['server.address', (ex) => (ex.authority === '' ? undefined : hostOf(ex.authority))],
+  ['server.port', (ex) => (ex.authority === '' ? undefined : portOf(ex.authority, schemeOf(ex.client)))],
+  ['client.address', (ex) => ex.client.remoteAddress || undefined],
+  ['network.peer.address', (ex) => ex.client.remoteAddress || undefined],
+  ['network.peer.port', (ex) => ex.client.remotePort || undefined],
+  ['network.protocol.version', (ex) => ex.client.httpVersion],
+  ['user_agent.original', (ex) => ex.request.get('user-agent')],
+  ['http.response.status_code', (ex) => (isSent(ex) ? ex.status : undefined)],
+  ['rpc.response.status_code', (ex) => rpcStatus(ex.grpcStatus)],
+  ['error.type', serverError],
+  ['weir.backend', (ex) => ex.backend ?? undefined],
+  ['weir.endpoint', (ex) => ex.endpoint ?? undefined],
+  ['weir.reason', (ex) => ex.error ?? undefined],
+  ['weir.reason.detail', (ex) => ex.errorDetail ?? undefined]
+]
+
+/** A refusal (4xx) is the client's error and no server's; neither is a client that leaves. */
+export function serverError({ status, error, grpcStatus }: Exchange): string | undefined {
+  if (error !== null) {
+    const isBroken = status < 400 && error !== 'CLIENT_GONE'
+    return ERRORS[error].status >= 500 || isBroken ? error : undefined
+  }
+  if (status >= 500) return String(status)
+  return isServerFailure(grpcStatus) ? rpcStatus(grpcStatus) : undefined
+}
+
+/** What is the same for all requests of one match. */
+interface RouteNames {
+  /** '' without a route. */
+  readonly httpRoute: string
+  readonly attributes: Buffer
+  /** Name of the span, by method. */
+  readonly names: Map<string, string>
+}
+
+/** Names and constant attributes, made with the first request of a match. */
+export class RouteAttributes {
+  readonly #skip: ReadonlySet<string>
+  readonly #known = new WeakMap<CompiledMatch | Route, RouteNames>()
+  readonly #unrouted: RouteNames = { httpRoute: '', attributes: Buffer.alloc(0), names: new Map() }
+
+  constructor(skip: ReadonlySet<string>) {
+    this.#skip = skip
+  }
+
+  of({ route, matchIndex }: Exchange): RouteNames {
+    if (route === null) return this.#unrouted
+    const match = route.matches[matchIndex] ?? route
+    let names = this.#known.get(match)
+    if (names === undefined) {
+      names = this.#make(route, matchIndex)
+      this.#known.set(match, names)
+    }
+    return names
+  }
+
+  /** Low cardinality, by the HTTP conventions: method and route. */
+  nameOf({ names, httpRoute }: RouteNames, given: string): string {
+    const known = names.get(given)
+    if (known !== undefined) return known
+    const method = isMethod(given) ? given : 'HTTP'
+    const name = httpRoute === '' ? method : `${method} ${httpRoute}`
+    // The methods that are kept are those of a list.
+    if (isMethod(given)) names.set(given, name)
+    return name
+  }
+
+  #make(route: Route, matchIndex: number): RouteNames {
+    const match = route.matches[matchIndex]
+    const httpRoute = match === undefined ? '' : templateOf(match)
+    const all: (readonly [string, string])[] = [
+      ['http.route', httpRoute],
+      ['weir.listener', route.listener],
+      ['weir.route', route.name],
+      ['weir.route.rule', route.rule]
+    ]
+    const kept = all.filter(([name, value]) => value !== '' && !this.#skip.has(name))
+    return { httpRoute, attributes: encodeAttributes(kept), names: new Map() }
+  }
+}
+
+/** http.route: a prefix is shown as one. */
+function templateOf({ kind, path }: CompiledMatch): string {
+  return kind === 'prefix' ? `${path}/*` : path
+}

@@ -1,0 +1,215 @@
+/**
+ * spec.frontend.tracing: which requests are traced, what their spans say, and where spans go
+ * (docs/specification.md#tracing). docs/tracing.md is the page for users.
+ */
+import { LOG_ROOTS, REQUEST_ROOTS } from '#engine/cel/exchange.ts'
+import { compileExpression, expression } from '#engine/cel/expression.ts'
+import { compile as compileCel, type Value } from '#engine/cel/index.ts'
+import { writeFields } from '#engine/cel/log-fields.ts'
+import { logElsewhere } from '#engine/cel/log-offload.ts'
+import type { CompileContext, Compiled, Policy } from '#engine/contract/policy.ts'
+import type { Sampling, TracingPlan } from '#engine/contract/tracing.ts'
+import { PROPAGATOR_NAMES } from '#engine/http/propagation/propagators.ts'
+import { atLeastOne } from '#engine/schema/choice.ts'
+import { duration } from '#engine/schema/duration.ts'
+import { deferred, list, refusedKeys, whole, z } from '#engine/schema/schema.ts'
+import { namesService, serviceFields, serviceOf } from '#engine/schema/service-ref.ts'
+import { sound, together } from '#engine/schema/together.ts'
+import { type AttributeSource, addedList, addedMap, readsOf, removed } from '#policies/shared/log-attributes.ts'
+import { otlpOverGrpc, otlpOverHttp } from '#policies/shared/tracing/otlp-transport.ts'
+import { RESOURCE_ROOTS, resourceAttributes } from '#policies/shared/tracing/resource.ts'
+import { DEFAULT_ATTRIBUTES, spanNamesOf } from '#policies/shared/tracing/span-attributes.ts'
+
+const KIB = 1024
+const GRPC_PORT = 4317
+const TRACES_PATH = '/v1/traces'
+const BATCH_DEFAULTS = {
+  scheduleDelay: 5_000,
+  exportTimeout: 10_000,
+  maxExportBatchBytes: 512 * KIB,
+  maxQueueBytes: 8 * KIB * KIB
+}
+
+const NUMBERS: ReadonlySet<string> = new Set(['bool', 'int', 'uint', 'double', 'dyn'])
+const NO_SHARE = 'must be a boolean or a number from 0.0 to 1.0'
+
+/** A share as a number, a boolean, or an expression that gives one of them for a request. */
+const sampling = () =>
+  z.union(
+    [
+      z.boolean(),
+      z.number().min(0, NO_SHARE).max(1, NO_SHARE),
+      expression(REQUEST_ROOTS).superRefine((source, context) => {
+        const compiled = compileCel(source, { roots: REQUEST_ROOTS })
+        if (!compiled.ok) return
+        const { type, needs } = compiled.program
+        if (!NUMBERS.has(type)) context.addIssue({ code: 'custom', message: NO_SHARE })
+        if (needs.anyBody) context.addIssue({ code: 'custom', message: 'is decided before a body is read' })
+      })
+    ],
+    { error: ({ input }) => (typeof input === 'string' ? undefined : NO_SHARE) }
+  )
+
+const resourceExpression = () => expression(RESOURCE_ROOTS)
+
+type Batch = { readonly [K in keyof typeof BATCH_DEFAULTS]?: number | undefined }
+
+/** What a file leaves out is absent, not undefined. */
+const settingsOf = (given: Batch): typeof BATCH_DEFAULTS => ({
+  ...BATCH_DEFAULTS,
+  ...(given as Partial<typeof BATCH_DEFAULTS>)
+})
+
+const batch = () =>
+  z
+    .strictObject({
+      scheduleDelay: duration()
+        .refine((ms) => ms > 0, 'must be longer than 0')
+        .optional()
+        .describe('How long a span waits for others. Default 5s.'),
+      exportTimeout: duration()
+        .refine((ms) => ms > 0, 'must be longer than 0')
+        .optional()
+        .describe('For one attempt to send a batch. Default 10s.'),
+      maxExportBatchBytes: whole(8 * KIB, 4 * KIB * KIB)
+        .optional()
+        .describe('Bytes of one request to the collector. Default 524288 (512 KiB).'),
+      maxQueueBytes: whole(8 * KIB, 1024 * KIB * KIB)
+        .optional()
+        .describe(
+          'Bytes of spans that wait in one worker while the collector is slow or away. Default 8388608 (8 MiB).'
+        )
+    })
+    .check(
+      together<Batch>([], ({ value, issues }) => {
+        const { maxExportBatchBytes, maxQueueBytes } = settingsOf(value)
+        if (maxQueueBytes >= maxExportBatchBytes) return
+        const message = `must be at least maxExportBatchBytes (${maxExportBatchBytes})`
+        issues.push({ code: 'custom', path: ['maxQueueBytes'], message, input: value })
+      })
+    )
+
+const added = () =>
+  z
+    .union([atLeastOne({ add: addedList().optional(), remove: removed().optional() }), addedMap()])
+    .transform((given): { readonly add: readonly AttributeSource[]; readonly remove: readonly string[] } =>
+      'slice' in given ? { add: given, remove: [] } : { add: given.add ?? [], remove: given.remove ?? [] }
+    )
+
+const schema = deferred(() =>
+  z
+    .strictObject({
+      ...serviceFields,
+      protocol: z
+        .enum(['HTTP', 'GRPC', 'http', 'grpc'])
+        .optional()
+        .describe('OTLP over HTTP (protobuf) or over gRPC. Default HTTP; for a host with port 4317 GRPC.'),
+      path: z
+        .string()
+        .regex(/^\/[!-~]*$/, 'must begin with "/" and have no spaces')
+        .optional()
+        .describe('Of OTLP over HTTP. Default /v1/traces.'),
+      randomSampling: sampling()
+        .optional()
+        .describe('Share of the requests without a trace for which one is begun: 0.0 to 1.0, or a boolean. Default 0.'),
+      clientSampling: sampling()
+        .optional()
+        .describe('Share of the traces sampled by clients in which spans are recorded here. Default 1.'),
+      attributes: added()
+        .optional()
+        .describe('Of the span of a request: names with expressions, or add and remove as in the resource.'),
+      remove: removed().optional().describe('Default attributes that are left out, for example url.path.'),
+      resources: z
+        .union([addedList(undefined, resourceExpression), addedMap(undefined, resourceExpression)])
+        .optional()
+        .describe('Attributes of the resource, for example service.name: names with expressions that read env alone.'),
+      propagators: list(z.enum(PROPAGATOR_NAMES), 1, PROPAGATOR_NAMES.length)
+        .optional()
+        .describe(
+          'Formats of trace headers, the one that is looked for first in front. Default tracecontext, baggage.'
+        ),
+      batch: batch().optional().describe('How spans are gathered before they leave.'),
+      ...refusedKeys('tracing setting', ['filter', 'headers', 'policies', 'service'])
+    })
+    .check(namesService())
+    .refine(({ remove, attributes }) => remove === undefined || (attributes?.remove.length ?? 0) === 0, {
+      when: sound(),
+      path: ['remove'],
+      error: 'says again what attributes.remove says: keep one of them'
+    })
+)
+
+type Config = z.output<typeof schema>
+
+function warnings({ remove = [], attributes, randomSampling }: Config): string[] {
+  const unknown = [...remove, ...(attributes?.remove ?? [])].filter((name) => spanNamesOf(name).length === 0)
+  const told = unknown.map(
+    (name) => `no default attribute is called "${name}"; there are: ${DEFAULT_ATTRIBUTES.join(', ')}`
+  )
+  if (randomSampling === undefined) {
+    told.push('traces only what clients trace: with randomSampling, requests without a trace begin one')
+  }
+  return told
+}
+
+// --- build time ---
+
+function compile(config: Config, context: CompileContext): Compiled {
+  const { attributes, remove = [], propagators = ['tracecontext', 'baggage'] } = config
+  const { add = [] } = attributes ?? {}
+  const left = [...remove, ...(attributes?.remove ?? [])]
+  const fields = add.map(({ name, expression: source }) => ({ name, program: compileExpression(source, LOG_ROOTS) }))
+  const settings = settingsOf(config.batch ?? {})
+  const plan: TracingPlan = {
+    transport: transportOf(config, context),
+    batch: {
+      delayMs: settings.scheduleDelay,
+      exportTimeoutMs: settings.exportTimeout,
+      batchBytesMax: settings.maxExportBatchBytes,
+      queueBytesMax: settings.maxQueueBytes
+    },
+    resource: resourceAttributes(config.resources ?? [], () => context.failed('tracing')),
+    propagators,
+    randomSampling: samplingOf(config.randomSampling, context),
+    clientSampling: samplingOf(config.clientSampling, context),
+    // An attribute that is added under the name of a default one takes its place.
+    skip: new Set([...left.flatMap(spanNamesOf), ...add.map(({ name }) => name)]),
+    attributes: fields.length === 0 ? null : (ex, into) => writeFields(fields, ex, into),
+    elsewhere: logElsewhere(null, fields, (name, job, client) => context.offload.run(name, job, client)),
+    ...readsOf(fields.map(({ program }) => program)),
+    log: context.log
+  }
+  return { tracing: plan }
+}
+
+function transportOf(config: Config, { services }: CompileContext): TracingPlan['transport'] {
+  const ref = serviceOf(config)
+  const isGrpcPort = 'port' in ref && ref.port === GRPC_PORT
+  const protocol = (config.protocol ?? (isGrpcPort ? 'GRPC' : 'HTTP')).toUpperCase()
+  return protocol === 'GRPC'
+    ? otlpOverGrpc(services.grpc(ref), 'traces')
+    : otlpOverHttp(services.http(ref), config.path ?? TRACES_PATH)
+}
+
+function samplingOf(given: Config['randomSampling'], context: CompileContext): Sampling | null {
+  if (given === undefined) return null
+  if (typeof given !== 'string') {
+    const share = Number(given)
+    return () => share
+  }
+  const program = compileExpression(given, REQUEST_ROOTS)
+  return (ex) => shareOf(program.run(ex), context)
+}
+
+// --- request time ---
+
+/** 0, and counted, where an expression gives neither a boolean nor a number (docs/specification.md#tracing). */
+function shareOf(value: Value, { failed }: CompileContext): number {
+  if (typeof value === 'boolean') return value ? 1 : 0
+  const share = typeof value === 'object' && value !== null && 'value' in value ? Number(value.value) : value
+  if (typeof share === 'number' && !Number.isNaN(share)) return Math.min(Math.max(share, 0), 1)
+  failed('tracing')
+  return 0
+}
+
+export const tracing: Policy = { name: 'tracing', section: 'frontend', schema, aliases: [], warnings, compile }

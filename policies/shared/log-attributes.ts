@@ -1,0 +1,80 @@
+/** What policies say of logs and traces: fields that expressions add, and default ones that are left out. */
+import { LOG_ROOTS } from '#engine/cel/exchange.ts'
+import { type Expression, expression } from '#engine/cel/expression.ts'
+import { compile as compileCel } from '#engine/cel/index.ts'
+import { ENTRIES_MAX, list, shortString, tinyString, z } from '#engine/schema/schema.ts'
+
+/** docs/specification.md#access-log. */
+const REMOVED_MAX = 32
+
+const NO_BODY =
+  'bodies are not kept for the log: request.body, request.bodyPrefix and those of the response, and request or ' +
+  'response as a whole, cannot be read'
+
+export const logExpression = (result: 'any' | 'bool') =>
+  expression(LOG_ROOTS, result).superRefine((source, context) => {
+    const compiled = compileCel(source, { roots: LOG_ROOTS, result })
+    if (!compiled.ok || !compiled.program.needs.anyBody) return
+    context.addIssue({ code: 'custom', message: NO_BODY })
+  })
+
+export const attributeName = () =>
+  shortString().regex(/^[!#-<>-[\]-~]+$/, 'must be printable ASCII without spaces, quotes, "=" and backslashes')
+
+type Name = () => z.ZodString
+
+export interface AttributeSource {
+  readonly name: string
+  readonly expression: string
+}
+
+/**
+ * A map from names to expressions. No bound is given for what is added; 64 is that of maps
+ * (docs/specification.md#leaf-types).
+ */
+export const addedMap = (name: Name = attributeName, of: () => z.ZodType<string> = () => logExpression('any')) => {
+  const known = name()
+  return z
+    .record(z.string(), of())
+    .superRefine((map, context) => {
+      const names = Object.keys(map)
+      if (names.length < 1 || names.length > ENTRIES_MAX) {
+        context.addIssue({ code: 'custom', message: `must have 1 to ${ENTRIES_MAX} entries` })
+      }
+      for (const key of names) {
+        const problem = known.safeParse(key).error?.issues[0]
+        if (problem !== undefined) context.addIssue({ code: 'custom', path: [key], message: problem.message })
+      }
+    })
+    .transform((map): readonly AttributeSource[] =>
+      Object.entries(map).map(([key, source]) => ({ name: key, expression: source }))
+    )
+    .meta({ minProperties: 1, maxProperties: ENTRIES_MAX })
+}
+
+/** The same as the resource has it: a list of { name, expression }. */
+export const addedList = (name: Name = attributeName, of: () => z.ZodType<string> = () => logExpression('any')) =>
+  list(z.strictObject({ name: name(), expression: of() }), 1, ENTRIES_MAX).superRefine((added, context) => {
+    const seen = new Set<string>()
+    added.forEach((entry, i) => {
+      if (!seen.has(entry.name)) {
+        seen.add(entry.name)
+        return
+      }
+      context.addIssue({ code: 'custom', path: [i, 'name'], message: `there is already a field "${entry.name}"` })
+    })
+  })
+
+export const removed = () => list(tinyString(), 1, REMOVED_MAX)
+
+/** Made of a request's body, which is kept for them until the exchange is over. */
+const ASKED = ['llmRequest', 'llm.prompt', 'llm.params']
+
+/** What expressions need that is not kept for anybody else (AccessLogPlan, TracingPlan). */
+export function readsOf(programs: readonly Expression[]) {
+  return {
+    readsAnswers: programs.some(({ needs }) => needs.reads('llm.completion') || needs.reads('llm.toolCalls')),
+    readsRequests: programs.some(({ needs }) => ASKED.some((name) => needs.reads(name))),
+    readsTimes: programs.some(({ needs }) => needs.times)
+  }
+}
