@@ -9,6 +9,7 @@ import { type Stack, type StackOptions, startStack } from '#engine/testing/stack
 import { UWS_STACK } from '#engine/testing/transports.ts'
 import { collectRequest, collectResponse, replaceRequestBody, replaceResponseBody, whenResponse } from './body.ts'
 import { BODY_LENGTH, BODY_NONE, type ClientStream, Exchange } from './exchange.ts'
+import { abortSignal, whenOver } from './exchange-signal.ts'
 import { CONTINUE, type Hook, LATER } from './filter.ts'
 
 const MAX = 1000
@@ -27,7 +28,7 @@ describe('an answer that a backend waits for', () => {
     ex.response = new HeaderBlock()
     ex.responseBody = BODY_LENGTH
     ex.responseLength = 2
-    ex.onOver = () => told.push('over')
+    whenOver(ex, () => told.push('over'))
     const fail = () => told.push('fail')
     assert.equal(
       whenResponse(ex, MAX, fail, () => {
@@ -47,7 +48,7 @@ describe('an answer that a backend waits for', () => {
     assert.deepEqual(told, [])
     await new Promise((resolve) => setImmediate(resolve))
     assert.deepEqual(told, ['read ok'])
-    ex.onOver!(ex)
+    abortSignal(ex)
     assert.deepEqual(told, ['read ok', 'over'])
   })
 
@@ -56,7 +57,7 @@ describe('an answer that a backend waits for', () => {
     const ex = answered(told)
     // As the engine does when a client has gone.
     dropServer(ex)
-    ex.onOver!(ex)
+    abortSignal(ex)
     await new Promise((resolve) => setImmediate(resolve))
     assert.deepEqual(told, ['read ok', 'over'])
     assert.equal(ex.responseBytes, null)
@@ -73,7 +74,7 @@ describe('an answer that a backend waits for', () => {
     ex.localReply = replyFor(ex, 'REQUEST_TIMEOUT')
     buildReply(ex, ex.localReply)
     const length = ex.response!.get('content-length')
-    ex.onOver!(ex)
+    abortSignal(ex)
     await new Promise((resolve) => setImmediate(resolve))
     assert.deepEqual(told, ['read ok', '200', 'over'])
     assert.equal(ex.status, 504)

@@ -9,6 +9,7 @@ import { allocShared, GrowableBuffer, SHARED_BYTES } from '#engine/kit/shared-by
 import { atRoundEnd, turnStartedAt } from '#engine/socket/round.ts'
 import type { ErrorCode } from './errors.ts'
 import { type Arriving, BODY_LENGTH, BODY_NONE, type BodyTaker, type Exchange, type LocalReply } from './exchange.ts'
+import { whenOver } from './exchange-signal.ts'
 import { CONTINUE, type Hook, LATER, STOP, type Verdict } from './filter.ts'
 import { arrived, heldBytesMax, hold } from './held-bytes.ts'
 import { refuse } from './refuse.ts'
@@ -263,25 +264,19 @@ export function whenResponse(
 }
 
 function atRoundEndOf(ex: Exchange, then: (isOver: boolean) => void): void {
-  const { onOver } = ex
   const answer = answerOf(ex)
   let isDue = true
-  ex.onOver = (over) => {
-    ex.onOver = onOver
-    if (isDue) {
-      isDue = false
-      // A reply of the gateway's own may have taken its place, and its body has been given up.
-      const last = answerOf(ex)
-      Object.assign(ex, answer)
-      then(true)
-      Object.assign(ex, last)
-    }
-    onOver?.(over)
-  }
+  const callOff = whenOver(ex, () => {
+    isDue = false
+    // A reply of the gateway's own may have taken its place, and its body has been given up.
+    const last = answerOf(ex)
+    Object.assign(ex, answer)
+    then(true)
+    Object.assign(ex, last)
+  })
   atRoundEnd(() => {
     if (!isDue) return
-    isDue = false
-    ex.onOver = onOver
+    callOff()
     then(false)
   })
 }

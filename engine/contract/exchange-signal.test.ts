@@ -2,7 +2,7 @@
 import { deepEqual, equal } from 'node:assert/strict'
 import { test } from 'node:test'
 import { STEP_RECORDED, STEP_REQUEST } from './exchange.ts'
-import { abortSignal, forgetEnd, listenForEnd, signalOf } from './exchange-signal.ts'
+import { abortSignal, forgetEnd, listenForEnd, signalOf, whenOver } from './exchange-signal.ts'
 
 const exchange = () => ({ step: STEP_REQUEST as number, slots: null })
 
@@ -39,4 +39,20 @@ test('listeners are told once, but for those that are forgotten', () => {
   deepEqual(told, ['two'])
   listenForEnd(ex, listener('late'))
   deepEqual(told, ['two', 'late'])
+})
+
+test('who asked last is told first, once, and one that has called off is not, whoever came between', () => {
+  const ex = exchange()
+  const calls: string[] = []
+  whenOver(ex, () => calls.push('first'))
+  const callOff = whenOver(ex, () => calls.push('called off'))
+  const callOffLater = whenOver(ex, () => calls.push('called off by another'))
+  whenOver(ex, () => {
+    calls.push('last')
+    callOffLater()
+  })
+  callOff()
+  abortSignal(ex)
+  abortSignal(ex)
+  deepEqual(calls, ['last', 'first'])
 })

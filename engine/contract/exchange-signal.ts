@@ -48,10 +48,17 @@ export function forgetEnd(ex: SlotHolder, listener: EndListener): void {
   if (at >= 0) listeners!.splice(at, 1)
 }
 
+/** Calls `step` when `ex` is over, ahead of what was asked for before. Returns what calls that off. */
+export function whenOver(ex: EndingExchange, step: () => void): () => void {
+  const listener = { exchangeOver: step }
+  listenForEnd(ex, listener)
+  return () => forgetEnd(ex, listener)
+}
+
 /** For the lifecycle, when the exchange is over. */
 export function abortSignal(ex: SlotHolder): void {
   CONTROLLER.get(ex)?.abort()
   const listeners = LISTENERS.get(ex)
-  // From the end: who is told may forget itself.
-  for (let i = (listeners?.length ?? 0) - 1; i >= 0; i--) listeners![i]!.exchangeOver()
+  // Taken out one by one: who is told may forget itself, and others.
+  for (let last = listeners?.pop(); last !== undefined; last = listeners?.pop()) last.exchangeOver()
 }

@@ -249,7 +249,10 @@ export class Exchange {
   onRetry: ((ex: Exchange) => void) | null = null
   /** What a backend keeps of it from one attempt to the next, and whose it is. A WeakMap would cost a microsecond. */
   serving: BackendState | null = null
-  /** For the backend: called once, when the exchange is about to be recorded, however it ended. */
+  /**
+   * For the backend: called once, when the exchange is about to be recorded, however it ended. Others listen by
+   * whenOver (exchange-signal.ts).
+   */
   onOver: ((ex: Exchange) => void) | null = null
   /** Time is up: true, if this has answered in words of its own. Null: the engine answers. */
   onTimeout: ((code: ErrorCode) => boolean) | null = null

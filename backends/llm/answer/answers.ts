@@ -18,6 +18,7 @@ import type { BackendContext } from '#engine/contract/backend.ts'
 import { replaceResponseBody, whenResponse } from '#engine/contract/body.ts'
 import { offloadFor } from '#engine/contract/client-key.ts'
 import { type Exchange, STEP_RECORDED } from '#engine/contract/exchange.ts'
+import { whenOver } from '#engine/contract/exchange-signal.ts'
 import { type AnswerHook, CONTINUE, type Verdict } from '#engine/contract/filter.ts'
 import type { HeaderBlock } from '#engine/http/headers.ts'
 import { deliverOperation, deliverOperationFromPool, deliverOperationHere, failUnreadable } from './deliver.ts'
@@ -230,18 +231,6 @@ interface CollectedAnswer {
   readonly count: () => void
   /** From here on it is counted with what the client gets. */
   readonly decided: () => void
-}
-
-/** Does `step` when `ex` is over, unless what it returns has been called before that. */
-function whenOver(ex: Exchange, step: () => void): () => void {
-  const { onOver } = ex
-  ex.onOver = (over) => {
-    step()
-    onOver?.(over)
-  }
-  return () => {
-    ex.onOver = onOver
-  }
 }
 
 /**

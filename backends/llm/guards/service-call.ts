@@ -7,6 +7,7 @@ import type { AiRejection } from '#backends/llm/config/snapshot.ts'
 import { Collector } from '#engine/contract/body.ts'
 import { ERRORS } from '#engine/contract/errors.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
+import { whenOver } from '#engine/contract/exchange-signal.ts'
 import { hold, letGo } from '#engine/contract/held-bytes.ts'
 import type { HeaderBlock } from '#engine/http/headers.ts'
 import { bufferOf, isShared } from '#engine/kit/shared-bytes.ts'
@@ -130,14 +131,10 @@ export async function withAbortSignal<T>(
   work: (call: GuardCall) => Promise<T>
 ): Promise<T> {
   const controller = new AbortController()
-  const { onOver } = ex
-  ex.onOver = (over) => {
-    controller.abort()
-    onOver?.(over)
-  }
+  const callOff = whenOver(ex, () => controller.abort())
   try {
     return await work({ ex, fields, signal: controller.signal })
   } finally {
-    ex.onOver = onOver
+    callOff()
   }
 }

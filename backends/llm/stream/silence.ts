@@ -6,6 +6,7 @@
 
 import type { Fail } from '#engine/contract/body.ts'
 import { type BodyTaker, type Exchange, STEP_SENDING } from '#engine/contract/exchange.ts'
+import { whenOver } from '#engine/contract/exchange-signal.ts'
 import { turnStartedAt } from '#engine/socket/round.ts'
 import { TimerWheel, WheelTimer } from '#engine/socket/timer-wheel.ts'
 import { OuterTap } from './outer-tap.ts'
@@ -115,15 +116,12 @@ class SilenceTimer {
 
 /** Gives a provider up that falls silent in a stream that is being collected. */
 export function watchCollected(ex: Exchange, silence: Silence, fail: Fail): void {
-  const { responseCollector: collector, onOver } = ex
+  const { responseCollector: collector } = ex
   // It has been too long from the start.
   if (collector === null) return
   const kept = new CollectedStreamWatch(collector, silence, () => fail(ex, 'UPSTREAM_TIMEOUT'))
   ex.responseCollector = kept
-  ex.onOver = (over) => {
-    kept.stop()
-    onOver?.(over)
-  }
+  whenOver(ex, () => kept.stop())
 }
 
 /** Takes what comes, and notices when nothing does for `stallMs`; 0: never. */
