@@ -164,6 +164,12 @@ const allow = (matchExpressions: unknown, more: object = {}) => ({
   authorization: { policy: { matchExpressions }, ...more }
 })
 const limit = (given: object) => ({ rateLimit: { local: [{ unit: 'Seconds', ...given }] } })
+const ONE_ENTRY = { name: 'a', expression: '1' }
+const ONE_DESCRIPTOR = { entries: [ONE_ENTRY] }
+const globalLimit = (given: object) => ({
+  rateLimit: { global: { host: 'localhost:8081', domain: 'shop', descriptors: [ONE_DESCRIPTOR], ...given } }
+})
+const descriptor = (given: object) => globalLimit({ descriptors: [{ ...ONE_DESCRIPTOR, ...given }] })
 const limits = (count: number) => ({ rateLimit: { local: times(count, (i) => ({ requests: i + 1, unit: 'Hours' })) } })
 const answer = (given: object) => ({ directResponse: { status: 200, ...given } })
 const retry = (given: object) => ({ retry: given })
@@ -188,9 +194,34 @@ const TRAFFIC: Table = {
   'rateLimit: at least one of local, global': [
     [limits(1), limits(16)],
     [
-      [{ rateLimit: {} }, 'rateLimit: must have at least one of local'],
+      [{ rateLimit: {} }, 'rateLimit: must have at least one of local, global'],
       [limits(0), `rateLimit.local: ${SIXTEEN}`],
       [limits(17), `rateLimit.local: ${SIXTEEN}`]
+    ]
+  ],
+  'rateLimit.global: backendRef, domain and descriptors required, 1..16': [
+    [globalLimit({}), globalLimit({ descriptors: times(16, () => ONE_DESCRIPTOR) })],
+    [
+      [globalLimit({ host: undefined }), 'rateLimit.global: must have exactly one of backendRef, backend, host'],
+      [globalLimit({ domain: undefined }), 'rateLimit.global.domain: is required'],
+      [globalLimit({ domain: '' }), 'rateLimit.global.domain: must not be empty'],
+      [globalLimit({ domain: 'a'.repeat(257) }), 'rateLimit.global.domain: must have at most 256 characters'],
+      [globalLimit({ descriptors: undefined }), 'rateLimit.global.descriptors: is required'],
+      [globalLimit({ descriptors: [] }), `rateLimit.global.descriptors: ${SIXTEEN}`],
+      [globalLimit({ descriptors: times(17, () => ONE_DESCRIPTOR) }), `rateLimit.global.descriptors: ${SIXTEEN}`]
+    ]
+  ],
+  'rateLimit.global.descriptors[]: entries 1..16, unit enum Requests, Tokens': [
+    [descriptor({ unit: 'Tokens' }), descriptor({ entries: times(16, () => ONE_ENTRY) })],
+    [
+      [descriptor({ entries: [] }), `rateLimit.global.descriptors[0].entries: ${SIXTEEN}`],
+      [descriptor({ entries: times(17, () => ONE_ENTRY) }), `rateLimit.global.descriptors[0].entries: ${SIXTEEN}`],
+      [descriptor({ unit: 'Bytes' }), 'rateLimit.global.descriptors[0].unit: must be one of Requests, Tokens'],
+      [descriptor({ entries: [{ name: 'a' }] }), 'rateLimit.global.descriptors[0].entries[0].expression: is required'],
+      [
+        descriptor({ entries: [{ name: 'a'.repeat(65), expression: '1' }] }),
+        'rateLimit.global.descriptors[0].entries[0].name: must have at most 64 characters'
+      ]
     ]
   ],
   'rateLimit.local[]: exactly one of requests, tokens, each min 1': [
@@ -322,10 +353,6 @@ test('policies of the specification that this version has not are refused by nam
     const said = fileProblems(ROUTE.file({ [name]: {} }))
     assert.deepEqual([said.length, said[0]?.split(';')[0]], [1, problem])
   }
-  const global = { backendRef: { name: 'b' }, domain: 'd', descriptors: [] }
-  assert.deepEqual(fileProblems(ROUTE.file({ rateLimit: { global } })), [
-    `${ROUTE.path}rateLimit.global: 'global' (a rate limit service) is not in this version of weir`
-  ])
 })
 
 test('what is read from a route cannot be decided before routing', () => {

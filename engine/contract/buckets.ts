@@ -41,12 +41,17 @@ export interface Buckets {
 
 /** A limit that counts what an exchange costs, which is known when it is over (docs/specification.md#rate-limits). */
 export interface Meter {
-  readonly limit: Limit
+  readonly limit: Pick<Limit, 'charge'>
   readonly caller: string | null
 }
 
 /** Limits that wait to be charged with what the exchange costs. */
-export const METERS = new Slot<readonly Meter[]>()
+const METERS = new Slot<readonly Meter[]>()
+
+export function addMeters(ex: Exchange, meters: readonly Meter[]): void {
+  const known = METERS.get(ex)
+  METERS.set(ex, known === null ? meters : [...known, ...meters])
+}
 
 /** Charges `tokens` to every limit that counts the tokens of this exchange: each once, when they are known. */
 export function charge(ex: Exchange, tokens: number): void {

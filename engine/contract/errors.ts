@@ -84,6 +84,7 @@ export const ERRORS = {
   ADDRESS_REFUSED: row(403, 'policy', 'the destination address is not allowed'),
   LOOP_DETECTED: row(508, 'downstream', 'the request has been through this gateway already'),
   RATE_LIMITED: row(429, 'policy', 'rate limit exceeded'),
+  RATE_LIMIT_UNAVAILABLE: row(500, 'policy', 'the rate limit service cannot be asked at the moment'),
   DNS_FAILURE: row(502, 'upstream', 'the name of the backend could not be resolved', 'always'),
   CONNECT_FAILURE: row(502, 'upstream', 'the backend refused the connection', 'always'),
   UPSTREAM_TLS: row(

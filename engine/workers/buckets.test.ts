@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { charge, type Limit, type LimitSpec, METERS } from '#engine/contract/buckets.ts'
+import { addMeters, charge, type Limit, type LimitSpec } from '#engine/contract/buckets.ts'
 import { fakeExchange } from '#engine/testing/exchange.ts'
 import { LEVEL_MIN, PERIODS } from './bucket-cells.ts'
 import { BucketTable } from './bucket-table.ts'
@@ -85,7 +85,7 @@ test('an exchange is charged on every limit that counts its tokens', () => {
   const [all, own] = [world.limit({ id: 'all', isKeyed: false }), world.limit()]
   const ex = fakeExchange()
   charge(ex, 100)
-  METERS.set(ex, [
+  addMeters(ex, [
     { limit: all, caller: null },
     { limit: own, caller: 'a' }
   ])

@@ -11,7 +11,8 @@ import { compilePolicy, failures, problemsOf, runRequest } from '#engine/testing
 import { rawClient } from '#engine/testing/raw.ts'
 import { BucketTable } from '#engine/workers/bucket-table.ts'
 import { bucketsOf } from '#engine/workers/buckets.ts'
-import { QUOTA, rateLimit } from './rate-limit.ts'
+import { QUOTA } from './rate-limit/quota.ts'
+import { rateLimit } from './rate-limit.ts'
 
 // --- the hook ---
 
@@ -169,7 +170,7 @@ test('every constraint is a mistake with its place', () => {
   const one = (limit: object) => problemsOf(rateLimit, { local: [limit] })
   const many = (count: number) => problemsOf(rateLimit, { local: Array(count).fill({ requests: 1, unit: 'Hours' }) })
   const unit = 'Hours'
-  assert.deepEqual(problemsOf(rateLimit, {}), [': must have at least one of local'])
+  assert.deepEqual(problemsOf(rateLimit, {}), [': must have at least one of local, global'])
   assert.deepEqual([many(0), many(16), many(17)], [['local: must have 1 to 16 entries'], [], many(0)])
   assert.deepEqual(one({ unit }), ['local.0: must have exactly one of requests, tokens'])
   assert.deepEqual(one({ unit, requests: 1, tokens: 1 }), [
@@ -184,9 +185,6 @@ test('every constraint is a mistake with its place', () => {
   assert.match(one({ requests: 1, unit: 'Days' })[0]!, /^local\.0\.unit: .*Seconds.*Minutes.*Hours/)
   assert.match(one({ requests: 1, unit, burst: -1 })[0]!, /^local\.0\.burst: must be a whole number from 0/)
   assert.match(one({ requests: 1, unit, key: 'request.pth' })[0]!, /^local\.0\.key: expression 1:9: /)
-  assert.deepEqual(problemsOf(rateLimit, { global: {} }), [
-    "global: 'global' (a rate limit service) is not in this version of weir"
-  ])
 })
 
 test('the other form of the file: mistakes', () => {

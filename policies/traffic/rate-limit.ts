@@ -1,230 +1,71 @@
 /**
- * spec.traffic.rateLimit: at most so many requests, or tokens of LLM answers, per period; for all callers
- * together or for each by itself. The buckets are the process's: its workers enforce one limit exactly
- * (docs/design/010-rate-limit.md).
+ * spec.traffic.rateLimit: at most so many requests, or tokens of LLM answers, per period; for all callers together or
+ * for each by itself. Limits of this process are asked first, since they cost nothing; then those of a service.
  */
-
-import { REQUEST_ROOTS } from '#engine/cel/exchange.ts'
-import { expression } from '#engine/cel/expression.ts'
-import type { Value } from '#engine/cel/index.ts'
-import { bodiesOf, type Evaluation, evaluation } from '#engine/cel/offload.ts'
-import { type Limit, METERS, type Meter } from '#engine/contract/buckets.ts'
-import { type Exchange, readAsShortest } from '#engine/contract/exchange.ts'
-import { CONTINUE, type Verdict } from '#engine/contract/filter.ts'
+import { bodiesOf } from '#engine/cel/offload.ts'
+import type { Exchange } from '#engine/contract/exchange.ts'
+import { CONTINUE, type Hook, type Verdict } from '#engine/contract/filter.ts'
 import type { CompileContext, Compiled, Policy } from '#engine/contract/policy.ts'
-import { refuse } from '#engine/contract/refuse.ts'
-import { Slot } from '#engine/contract/slot.ts'
-import { atLeastOne, oneOf } from '#engine/schema/choice.ts'
-import { duration } from '#engine/schema/duration.ts'
-import { deferred, list, refused, whole, z } from '#engine/schema/schema.ts'
-import { sound } from '#engine/schema/together.ts'
+import { atLeastOne } from '#engine/schema/choice.ts'
+import { deferred, list, type z } from '#engine/schema/schema.ts'
+import { globalExpressions, globalLimit, globalLimits, remoteLimit, writeAnswer } from './rate-limit/global.ts'
+import { fillLimit, localLimit, localLimits } from './rate-limit/local.ts'
+import { writeQuota } from './rate-limit/quota.ts'
 
-/** Keeps a bucket, burst included, and its debt within 32 bits. */
-const AMOUNT_MAX = 1_000_000_000
 const LIMITS_MAX = 16
-const UNITS_MS = { Seconds: 1_000, Minutes: 60_000, Hours: 3_600_000 } as const
-const KINDS = ['requests', 'tokens'] as const
-
-/** One limit, whichever way it was written. */
-interface LimitConfig {
-  readonly kind: (typeof KINDS)[number]
-  readonly amount: number
-  readonly burst: number
-  readonly unitMs: number
-  /** The expression that tells callers apart; undefined: they share one bucket. */
-  readonly caller: string | undefined
-}
-
-const key = () => expression(REQUEST_ROOTS).optional()
-
-const localLimit = () =>
-  oneOf(
-    { requests: whole(1, AMOUNT_MAX).optional(), tokens: whole(1, AMOUNT_MAX).optional() },
-    { unit: z.enum(['Seconds', 'Minutes', 'Hours']), burst: whole(0, AMOUNT_MAX).optional(), key: key() }
-  ).transform(
-    ({ requests, tokens, unit, burst = 0, key }): LimitConfig => ({
-      kind: tokens === undefined ? 'requests' : 'tokens',
-      amount: tokens ?? requests!,
-      burst,
-      unitMs: UNITS_MS[unit],
-      caller: key
-    })
-  )
-
-/** The file's other form: a bucket of maxTokens, full at first, that gets tokensPerFill every fillInterval. */
-const fillLimit = () =>
-  z
-    .strictObject({
-      maxTokens: whole(1, AMOUNT_MAX),
-      tokensPerFill: whole(1, AMOUNT_MAX),
-      fillInterval: duration().refine((ms) => ms > 0, 'must be longer than 0s'),
-      type: z.enum(KINDS).optional(),
-      key: key()
-    })
-    .refine(({ maxTokens, tokensPerFill }) => tokensPerFill <= maxTokens, {
-      when: sound('maxTokens', 'tokensPerFill'),
-      path: ['tokensPerFill'],
-      error: 'must not be more than maxTokens: a bucket holds no more than that'
-    })
-    .transform(
-      ({ maxTokens, tokensPerFill, fillInterval, type = 'requests', key }): LimitConfig => ({
-        kind: type,
-        amount: tokensPerFill,
-        burst: maxTokens - tokensPerFill,
-        unitMs: fillInterval,
-        caller: key
-      })
-    )
 
 const schema = deferred(() =>
-  atLeastOne({
-    local: list(localLimit(), 1, LIMITS_MAX).optional(),
-    global: refused("'global' (a rate limit service)")
-  })
+  atLeastOne({ local: list(localLimit(), 1, LIMITS_MAX).optional(), global: globalLimit().optional() })
 )
 
-// --- build time ---
-
-interface CompiledLimit {
-  readonly limit: Limit
-  readonly isTokens: boolean
-  readonly caller: Evaluation | null
-}
-
-function compile({ local = [] }: z.output<typeof schema>, context: CompileContext): Compiled {
-  const limits = local.map((config, i) => compileLimit(config, ordinal(local, i), context))
-  const callers = limits.flatMap(({ caller }) => caller ?? [])
-  const waiting = callers.filter(({ mayWait }) => mayWait)
-  // Hooks run to their end before another exchange has its turn, so one list is enough for all.
-  const taken = new Int32Array(limits.length)
-  const onFailure = () => context.failed('rateLimit')
-  // Who asks comes first, for all limits: what they take is taken, and given back, at once.
-  const later = async (ex: Exchange): Promise<Verdict> => {
-    const asked = readAsShortest(ex)
-    return admit(
-      ex,
-      limits,
-      await Promise.all(limits.map(({ caller }) => caller?.run(asked) ?? null)),
-      taken,
-      onFailure
-    )
-  }
+function compile({ local, global }: z.output<typeof schema>, context: CompileContext): Compiled {
+  const asked = [
+    ...(local === undefined ? [] : [localLimits(local, context)]),
+    ...(global === undefined ? [] : [globalLimits(global, context)])
+  ]
+  const programs = asked.flatMap(({ expressions }) => expressions.map(({ program }) => program))
+  const buffers = programs.some(({ needs }) => needs.anyBody) ? { buffers: bodiesOf(programs) } : {}
+  const [first, second] = asked.map(({ admit }) => admit)
   return {
     filter: {
-      onRequest: (ex) => {
-        for (let i = 0; i < waiting.length; i++) {
-          if (waiting[i]!.waits(ex)) return later(ex)
-        }
-        return admit(ex, limits, null, taken, onFailure)
-      },
-      onResponse: (ex) => {
-        tell(ex)
-        return CONTINUE
-      },
-      ...(waiting.length > 0 ? { buffers: bodiesOf(callers.map(({ program }) => program)) } : {})
+      onRequest: second === undefined ? first! : both(first!, second),
+      onResponse: global === undefined ? writeLocal : writeBoth,
+      ...buffers
     }
   }
 }
 
-function compileLimit(
-  config: LimitConfig,
-  same: number,
-  { buckets, attachment, offload }: CompileContext
-): CompiledLimit {
-  const { kind, amount, burst, unitMs, caller } = config
-  const id = JSON.stringify(['rateLimit', attachment, kind, caller ?? null, same])
-  return {
-    limit: buckets.limit({ id, amount, burst, unitMs, isKeyed: caller !== undefined }),
-    isTokens: kind === 'tokens',
-    caller:
-      caller === undefined
-        ? null
-        : evaluation(caller, 'request', 'any', (name, job, client) => offload.run(name, job, client))
+function both(first: Hook, second: Hook): Hook {
+  return (ex) => {
+    const verdict = first(ex)
+    if (typeof verdict === 'number') return verdict === CONTINUE ? second(ex) : verdict
+    return verdict.then((late) => (late === CONTINUE ? second(ex) : late))
   }
 }
 
-/** How many equal limits stand before it: its place in the list would change when another one is put in. */
-function ordinal(local: readonly LimitConfig[], at: number): number {
-  const text = JSON.stringify(local[at])
-  return local.slice(0, at).filter((other) => JSON.stringify(other) === text).length
-}
-
-// --- request time ---
-
-/** What the tightest limit says, for the response: tokens at most, tokens left, whole seconds until it changes. */
-interface Quota {
-  readonly capacity: number
-  readonly left: number
-  readonly resetS: number
-}
-
-export const QUOTA = new Slot<Quota>()
-
-/**
- * All limits must have room; when one has not, those before it get back what they gave. `known`: who asks, by limit;
- * null: to be found out here.
- */
-function admit(
-  ex: Exchange,
-  limits: readonly CompiledLimit[],
-  known: readonly Value[] | null,
-  taken: Int32Array,
-  failed: () => void
-): Verdict {
-  let meters: Meter[] | null = null
-  for (let i = 0; i < limits.length; i++) {
-    const { limit, isTokens, caller } = limits[i]!
-    const name =
-      caller === null ? null : callerOf(known === null ? (caller.run(readAsShortest(ex)) as Value) : known[i]!)
-    if (name === null && caller !== null) failed()
-    const left = limit.take(name, 1, isTokens ? 0 : 1)
-    const waitS = Math.max(1, Math.ceil(limit.waitMs / 1_000))
-    if (left < 0) {
-      for (let j = 0; j < i; j++) if (!limits[j]!.isTokens) limits[j]!.limit.giveBack(taken[j]!, 1)
-      QUOTA.set(ex, { capacity: limit.capacity, left: 0, resetS: waitS })
-      return refuse(ex, 'RATE_LIMITED', ['Retry-After', String(waitS)])
-    }
-    taken[i] = limit.bucket
-    // One small object for the response, where it is written; it lives as long as the exchange.
-    if (isTighter(QUOTA.get(ex), left, waitS)) QUOTA.set(ex, { capacity: limit.capacity, left, resetS: waitS })
-    if (!isTokens) continue
-    const meter = { limit, caller: name }
-    if (meters === null) meters = [meter]
-    else meters.push(meter)
-  }
-  if (meters !== null) METERS.set(ex, meters)
+function writeLocal(ex: Exchange): Verdict {
+  writeQuota(ex)
   return CONTINUE
 }
 
-/** Fewer left is tighter; of two alike, the one that is so for longer. */
-function isTighter(quota: Quota | null, left: number, waitS: number): boolean {
-  return quota === null || left < quota.left || (left === quota.left && waitS > quota.resetS)
-}
-
-/** What tells callers apart: text, a number or a boolean. Null, the unknown caller, for errors and all else. */
-function callerOf(value: Value): string | null {
-  if (typeof value === 'string') return value === '' ? null : value
-  return typeof value === 'number' || typeof value === 'bigint' || typeof value === 'boolean' ? String(value) : null
-}
-
-/** What the upstream says about limits of its own stays as it is: a mixture of both would say nothing. */
-function tell(ex: Exchange): void {
-  const { response } = ex
-  const quota = QUOTA.get(ex)
-  if (quota === null || response === null) return
-  if (response.has('x-ratelimit-limit') || response.has('x-ratelimit-remaining') || response.has('x-ratelimit-reset'))
-    return
-  response.append('x-ratelimit-limit', String(quota.capacity))
-  response.append('x-ratelimit-remaining', String(quota.left))
-  response.append('x-ratelimit-reset', String(quota.resetS))
+function writeBoth(ex: Exchange): Verdict {
+  writeQuota(ex)
+  writeAnswer(ex)
+  return CONTINUE
 }
 
 export const rateLimit: Policy = {
   name: 'rateLimit',
   section: 'traffic',
   schema,
-  aliases: [{ name: 'localRateLimit', wrap: 'local', schema: deferred(() => list(fillLimit(), 1, LIMITS_MAX)) }],
+  aliases: [
+    { name: 'localRateLimit', wrap: 'local', schema: deferred(() => list(fillLimit(), 1, LIMITS_MAX)) },
+    { name: 'remoteRateLimit', wrap: 'global', schema: deferred(() => remoteLimit()) }
+  ],
   usesAttachment: true,
-  expressions: ({ local = [] }: z.output<typeof schema>) => local.flatMap(({ caller }) => caller ?? []),
+  expressions: ({ local = [], global }: z.output<typeof schema>) => [
+    ...local.flatMap(({ caller }) => caller ?? []),
+    ...(global === undefined ? [] : globalExpressions(global))
+  ],
   compile
 }

@@ -5,13 +5,13 @@ import type { Evaluation } from '#engine/cel/offload.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import type { CompileContext } from '#engine/contract/policy.ts'
 import type { GrpcAnswer, ServiceFailure } from '#engine/contract/service.ts'
-import type { HeaderValueOption, Metadata } from '#engine/proto/generated/envoy/config/core/v3/base.ts'
+import type { Metadata } from '#engine/proto/generated/envoy/config/core/v3/base.ts'
 import { AttributeContext } from '#engine/proto/generated/envoy/service/auth/v3/attribute_context.ts'
 import { CheckResponse, type DeniedHttpResponse } from '#engine/proto/generated/envoy/service/auth/v3/external_auth.ts'
+import { changesOf, settableName } from '#policies/shared/service-fields.ts'
 import { type CheckTemplate, checkRequest } from './check-request.ts'
 import type { ExtAuthConfig, GrpcCheck } from './schema.ts'
-import type { Action, Allowed, Decision, Denied, Failed, FieldChange } from './verdict.ts'
-import { isFieldText, settableName } from './verdict.ts'
+import type { Allowed, Decision, Denied, Failed } from './verdict.ts'
 
 const CHECK = '/envoy.service.auth.v3.Authorization/Check'
 /** Envoy's services answer with a few hundred bytes. */
@@ -165,27 +165,6 @@ function judged(response: CheckResponse, service: string, ignored: () => void): 
 function lifetimeOf(metadata: Readonly<Record<string, unknown>> | null): number | null {
   const seconds = metadata?.[LIFETIME]
   return typeof seconds === 'number' && seconds >= 0 ? seconds * 1000 : null
-}
-
-const ACTIONS: readonly Action[] = ['append', 'add-if-absent', 'overwrite', 'overwrite-if-exists']
-
-/** `append`, which is deprecated, goes before append_action where it is there: so does Envoy. */
-function changesOf(options: readonly HeaderValueOption[], ignored: () => void): FieldChange[] {
-  const changes: FieldChange[] = []
-  for (const { header, append, appendAction } of options) {
-    const name = settableName(header?.key ?? '')
-    const value = header === undefined ? null : octetsOf(header)
-    const action = append === undefined ? (ACTIONS[appendAction] ?? 'overwrite') : append ? 'append' : 'overwrite'
-    if (name === null || value === null) ignored()
-    else changes.push({ name, value, action })
-  }
-  return changes
-}
-
-/** The value as octets, one character each; null: it cannot be one. */
-function octetsOf({ value, rawValue }: NonNullable<HeaderValueOption['header']>): string | null {
-  const octets = Buffer.from(value === '' ? rawValue : Buffer.from(value, 'utf8')).toString('latin1')
-  return isFieldText(octets) ? octets.trim() : null
 }
 
 function replyOf({ status, headers, body }: DeniedHttpResponse, ignored: () => void): NonNullable<Denied['reply']> {

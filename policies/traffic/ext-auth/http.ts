@@ -9,11 +9,11 @@ import type { CompileContext } from '#engine/contract/policy.ts'
 import type { HttpServiceAnswer, HttpServiceRequest, ServiceFailure } from '#engine/contract/service.ts'
 import { HeaderBlock } from '#engine/http/headers.ts'
 import { isReservedField } from '#policies/shared/field.ts'
+import { type FieldChange, isFieldText, settableName } from '#policies/shared/service-fields.ts'
 import { textOf } from '#policies/shared/text.ts'
 import type { Ask, NamedValues } from './grpc.ts'
 import type { Expressions, ExtAuthConfig, HttpCheck } from './schema.ts'
-import type { Decision, Denied, Failed, FieldChange } from './verdict.ts'
-import { isFieldText, settableName } from './verdict.ts'
+import type { Decision, Denied, Failed } from './verdict.ts'
 
 /** A sign-in page is some tens of kilobytes. */
 const ANSWER_BYTES_MAX = 1024 * 1024

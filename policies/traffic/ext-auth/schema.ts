@@ -6,6 +6,7 @@ import { oneOf } from '#engine/schema/choice.ts'
 import { duration } from '#engine/schema/duration.ts'
 import { deferred, list, refused, shortString, whole, z } from '#engine/schema/schema.ts'
 import { namesService, serviceFields, serviceOf } from '#engine/schema/service-ref.ts'
+import { type FailureMode, failureMode, statusOf } from '#policies/shared/failure-mode.ts'
 import { headerName } from '#policies/shared/field.ts'
 
 /** Of lists and maps (docs/specification.md#traffic-policies). */
@@ -78,14 +79,6 @@ const bodyFields = {
     .describe('The service is told the body, which is kept whole for it; 413 beyond maxSize bytes.')
 }
 
-const failureMode = () =>
-  z
-    .union([z.enum(['FailClosed', 'FailOpen', 'deny', 'allow']), z.strictObject({ denyWithStatus: whole(400, 599) })], {
-      error: 'must be FailClosed (or deny), FailOpen (or allow), or { denyWithStatus: 400 to 599 }'
-    })
-    .optional()
-    .describe('What happens when the service cannot be asked. Default FailClosed.')
-
 const cache = () =>
   z.strictObject({
     key: z.union([expression(REQUEST_HEAD_ROOTS), list(expression(REQUEST_HEAD_ROOTS), 1, 16)]),
@@ -104,17 +97,15 @@ const commonFields = {
 }
 
 interface Common {
-  readonly failureMode?: z.output<ReturnType<typeof failureMode>>
+  readonly failureMode?: FailureMode
   readonly timeout?: number | undefined
   readonly cache?: z.output<ReturnType<typeof cache>> | undefined
   readonly when?: string | undefined
 }
 
 function commonOf({ failureMode: mode, timeout, cache: kept, when }: Common) {
-  const isOpen = mode === 'FailOpen' || mode === 'allow'
-  const status = typeof mode === 'object' ? mode.denyWithStatus : STATUS_DEFAULT
   return {
-    statusOnError: isOpen ? null : status,
+    statusOnError: statusOf(mode, STATUS_DEFAULT),
     timeoutMs: timeout ?? TIMEOUT_DEFAULT_MS,
     when: when ?? null,
     cache:

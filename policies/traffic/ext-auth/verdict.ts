@@ -4,19 +4,7 @@ import type { Exchange } from '#engine/contract/exchange.ts'
 import { CONTINUE, STOP, type Verdict } from '#engine/contract/filter.ts'
 import { refuse } from '#engine/contract/refuse.ts'
 import { Slot } from '#engine/contract/slot.ts'
-import type { HeaderBlock } from '#engine/http/headers.ts'
-import { isReservedField } from '#policies/shared/field.ts'
-
-/** How a field is written where there may be some of its name: the four actions of Envoy. */
-export type Action = 'append' | 'add-if-absent' | 'overwrite' | 'overwrite-if-exists'
-
-export interface FieldChange {
-  /** In lower case; a name that may be set. */
-  readonly name: string
-  /** Octets of the value, as latin1 text. */
-  readonly value: string
-  readonly action: Action
-}
+import { applyField, type FieldChange } from '#policies/shared/service-fields.ts'
 
 export interface Allowed {
   readonly kind: 'allowed'
@@ -49,24 +37,6 @@ export interface Decision {
   readonly verdict: Allowed | Denied
   /** Milliseconds for which it may be kept; null: as long as the policy says. */
   readonly lifetimeMs: number | null
-}
-
-const NAME = /^[a-z0-9!#$%&'*+\-.^_`|~]{1,256}$/
-
-/** `name` in lower case, if a service may set or remove a field of that name; else null. */
-export function settableName(name: string): string | null {
-  const lower = name.toLowerCase()
-  // Host is the authority, which decides where the request goes: that is for policies of the configuration.
-  return NAME.test(lower) && lower !== 'host' && !isReservedField(lower) ? lower : null
-}
-
-/** Whether a text, one character for each octet, may be the value of a field. */
-export function isFieldText(text: string): boolean {
-  for (let i = 0; i < text.length; i++) {
-    const c = text.charCodeAt(i)
-    if ((c < 32 && c !== 9) || c === 127 || c > 255) return false
-  }
-  return true
 }
 
 /** Changes for the answer that the exchange will have. */
@@ -121,17 +91,6 @@ function replyWith(
   ex.error = code
   ex.localReply = { status, body: body.length === 0 ? null : body, contentType, headers: others }
   return STOP
-}
-
-function applyField(block: HeaderBlock, { name, value, action }: FieldChange): void {
-  if (action === 'append') block.append(name, value)
-  else if (action === 'add-if-absent') {
-    if (!block.has(name)) block.append(name, value)
-  } else if (action === 'overwrite' || block.has(name)) {
-    // Also what servers could take for it (x_role).
-    block.strip([name])
-    block.append(name, value)
-  }
 }
 
 /** What cannot stand in a query, or would end a parameter. */

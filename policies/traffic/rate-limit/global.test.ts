@@ -1,0 +1,233 @@
+/** Limits of a service through the whole gateway. */
+import assert from 'node:assert/strict'
+import { after, before, beforeEach, describe, type TestContext, test } from 'node:test'
+import { startGateway } from '#engine/testing/gateway.ts'
+import { type Origin, startOrigin } from '#engine/testing/origin.ts'
+import { problemsOf } from '#engine/testing/policy.ts'
+import { exchangeRaw } from '#engine/testing/raw.ts'
+import { rateLimit } from '#policies/traffic/rate-limit.ts'
+import { counting, type LimitService, startLimitService } from './service.fixture.ts'
+
+let service: LimitService
+let origin: Origin
+before(async () => {
+  service = await startLimitService(() => ({}))
+  origin = await startOrigin((response, { url }) => {
+    const isChat = url.startsWith('/v1/')
+    response.writeHead(200, { 'content-type': isChat ? 'application/json' : 'text/plain' })
+    response.end(isChat ? CHAT : 'from upstream')
+  })
+})
+beforeEach(() => {
+  service.asked.length = 0
+  service.judge = () => ({})
+})
+after(async () => {
+  service.close()
+  await origin.close()
+})
+
+const CHAT = JSON.stringify({
+  id: 'c',
+  object: 'chat.completion',
+  created: 1,
+  model: 'm',
+  choices: [{ index: 0, message: { role: 'assistant', content: 'hello' }, finish_reason: 'stop' }],
+  usage: { prompt_tokens: 30, completion_tokens: 12, total_tokens: 42 }
+})
+
+const descriptor = (name: string, expression: string, unit = 'Requests') =>
+  `{ unit: ${unit}, entries: [{ name: ${name}, expression: '${expression}' }] }`
+const USER = descriptor('user', 'request.headers["x-user"]')
+
+async function start(t: TestContext, global: string, { more = '', backend = '', at = service.port } = {}) {
+  const gateway = await startGateway(`
+backends: [{ name: limits, host: "127.0.0.1:${at}" }]
+binds:
+  - port: 0
+    listeners:
+      - routes:
+          - policies: { rateLimit: { global: { backendRef: { name: limits }, domain: shop, ${global} } ${more} } }
+            backends: [${backend || `{ host: "127.0.0.1:${origin.port}" }`}]
+`)
+  t.after(() => gateway.close())
+  return (line = 'GET / HTTP/1.1', ...headers: readonly string[]) =>
+    exchangeRaw(gateway.port, [line, 'Host: a.test', 'Connection: close', ...headers, '', ''].join('\r\n'))
+}
+
+const statusOf = (answer: string): number => Number(answer.slice(9, 12))
+const limitsOf = (answer: string): string[] =>
+  answer.match(/^(?:retry-after|x-ratelimit-\w+|ratelimit(?:-policy)?): .*(?=\r$)/gim) ?? []
+
+test('the service decides, and clients are told in the usual fields', async (t) => {
+  service.judge = counting(2)
+  const send = await start(t, `descriptors: [${USER}]`)
+  const first = await send('GET / HTTP/1.1', 'X-User: ann')
+  assert.equal(statusOf(first), 200)
+  assert.deepEqual(limitsOf(first), [
+    'x-ratelimit-limit: 2',
+    'x-ratelimit-remaining: 1',
+    'x-ratelimit-reset: 1801',
+    'RateLimit-Policy: "descriptor-0";q=2;w=3600',
+    'RateLimit: "descriptor-0";r=1;t=1801'
+  ])
+  await send('GET / HTTP/1.1', 'X-User: ann')
+  const refused = await send('GET / HTTP/1.1', 'X-User: ann')
+  assert.match(refused, /^HTTP\/1\.1 429 /)
+  assert.match(refused, /\r\n\r\nrate limit exceeded\n$/)
+  assert.equal(limitsOf(refused)[0], 'Retry-After: 1801')
+  assert.equal(statusOf(await send('GET / HTTP/1.1', 'X-User: bob')), 200)
+  const { domain, descriptors, hitsAddend } = service.asked[0]!
+  assert.deepEqual([domain, hitsAddend], ['shop', 1])
+  assert.deepEqual(
+    descriptors.map(({ entries }) => entries),
+    [[{ key: 'user', value: 'ann' }]]
+  )
+})
+
+test('an entry that fails leaves its descriptor out; without descriptors nobody is asked', async (t) => {
+  const send = await start(t, `descriptors: [${USER}, ${descriptor('port', '80')}]`)
+  assert.equal(statusOf(await send()), 200)
+  assert.deepEqual(service.asked[0]!.descriptors[0]!.entries, [{ key: 'port', value: '80' }])
+  assert.equal(service.asked[0]!.descriptors.length, 1)
+  const alone = await start(t, `descriptors: [${USER}]`)
+  assert.equal(statusOf(await alone()), 200)
+  assert.equal(service.asked.length, 1)
+})
+
+test('a path that is written in other ways is one descriptor', async (t) => {
+  const send = await start(t, `descriptors: [${descriptor('path', 'request.path')}]`)
+  for (const path of ['/a/b', '/a%2Fb', '/a//b']) await send(`GET ${path} HTTP/1.1`)
+  assert.deepEqual(
+    new Set(service.asked.map(({ descriptors }) => descriptors[0]!.entries[0]!.value)),
+    new Set(['/a/b'])
+  )
+})
+
+test('an expression over a large body is asked as any other', async (t) => {
+  const send = await start(t, `descriptors: [${descriptor('user', 'json(request.body).user')}]`)
+  const body = JSON.stringify({ filler: 'x'.repeat(1 << 20), user: 'ann' })
+  assert.equal(statusOf(await send('POST / HTTP/1.1', `Content-Length: ${body.length}`, '', body)), 200)
+  assert.deepEqual(service.asked[0]!.descriptors[0]!.entries, [{ key: 'user', value: 'ann' }])
+})
+
+test('fields of the service reach backend and client; those of the engine cannot be set', async (t) => {
+  const field = (key: string, value: string) => ({ key, value, rawValue: Buffer.alloc(0) })
+  service.judge = () => ({
+    requestHeadersToAdd: [field('X-Plan', 'gold'), field('Content-Length', '9'), field('x-bad', 'a\r\nb: c')],
+    responseHeadersToAdd: [field('X-Shard', '3'), field('Content-Length', '3')]
+  })
+  const send = await start(t, `descriptors: [${descriptor('a', '"b"')}]`)
+  const seen = origin.seen.length
+  const answer = await send()
+  assert.match(answer, /\r\nx-shard: 3\r\n/i)
+  assert.doesNotMatch(answer, /content-length/i)
+  assert.equal(statusOf(answer), 200)
+  const head = JSON.stringify(origin.seen[seen])
+  assert.match(head, /x-plan.{1,5}gold/i)
+  assert.doesNotMatch(head, /x-bad|content-length/i)
+})
+
+test('the service writes the body of a refusal', async (t) => {
+  service.judge = () => ({ overallCode: 2, rawBody: Buffer.from('slow down') })
+  const send = await start(t, `descriptors: [${descriptor('a', '"b"')}]`)
+  const refused = await send()
+  assert.match(refused, /^HTTP\/1\.1 429 [\s\S]*\r\n\r\nslow down$/)
+})
+
+describe('what cannot be asked', () => {
+  const a = `descriptors: [${descriptor('a', '"b"')}]`
+  const cases = {
+    'an error': () => Object.assign(new Error('no'), { code: 13 }),
+    garbage: () => Buffer.from('ffffffffff', 'hex'),
+    'no verdict': () => ({ overallCode: 0 as const })
+  }
+  for (const [name, judge] of Object.entries(cases))
+    test(`${name} is refused, or passes where the file says so`, async (t) => {
+      service.judge = judge
+      const refused = await (await start(t, a))()
+      assert.match(refused, /^HTTP\/1\.1 500 [\s\S]*the rate limit service cannot be asked/)
+      assert.equal(statusOf(await (await start(t, `failureMode: FailOpen, ${a}`))()), 200)
+      assert.equal(statusOf(await (await start(t, `failureMode: { denyWithStatus: 503 }, ${a}`))()), 503)
+    })
+
+  test('a service that is slow, and one that is gone', async (t) => {
+    service.judge = () => null
+    assert.equal(statusOf(await (await start(t, `timeout: 50ms, ${a}`))()), 500)
+    const gone = await startLimitService(() => ({}))
+    gone.close()
+    assert.equal(statusOf(await (await start(t, a, { at: gone.port }))()), 500)
+  })
+})
+
+test('a limit of the process is asked first', async (t) => {
+  const send = await start(t, `descriptors: [${descriptor('a', '"b"')}]`, {
+    more: ', local: [{ requests: 1, unit: Hours }]'
+  })
+  assert.deepEqual([statusOf(await send()), statusOf(await send())], [200, 429])
+  assert.equal(service.asked.length, 1)
+})
+
+describe('tokens', () => {
+  const backend = () =>
+    `{ ai: { provider: { openai: { model: m }, host: 127.0.0.1, port: ${origin.port} } }, policies: { auth: { key: k } } }`
+  const body = JSON.stringify({ model: 'm', messages: [{ role: 'user', content: 'hi' }] })
+  const lines = ['POST /v1/chat/completions HTTP/1.1', 'Content-Type: application/json'] as const
+
+  test('are charged when the answer is over: what it cost beyond the 1 of the request', async (t) => {
+    service.judge = counting(40)
+    const both = `descriptors: [${descriptor('user', 'request.headers["x-user"]', 'Tokens')}, ${descriptor('all', '"1"')}]`
+    const send = await start(t, both, { backend: backend() })
+    const chat = () => send(lines[0], lines[1], 'X-User: ann', `Content-Length: ${body.length}`, '', body)
+    const settled = (async () => {
+      await service.next()
+      return await service.next()
+    })()
+    assert.equal(statusOf(await chat()), 200)
+    const { descriptors, hitsAddend } = await settled
+    assert.equal(hitsAddend, 41)
+    assert.deepEqual(
+      descriptors.map(({ entries }) => entries[0]!.key),
+      ['user']
+    )
+    assert.equal(statusOf(await chat()), 429)
+  })
+
+  test('what is no call of a model costs the 1 of the request', async (t) => {
+    const send = await start(t, `descriptors: [${descriptor('a', '"b"', 'Tokens')}]`)
+    assert.equal(statusOf(await send()), 200)
+    assert.deepEqual(
+      service.asked.map(({ hitsAddend }) => hitsAddend),
+      [1]
+    )
+  })
+})
+
+test('every constraint is a mistake with its place', () => {
+  const one = (more: object) =>
+    problemsOf(rateLimit, {
+      global: {
+        backendRef: { name: 'limits' },
+        domain: 'shop',
+        descriptors: [{ entries: [{ name: 'a', expression: '1' }] }],
+        ...more
+      }
+    })
+  assert.deepEqual(one({}), [])
+  assert.match(one({ domain: '' })[0]!, /^global\.domain: /)
+  assert.match(one({ domain: undefined })[0]!, /^global\.domain: /)
+  assert.match(one({ host: 'a:1' })[0]!, /^global: must have exactly one of backendRef, backend, host/)
+  assert.deepEqual(one({ descriptors: [] }), ['global.descriptors: must have 1 to 16 entries'])
+  assert.deepEqual(one({ descriptors: [{ entries: [] }] }), ['global.descriptors.0.entries: must have 1 to 16 entries'])
+  const entry = (value: object) => one({ descriptors: [{ entries: [value] }] })
+  assert.match(entry({ name: 'a', expression: 'request.pth' })[0]!, /^global\.descriptors\.0\.entries\.0\.expression: /)
+  assert.match(entry({ name: 'a'.repeat(65), expression: '1' })[0]!, /entries\.0\.name: must have at most 64/)
+  assert.match(one({ failureMode: 'Maybe' })[0]!, /^global\.failureMode: must be FailClosed/)
+  assert.match(one({ timeout: '0s' })[0]!, /^global\.timeout: must be longer than 0s/)
+  const alias = { ...rateLimit, schema: rateLimit.aliases[1]!.schema! }
+  const remote = { host: '127.0.0.1:8081', domain: 'shop', failureMode: 'failOpen' }
+  assert.match(
+    problemsOf(alias, { ...remote, descriptors: [{ entries: [{ key: 'a', value: '1' }], type: 'tokens' }] }).join(),
+    /^(failureMode: .*)?$/
+  )
+})

@@ -1,0 +1,278 @@
+/**
+ * Limits of a service that many gateways share (docs/specification.md#rate-limits). It is asked once for each request,
+ * about all descriptors, and charges each with 1. What counts tokens is charged with the rest when the answer is over,
+ * and its cost is known.
+ */
+import { REQUEST_ROOTS } from '#engine/cel/exchange.ts'
+import { expression } from '#engine/cel/expression.ts'
+import type { Value } from '#engine/cel/index.ts'
+import { type Evaluation, evaluation } from '#engine/cel/offload.ts'
+import { addMeters } from '#engine/contract/buckets.ts'
+import { type Exchange, readAsShortest, STEP_REQUEST } from '#engine/contract/exchange.ts'
+import { CONTINUE, type Hook, STOP, type Verdict } from '#engine/contract/filter.ts'
+import type { CompileContext } from '#engine/contract/policy.ts'
+import { refuse } from '#engine/contract/refuse.ts'
+import type { GrpcService, ServiceRef } from '#engine/contract/service.ts'
+import { Slot } from '#engine/contract/slot.ts'
+import { duration } from '#engine/schema/duration.ts'
+import { list, shortString, tinyString, z } from '#engine/schema/schema.ts'
+import { namesService, serviceFields, serviceOf } from '#engine/schema/service-ref.ts'
+import { type FailureMode, failureMode, statusOf } from '#policies/shared/failure-mode.ts'
+import { textOf } from '#policies/shared/text.ts'
+import type { Asking } from './local.ts'
+import { QUOTA, type Quota } from './quota.ts'
+import {
+  ANSWER_BYTES_MAX,
+  type Descriptor,
+  type LimitAnswer,
+  limitRequest,
+  readAnswer,
+  SHOULD_RATE_LIMIT
+} from './service.ts'
+
+const ITEMS_MAX = 16
+const TIMEOUT_DEFAULT_MS = 1_000
+/** As Envoy and the closest peer answer. */
+const STATUS_DEFAULT = 500
+
+export interface GlobalConfig {
+  readonly service: ServiceRef
+  readonly domain: string
+  readonly descriptors: readonly DescriptorConfig[]
+  /** Of the refusal when the service cannot be asked; null: the request passes. */
+  readonly statusOnError: number | null
+  readonly timeoutMs: number
+}
+
+interface DescriptorConfig {
+  readonly entries: readonly { readonly name: string; readonly expression: string }[]
+  readonly isTokens: boolean
+}
+
+// --- configuration ---
+
+const commonFields = {
+  ...serviceFields,
+  domain: shortString().describe('Limits of the service that are meant.'),
+  failureMode: failureMode(),
+  timeout: duration()
+    .refine((ms) => ms > 0, 'must be longer than 0s')
+    .optional()
+    .describe('Default 1s.')
+}
+
+type Common = Parameters<typeof serviceOf>[0] & {
+  readonly domain: string
+  readonly failureMode?: FailureMode
+  readonly timeout?: number | undefined
+}
+
+function configOf(given: Common, descriptors: readonly DescriptorConfig[]): GlobalConfig {
+  const { domain, failureMode: mode, timeout = TIMEOUT_DEFAULT_MS } = given
+  return {
+    service: serviceOf(given),
+    domain,
+    descriptors,
+    statusOnError: statusOf(mode, STATUS_DEFAULT),
+    timeoutMs: timeout
+  }
+}
+
+export const globalLimit = () => {
+  const entry = z.strictObject({ name: tinyString(), expression: expression(REQUEST_ROOTS) })
+  const descriptor = z.strictObject({
+    entries: list(entry, 1, ITEMS_MAX),
+    unit: z.enum(['Requests', 'Tokens']).optional().describe('What is counted. Default Requests.')
+  })
+  return z
+    .strictObject({ ...commonFields, descriptors: list(descriptor, 1, ITEMS_MAX) })
+    .check(namesService())
+    .transform(({ descriptors, ...common }) =>
+      configOf(
+        common,
+        descriptors.map(({ entries, unit }) => ({ entries, isTokens: unit === 'Tokens' }))
+      )
+    )
+}
+
+/** As remoteRateLimit of agentgateway's file. */
+export const remoteLimit = () => {
+  const entry = z
+    .strictObject({ key: tinyString(), value: expression(REQUEST_ROOTS) })
+    .transform(({ key, value }) => ({ name: key, expression: value }))
+  const descriptor = z.strictObject({
+    entries: list(entry, 1, ITEMS_MAX),
+    type: z.enum(['requests', 'tokens']).optional()
+  })
+  return z
+    .strictObject({ ...commonFields, descriptors: list(descriptor, 1, ITEMS_MAX) })
+    .check(namesService())
+    .transform(({ descriptors, ...common }) =>
+      configOf(
+        common,
+        descriptors.map(({ entries, type }) => ({ entries, isTokens: type === 'tokens' }))
+      )
+    )
+}
+
+export function globalExpressions({ descriptors }: GlobalConfig): string[] {
+  return descriptors.flatMap(({ entries }) => entries.map(({ expression }) => expression))
+}
+
+// --- build time ---
+
+interface CompiledDescriptor {
+  readonly entries: readonly { readonly key: string; readonly value: Evaluation }[]
+  readonly isTokens: boolean
+}
+
+interface Plan {
+  readonly client: GrpcService
+  readonly config: GlobalConfig
+  readonly descriptors: readonly CompiledDescriptor[]
+  readonly failed: () => void
+  /** Tokens that the service did not hear of. */
+  readonly lost: (detail: string) => void
+}
+
+export function globalLimits(config: GlobalConfig, context: CompileContext): Asking {
+  const { services, offload, log } = context
+  const descriptors = config.descriptors.map(({ entries, isTokens }) => ({
+    entries: entries.map(({ name, expression }) => ({
+      key: name,
+      value: evaluation(expression, 'request', 'any', (job, argument, client) => offload.run(job, argument, client))
+    })),
+    isTokens
+  }))
+  const plan: Plan = {
+    client: services.grpc(config.service),
+    config,
+    descriptors,
+    failed: () => context.failed('rateLimit'),
+    lost: (detail) => log('warn', `rateLimit: tokens of an answer could not be charged: ${detail}`)
+  }
+  const expressions = descriptors.flatMap(({ entries }) => entries.map(({ value }) => value))
+  const waiting = expressions.filter(({ mayWait }) => mayWait)
+  const admit: Hook = (ex) =>
+    waiting.some((value) => value.waits(ex)) ? later(ex, plan) : ask(ex, plan, valuesNow(ex, descriptors))
+  return { admit, expressions }
+}
+
+// --- request time ---
+
+type Values = readonly (readonly Value[])[]
+
+function valuesNow(ex: Exchange, descriptors: readonly CompiledDescriptor[]): Values {
+  const asked = readAsShortest(ex)
+  return descriptors.map(({ entries }) => entries.map(({ value }) => value.run(asked) as Value))
+}
+
+async function later(ex: Exchange, plan: Plan): Promise<Verdict> {
+  const asked = readAsShortest(ex)
+  const values = plan.descriptors.map(({ entries }) => Promise.all(entries.map(({ value }) => value.run(asked))))
+  return ask(ex, plan, await Promise.all(values))
+}
+
+function ask(ex: Exchange, plan: Plan, values: Values): Verdict | Promise<Verdict> {
+  const { client, config, descriptors, failed } = plan
+  const asked: Descriptor[] = []
+  const tokens: Descriptor[] = []
+  for (let i = 0; i < descriptors.length; i++) {
+    const descriptor = descriptorOf(descriptors[i]!, values[i]!)
+    if (descriptor === null) {
+      failed()
+      continue
+    }
+    asked.push(descriptor)
+    if (descriptors[i]!.isTokens) tokens.push(descriptor)
+  }
+  if (asked.length === 0) return CONTINUE
+  const options = { path: SHOULD_RATE_LIMIT, metadata: null, timeoutMs: config.timeoutMs, ex } as const
+  const message = limitRequest(config.domain, asked, 1)
+  // The one promise of a call.
+  return new Promise((resolve) => {
+    client.unary({ ...options, messageBytesMax: ANSWER_BYTES_MAX }, message, (answer) => {
+      resolve(decided(ex, plan, tokens, readAnswer(answer, client.name, failed)))
+    })
+  })
+}
+
+/** Null: an entry failed, or its value is no JSON. */
+function descriptorOf({ entries }: CompiledDescriptor, values: readonly Value[]): Descriptor | null {
+  const written: { key: string; value: string }[] = []
+  for (let i = 0; i < entries.length; i++) {
+    const value = textOf(values[i]!)
+    if (value === null) return null
+    written.push({ key: entries[i]!.key, value })
+  }
+  return { entries: written }
+}
+
+function decided(ex: Exchange, plan: Plan, tokens: readonly Descriptor[], answer: LimitAnswer | string): Verdict {
+  // The client has gone or a timeout has answered: that answer is not to be changed.
+  if (ex.step !== STEP_REQUEST) return STOP
+  if (typeof answer === 'string') return unavailable(ex, answer, plan.config.statusOnError)
+  ANSWER.set(ex, answer)
+  if (answer.quota !== null) QUOTA.set(ex, tighter(QUOTA.get(ex), answer.quota, answer.isOver))
+  if (answer.isOver) return over(ex, answer)
+  for (let i = 0; i < answer.requestFields.length; i += 2)
+    ex.request.append(answer.requestFields[i]!, answer.requestFields[i + 1]!)
+  if (tokens.length > 0) addMeters(ex, [{ limit: settlement(plan, tokens), caller: null }])
+  return CONTINUE
+}
+
+/** A limit that is used up is the one to tell of. */
+function tighter(known: Quota | null, said: Quota, isOver: boolean): Quota {
+  return known === null || isOver || said.left <= known.left ? said : known
+}
+
+function unavailable(ex: Exchange, detail: string, statusOnError: number | null): Verdict {
+  if (statusOnError === null) return CONTINUE
+  ex.errorDetail = detail
+  if (statusOnError === STATUS_DEFAULT) return refuse(ex, 'RATE_LIMIT_UNAVAILABLE')
+  ex.error = 'RATE_LIMIT_UNAVAILABLE'
+  ex.localReply = { status: statusOnError, body: `${UNAVAILABLE}\n`, contentType: null, headers: null }
+  return STOP
+}
+
+const UNAVAILABLE = 'the rate limit service cannot be asked at the moment'
+
+function over(ex: Exchange, { retryAfterS, body }: LimitAnswer): Verdict {
+  const headers = retryAfterS === null ? null : ['Retry-After', String(retryAfterS)]
+  if (body === null) return refuse(ex, 'RATE_LIMITED', headers)
+  ex.error = 'RATE_LIMITED'
+  ex.localReply = { status: 429, body, contentType: null, headers }
+  return STOP
+}
+
+/** Charges the descriptors with what an answer cost beyond the 1 of the request. */
+function settlement({ client, config, lost }: Plan, descriptors: readonly Descriptor[]) {
+  return {
+    charge(_caller: string | null, amount: number): void {
+      if (amount <= 1) return
+      const options = { path: SHOULD_RATE_LIMIT, metadata: null, timeoutMs: config.timeoutMs, ex: null } as const
+      const message = limitRequest(config.domain, descriptors, amount - 1)
+      client.unary({ ...options, messageBytesMax: ANSWER_BYTES_MAX }, message, (answer) => {
+        const read = readAnswer(answer, client.name, () => undefined)
+        if (typeof read === 'string') lost(read)
+      })
+    }
+  }
+}
+
+// --- the answer to the client ---
+
+const ANSWER = new Slot<LimitAnswer>()
+
+/** draft-ietf-httpapi-ratelimit-headers, and what the service wants to be added. */
+export function writeAnswer(ex: Exchange): void {
+  const { response } = ex
+  const answer = ANSWER.get(ex)
+  if (answer === null || response === null) return
+  if (answer.states !== '' && !response.has('ratelimit') && !response.has('ratelimit-policy')) {
+    response.append('RateLimit-Policy', answer.policies)
+    response.append('RateLimit', answer.states)
+  }
+  const { responseFields } = answer
+  for (let i = 0; i < responseFields.length; i += 2) response.append(responseFields[i]!, responseFields[i + 1]!)
+}
