@@ -33,7 +33,8 @@ const PACKAGES: Readonly<Record<string, { readonly files: RegExp; readonly where
     files: /^engine\/http\/llhttp-binary\.ts$/,
     where: 'engine/http/llhttp-binary.ts (its llhttp, nothing else)'
   },
-  yaml: { files: /^engine\/standalone\/source-syntax\.ts$/, where: 'engine/standalone/source-syntax.ts' },
+  yaml: { files: /^engine\/standalone\//, where: 'engine/standalone' },
+  'js-yaml': { files: /^engine\/standalone\/source-events\.ts$/, where: 'engine/standalone/source-events.ts' },
   zod: { files: /^engine\/schema\//, where: 'engine/schema' },
   re2js: { files: /^engine\/kit\/pattern\.ts$/, where: 'engine/kit/pattern.ts' },
   '@bufbuild/protobuf': { files: /^engine\/proto\//, where: 'engine/proto' },

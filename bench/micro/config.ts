@@ -8,8 +8,10 @@ import { NO_CALLS } from '#engine/contract/in-process.ts'
 import { NO_REVOCATIONS } from '#engine/contract/revocations.ts'
 import { NO_SERVICES, newStateStore } from '#engine/contract/state-store.ts'
 import type { Snapshot } from '#engine/ir/snapshot.ts'
+import { References } from '#engine/standalone/expand.ts'
 import { loadConfig, type SnapshotDraft } from '#engine/standalone/load.ts'
 import { readSource } from '#engine/standalone/source.ts'
+import { readDocument } from '#engine/standalone/source-document.ts'
 import { fakeUpstream } from '#engine/testing/upstream.ts'
 import { applyDelta, encodeDelta } from '#engine/workers/snapshot-delta.ts'
 import { policies } from '#policies/index.ts'
@@ -21,6 +23,10 @@ export function register(bench: Bench): void {
   const texts = ['1', '2'].map(fileWith)
   const next = alternate(texts)
   bench.add('config: read 1,000 routes', () => void readSource(next(), {}))
+  bench.add('config: read 1,000 routes, the thorough way', () => {
+    const text = next()
+    readDocument(text, new References(text), {})
+  })
   bench.add('config: load one changed route of 1,000', reload(next))
   const [one, two] = texts.map((text) => load(text, null))
   const both = [one!, load(texts[1]!, one!)].map((draft, i) => ({ ...draft, version: i, hash: '', acceptedAt: '' }))

@@ -2,10 +2,8 @@
  * Mistakes of YAML's syntax in the words of somebody who writes a configuration, at the place that is to be mended.
  * The parser reports where it could not go on: for a quote or a bracket that nobody closed this is a line far behind.
  */
-import { Lexer, parseDocument } from 'yaml'
+import { Lexer } from 'yaml'
 import type { Problem } from './problems.ts'
-import { TOO_DEEP } from './yaml-parser.ts'
-import type { NotRead } from './yaml-scalars.ts'
 
 /** After the first few, syntax errors are consequences of each other. */
 const SYNTAX_ERRORS_MAX = 10
@@ -23,44 +21,27 @@ interface Said {
   readonly hint?: string
 }
 
-/** In the order of the file. `masked`: the text as it was read (expand.ts). `refusal`: where reading it ended. */
-export function syntaxProblems(masked: string, refusal: NotRead): Problem[] {
-  const { offset, message } = refusal
-  if (message === TOO_DEEP) return [{ path: [], offset, message }]
-  const faults = message === '' ? faultsOf(masked) : []
-  if (faults.length > 0) return said(masked, faults)
-  const hint = 'write it in another way: most of YAML that JSON does not have is read by some programs only'
-  return [{ path: [], offset, message: message === '' ? 'is YAML that is not read here' : message, hint }]
-}
-
-/** The parser that finds them gives no values: it is asked for mistakes only. */
-function faultsOf(masked: string): readonly SyntaxFault[] {
-  try {
-    // Its check for keys that are given twice compares all pairs.
-    return parseDocument(masked, { prettyErrors: false, uniqueKeys: false, logLevel: 'error' }).errors
-  } catch (error) {
-    return [{ code: 'IMPOSSIBLE', message: `cannot be read as YAML: ${(error as Error).message}`, pos: [0, 0] }]
-  }
-}
-
-function said(masked: string, all: readonly SyntaxFault[]): Problem[] {
+/** In the order of the file. `masked`: the text as the parser read it (expand.ts). */
+export function syntaxProblems(masked: string, faults: readonly SyntaxFault[]): Problem[] {
+  // An alias without a name has a problem with a path: the reader of values says it.
+  const all = faults.filter(({ code, message }) => code !== 'BAD_ALIAS' || !message.startsWith('Alias cannot'))
   const [first] = all
   if (first === undefined) return []
-  if (first.code === 'RESOURCE_EXHAUSTION') return [{ path: [], offset: first.pos[0], message: TOO_DEEP }]
+  if (first.code === 'RESOURCE_EXHAUSTION') return [{ path: [], offset: first.pos[0], message: 'is nested too deeply' }]
   const reached = all.find(({ message }) => message.startsWith('Missing closing')) ?? first
   const { quote, brackets } = openIn(masked, reached.pos[0])
-  const mistakes: Said[] = []
+  const said: Said[] = []
   for (const fault of all.slice(0, SYNTAX_ERRORS_MAX)) {
     // What is behind a quote or a bracket that is open is read as something that it is not.
     if (quote !== null && fault.pos[0] >= quote) {
-      mistakes.push(unclosedQuote(masked, quote))
+      said.push(unclosedQuote(masked, quote))
       break
     }
     const bracket = /end with a [\]}]$/.test(fault.message) ? brackets.pop() : undefined
-    mistakes.push(bracket === undefined ? sayOf(masked, fault) : unclosedBracket(masked, bracket))
+    said.push(bracket === undefined ? sayOf(masked, fault) : unclosedBracket(masked, bracket))
     if (bracket !== undefined) break
   }
-  return mistakes.map((problem) => ({ path: [], ...problem }))
+  return said.map((problem) => ({ path: [], ...problem }))
 }
 
 /**

@@ -1,13 +1,15 @@
 /** Text of a configuration file (YAML 1.2 or JSON) -> plain values, and where in the text each one stands. */
 import { type Environment, References } from './expand.ts'
-import { readText, type Source, TEXT_LENGTH_MAX } from './source-reader.ts'
+import { readDocument } from './source-document.ts'
+import { readEvents } from './source-events.ts'
+import { type Source, TEXT_LENGTH_MAX } from './source-shape.ts'
 
-export type { Source } from './source-reader.ts'
+export type { Source } from './source-shape.ts'
 
-/** Never throws, whatever the text is. */
+/** Never throws, whatever the text is. The fast path reads text without unusual YAML. */
 export function readSource(text: string, env: Environment): Source {
   const references = new References(text.length > TEXT_LENGTH_MAX ? '' : text)
-  return readText(text, references, env)
+  return readEvents(text, references, env) ?? readDocument(text, references, env)
 }
 
 /**
@@ -16,7 +18,7 @@ export function readSource(text: string, env: Environment): Source {
  */
 export function readPlain(text: string): unknown {
   const references = new References(text, true)
-  const { value, problems, position } = readText(text, references, {})
+  const { value, problems, position } = readEvents(text, references, {}) ?? readDocument(text, references, {})
   const [problem] = problems
   if (problem === undefined) return value
   const { line, column } = position(problem.offset)
