@@ -130,6 +130,22 @@ test('each retry has a span, with its number', async (t) => {
   for (const { parentSpanId } of attempts) assert.equal(parentSpanId, server.spanId)
 })
 
+test('an attempt that broke off says so, although another one went well', async (t) => {
+  let asked = 0
+  const origin = await originOf(t, (response) => {
+    if (++asked === 1) response.socket!.destroy()
+    else response.end('ok')
+  })
+  const policies = { retry: { attempts: 1, codes: [502], backoff: '20ms' } }
+  const { port, collector } = await startTraced(t, to(origin.port, { policies }))
+  assert.equal((await ask(port, '/')).status, 200)
+  const [first, second] = (await collector.until(hasServer)).filter(isClient)
+  assert.match(String(first!.attributes['error.type']), /^UPSTREAM_/)
+  assert.deepEqual([first!.isError, second!.isError], [true, false])
+  // The pause between them belongs to neither.
+  assert.ok(first!.endedAt < second!.startedAt)
+})
+
 test('what fails says how', async (t) => {
   const gone = await originOf(t)
   gone.close()
@@ -271,6 +287,19 @@ test('a call of a tool has spans by the MCP conventions', async (t) => {
     JSON.stringify(spans, (_key, value) => (typeof value === 'bigint' ? '' : value)),
     /secret/
   )
+})
+
+test('a call of a policy to a service has a span, and the service its trace', async (t) => {
+  const origin = await originOf(t)
+  const service = await originOf(t, (response) => response.end())
+  const policies = { extAuth: { host: `127.0.0.1:${service.port}`, http: {} } }
+  const { port, collector } = await startTraced(t, to(origin.port, { policies }))
+  assert.equal((await ask(port, '/x')).status, 200)
+  const spans = await collector.until((all) => all.filter(isClient).length === 2 && hasServer(all))
+  const server = spans.find(isServer)!
+  const call = spans.find(({ attributes }) => attributes['server.port'] === service.port)!
+  assert.deepEqual([call.kind, call.parentSpanId], ['SPAN_KIND_CLIENT', server.spanId])
+  assert.equal(headerOf(service.seen[0]!.headers, 'traceparent'), `00-${server.traceId}-${call.spanId}-01`)
 })
 
 test('expressions and the log have the ids of a trace', async (t) => {
