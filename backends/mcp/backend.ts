@@ -26,6 +26,7 @@ import { whenRequest } from '#engine/contract/body.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import { type Background, CONTINUE, type Verdict } from '#engine/contract/filter.ts'
 import { newMcpUse } from '#engine/contract/mcp-use.ts'
+import { TRACE } from '#engine/contract/tracing.ts'
 import { newCall } from './calls/call.ts'
 import { deliver } from './calls/client-messages.ts'
 import { dispatch } from './calls/dispatch.ts'
@@ -92,6 +93,8 @@ class CompiledMcpBackend implements CompiledBackend {
     ex.backend = this.#context.name
     ex.backendType = mcpBackend
     ex.dialect = dialect
+    // What targets are told besides requests has no span of its own.
+    TRACE.get(ex)?.inject(ex.request)
     const reply = new Reply(ex, this.#context, this.#services.keepalive)
     if (!isOriginAllowed(ex)) reply.refuse(403, REFUSED, 'Forbidden: requests from this Origin are not answered')
     else if (ex.method === 'POST') this.#post(ex, reply)

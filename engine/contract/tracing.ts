@@ -101,6 +101,8 @@ export interface TraceIds {
 
 /** The trace of one exchange: of a client, or of the gateway's own (contract/in-process.ts). */
 export interface ExchangeTrace extends TraceIds {
+  /** Headers of the exchange's own span: for copies and messages that have none. Those of attempts replace them. */
+  inject(headers: HeaderBlock): void
   /** It is about to be sent: its head gets the headers of the span that begins. */
   sending(ex: Exchange, endpoint: Endpoint): void
   /** The head of its answer is there, with a final status. */

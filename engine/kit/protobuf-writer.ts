@@ -11,7 +11,7 @@ export const BYTES = 2
 export const tag = (field: number, wireType: number): number => (field << 3) | wireType
 
 /** Texts that are shorter are copied here; for longer ones the call into the runtime is faster. */
-const SHORT_CHARS = 24
+const SHORT_CHARS = 96
 /** Longest varint of a length: 2^28 bytes. */
 const LENGTH_BYTES = 4
 const UINT32 = 2 ** 32
@@ -102,28 +102,34 @@ export class ProtobufWriter {
     this.at = at + length
   }
 
-  /** Digits of a number in base 16, two for each byte. */
+  /** Lower-case digits of a number in base 16, two for each byte. */
   hex(digits: string): void {
-    this.at += this.buffer.write(digits, this.at, 'hex')
+    const { buffer } = this
+    for (let i = 0; i < digits.length; i += 2)
+      buffer[this.at++] = (digit(digits.charCodeAt(i)) << 4) | digit(digits.charCodeAt(i + 1))
   }
 
   /** Length and UTF-8 bytes of `text`, cut where it is too long. There must be room for three bytes a character. */
   text(text: string): void {
-    const { length } = text
-    if (length <= SHORT_CHARS && this.#isAscii(text)) {
-      const { buffer } = this
-      buffer[this.at++] = length
-      for (let i = 0; i < length; i++) buffer[this.at++] = text.charCodeAt(i)
-      return
-    }
+    if (text.length <= SHORT_CHARS && this.#ascii(text)) return
     const start = this.beginLength()
     const room = Math.min(this.#textBytesMax, this.buffer.length - this.at)
     this.at += this.buffer.write(text, this.at, room, 'utf8')
     this.endLength(start)
   }
 
-  #isAscii(text: string): boolean {
-    for (let i = 0; i < text.length; i++) if (text.charCodeAt(i) > 127) return false
+  /** False: it is not ASCII, and nothing counts as written. */
+  #ascii(text: string): boolean {
+    const { buffer } = this
+    const { length } = text
+    let at = this.at
+    buffer[at++] = length
+    for (let i = 0; i < length; i++) {
+      const c = text.charCodeAt(i)
+      if (c > 127) return false
+      buffer[at++] = c
+    }
+    this.at = at
     return true
   }
 
@@ -152,6 +158,11 @@ export class ProtobufWriter {
     this.varint(length)
     this.at = end
   }
+}
+
+/** Value of a lower-case digit in base 16. */
+function digit(c: number): number {
+  return c < 58 ? c - 48 : c - 87
 }
 
 /** Bytes of a varint. */

@@ -9,6 +9,7 @@ import type { ClientEvents } from '#engine/contract/exchange-events.ts'
 import { hold, letGo } from '#engine/contract/held-bytes.ts'
 import { COPIES, type Copies } from '#engine/contract/mirror.ts'
 import type { Route, RouteMirror } from '#engine/contract/route.ts'
+import { TRACE } from '#engine/contract/tracing.ts'
 import type { ClientTls, SpliceEnd } from '#engine/contract/transport.ts'
 import { COPY_VIA, isCopyEnough } from '#engine/http/via.ts'
 import { Pieces } from '#engine/kit/pieces.ts'
@@ -116,6 +117,7 @@ class Copy implements Copies, ClientStream {
     this.#shared = shared
     this.#bytesMax = mirror.waitingBytesMax
     const headers = request.copy()
+    if (ex.slots !== null) TRACE.get(ex)?.inject(headers)
     const copy = new Exchange(this, method, path, query, authority, headers, requestBody, requestLength, turnStartedAt)
     // Nobody waits for a 100 here: the body comes when the client sends it.
     copy.request.remove('expect')

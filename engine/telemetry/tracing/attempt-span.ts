@@ -5,7 +5,7 @@ import type { Exchange } from '#engine/contract/exchange.ts'
 import { isGrpc } from '#engine/http/grpc.ts'
 import { MODEL_ATTRIBUTES, modelSpanName } from './model-attributes.ts'
 import { rpcStatus } from './rpc-status.ts'
-import { type Attribute, compileAttributes, methodOf } from './server-span.ts'
+import { type Attribute, compileAttributes, compileStableAttributes, methodOf } from './server-span.ts'
 import { encodeAttributes, SPAN_CLIENT, type SpanIds, type SpanTimes, type SpanWriter } from './span-writer.ts'
 
 /** One attempt that is over. */
@@ -20,9 +20,10 @@ export interface Attempt {
   readonly error: ErrorCode | null
 }
 
-const ATTRIBUTES: readonly Attribute<Attempt>[] = [
+const ATTRIBUTES: readonly Attribute<Attempt>[] = [['url.full', urlOf]]
+
+const STABLE_ATTRIBUTES: readonly Attribute<Attempt>[] = [
   ['http.request.method', ({ ex }) => methodOf(ex.method)],
-  ['url.full', urlOf],
   ['http.request.resend_count', ({ resends }) => (resends === 0 ? undefined : resends)],
   ['http.response.status_code', ({ status }) => (status === 0 ? undefined : status)],
   ['network.peer.address', ({ ex }) => peerOf(ex.endpoint)?.address],
@@ -41,9 +42,22 @@ function urlOf({ ex, endpoint }: Attempt): string {
   return `${endpoint.isTls === true ? 'https' : 'http'}://${endpoint.hostHeader}${ex.path}`
 }
 
+interface Peer {
+  readonly address: string
+  readonly port?: number
+}
+
+/** Of the last attempt: the next one mostly has the same. */
+let last: { readonly label: string; readonly peer: Peer } = { label: '', peer: { address: '' } }
+
 /** `label`: ip:port, or unix:path. */
-function peerOf(label: string | null): { readonly address: string; readonly port?: number } | null {
+function peerOf(label: string | null): Peer | null {
   if (label === null) return null
+  if (last.label !== label) last = { label, peer: parsePeer(label) }
+  return last.peer
+}
+
+function parsePeer(label: string): Peer {
   if (label.startsWith('unix:')) return { address: label.slice(5) }
   const colon = label.lastIndexOf(':')
   const address = label.slice(0, colon)
@@ -61,6 +75,7 @@ function errorType({ ex, status, error }: Attempt): string | undefined {
 export class AttemptSpans {
   readonly #skip: ReadonlySet<string>
   readonly #write: (of: Attempt, out: SpanWriter) => void
+  readonly #writeStable: (of: Attempt, out: SpanWriter) => void
   readonly #writeModel: (of: Exchange, out: SpanWriter) => void
   /** server.address and server.port. */
   readonly #servers = new WeakMap<Endpoint, Buffer>()
@@ -68,6 +83,7 @@ export class AttemptSpans {
   constructor(skip: ReadonlySet<string>) {
     this.#skip = skip
     this.#write = compileAttributes(ATTRIBUTES, skip)
+    this.#writeStable = compileStableAttributes(STABLE_ATTRIBUTES, skip)
     this.#writeModel = compileAttributes(MODEL_ATTRIBUTES, skip)
   }
 
@@ -76,6 +92,7 @@ export class AttemptSpans {
     const { ex } = attempt
     out.begin(ids, nameOf(ex), SPAN_CLIENT, times)
     out.encoded(this.#serverOf(attempt.endpoint))
+    this.#writeStable(attempt, out)
     this.#write(attempt, out)
     if (ex.llm !== null) this.#writeModel(ex, out)
     if (errorType(attempt) !== undefined) out.failed(ex.errorDetail ?? '')
@@ -85,7 +102,7 @@ export class AttemptSpans {
   #serverOf(endpoint: Endpoint): Buffer {
     let known = this.#servers.get(endpoint)
     if (known === undefined) {
-      const { address, port } = peerOf(endpoint.name)!
+      const { address, port } = parsePeer(endpoint.name)
       const all: (readonly [string, string | number])[] = [['server.address', address]]
       if (port !== undefined) all.push(['server.port', port])
       known = encodeAttributes(all.filter(([name]) => !this.#skip.has(name)))

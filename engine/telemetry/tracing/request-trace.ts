@@ -12,7 +12,14 @@ import { micros } from './clock.ts'
 import type { Exporter } from './exporter.ts'
 import { newSpanId } from './ids.ts'
 import { McpSpans } from './mcp-span.ts'
-import { compileAttributes, RouteAttributes, SERVER_ATTRIBUTES, serverError } from './server-span.ts'
+import {
+  compileAttributes,
+  compileStableAttributes,
+  RouteAttributes,
+  SERVER_ATTRIBUTES,
+  STABLE_SERVER_ATTRIBUTES,
+  serverError
+} from './server-span.ts'
 import { SPAN_SERVER, type SpanIds, SpanWriter } from './span-writer.ts'
 
 const SAMPLED = 1
@@ -28,6 +35,7 @@ export class SpanFactory {
   readonly mcp: McpSpans
   readonly routes: RouteAttributes
   readonly writeServer: (ex: Exchange, out: SpanWriter) => void
+  readonly writeStable: (ex: Exchange, out: SpanWriter) => void
   readonly failed: () => void
 
   /** `failed`: an expression of an attribute gave nothing that can be written. */
@@ -40,6 +48,7 @@ export class SpanFactory {
     this.mcp = new McpSpans(plan.skip)
     this.routes = new RouteAttributes(plan.skip)
     this.writeServer = compileAttributes(SERVER_ATTRIBUTES, plan.skip)
+    this.writeStable = compileStableAttributes(STABLE_SERVER_ATTRIBUTES, plan.skip)
   }
 }
 
@@ -77,7 +86,7 @@ export class RequestTrace implements ExchangeTrace {
   }
 
   /** What services are told, whose caller is the span `spanId`. */
-  inject(headers: HeaderBlock, spanId: string): void {
+  inject(headers: HeaderBlock, spanId = this.spanId): void {
     const { traceId, isDebug, isRandom } = this.#origin
     const context = { traceId, spanId, isSampled: true, isDebug, isRandom }
     for (const propagator of this.#factory.propagators) propagator.inject(headers, context)
@@ -151,7 +160,7 @@ export class RequestTrace implements ExchangeTrace {
   }
 
   #endRequest(ex: Exchange, now: number): void {
-    const { exporter, out, routes, writeServer, plan, mcp } = this.#factory
+    const { exporter, out, routes, writeServer, writeStable, plan, mcp } = this.#factory
     const names = routes.of(ex)
     const times = { startedAt: micros(ex.startedAt), endedAt: micros(now) }
     const ids = this.#ids(this.spanId, this.#origin.spanId, true)
@@ -161,6 +170,7 @@ export class RequestTrace implements ExchangeTrace {
     }
     out.begin(ids, routes.nameOf(names, ex.method), SPAN_SERVER, times)
     out.encoded(names.attributes)
+    writeStable(ex, out)
     writeServer(ex, out)
     if (serverError(ex) !== undefined) out.failed(ex.errorDetail ?? '')
     const later = plan.elsewhere === null ? null : plan.elsewhere(ex)

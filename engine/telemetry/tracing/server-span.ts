@@ -26,29 +26,80 @@ export function compileAttributes<T>(
   }
 }
 
+/** What is longer is not kept for the next span. */
+const KEPT_BYTES_MAX = 2048
+
+/**
+ * As compileAttributes, for attributes that most spans share with the one before: as long as they are what they
+ * were, their bytes are copied.
+ */
+export function compileStableAttributes<T>(
+  attributes: readonly Attribute<T>[],
+  skip: ReadonlySet<string>
+): (of: T, out: SpanWriter) => void {
+  const kept = attributes.filter(([name]) => !skip.has(name))
+  const keys = kept.map(([name]) => new AttributeKey(name))
+  const readers = kept.map(([, read]) => read)
+  const values: (AttributeValue | undefined)[] = kept.map(() => undefined)
+  let bytes: Buffer | null = Buffer.alloc(0)
+  return (of, out) => {
+    let isSame = bytes !== null
+    for (let i = 0; i < readers.length; i++) {
+      const value = readers[i]!(of)
+      if (value === values[i]) continue
+      values[i] = value
+      isSame = false
+    }
+    if (isSame) {
+      out.encoded(bytes!)
+      return
+    }
+    const start = out.length
+    for (let i = 0; i < keys.length; i++) if (values[i] !== undefined) out.attribute(keys[i]!, values[i]!)
+    bytes = out.length - start > KEPT_BYTES_MAX ? null : out.copyFrom(start)
+  }
+}
+
 /** Low cardinality: methods that nobody knows are one. */
 export const methodOf = (method: string): string => (isMethod(method) ? method : '_OTHER')
 
 const DEFAULT_PORT = { http: 80, https: 443 } as const
 
+/** Of the last request: the next one mostly has the same. */
+let server = { authority: '', address: '', port: -1 }
+
+function serverOf(authority: string): typeof server {
+  if (server.authority !== authority) {
+    const port = /:(\d{1,5})$/.exec(authority)
+    server = { authority, address: hostOf(authority), port: port === null ? -1 : Number(port[1]) }
+  }
+  return server
+}
+
 function portOf(authority: string, scheme: 'http' | 'https'): number {
-  const port = /:(\d{1,5})$/.exec(authority)
-  return port === null ? DEFAULT_PORT[scheme] : Number(port[1])
+  const { port } = serverOf(authority)
+  return port < 0 ? DEFAULT_PORT[scheme] : port
 }
 
 /** Status 499 is only logged: that client never had a response. */
 const isSent = (ex: Exchange): boolean => ex.status !== 0 && ex.error !== 'CLIENT_GONE'
 
+/** What differs from request to request. */
 export const SERVER_ATTRIBUTES: readonly Attribute<Exchange>[] = [
-  ['http.request.method', (ex) => methodOf(ex.method)],
-  ['http.request.method_original', (ex) => (isMethod(ex.method) ? undefined : ex.method)],
-  ['url.scheme', (ex) => schemeOf(ex.client)],
   ['url.path', (ex) => ex.originalPath],
-  ['server.address', (ex) => (ex.authority === '' ? undefined : hostOf(ex.authority))],
+  ['network.peer.port', (ex) => ex.client.remotePort || undefined],
+  ['http.request.method_original', (ex) => (isMethod(ex.method) ? undefined : ex.method)],
+  ['weir.reason.detail', (ex) => ex.errorDetail ?? undefined]
+]
+
+/** What many have in common. */
+export const STABLE_SERVER_ATTRIBUTES: readonly Attribute<Exchange>[] = [
+  ['http.request.method', (ex) => methodOf(ex.method)],
+  ['url.scheme', (ex) => schemeOf(ex.client)],
+  ['server.address', (ex) => (ex.authority === '' ? undefined : serverOf(ex.authority).address)],
   ['server.port', (ex) => (ex.authority === '' ? undefined : portOf(ex.authority, schemeOf(ex.client)))],
   ['client.address', (ex) => ex.client.remoteAddress || undefined],
   ['network.peer.address', (ex) => ex.client.remoteAddress || undefined],
-  ['network.peer.port', (ex) => ex.client.remotePort || undefined],
   ['network.protocol.version', (ex) => ex.client.httpVersion],
   ['user_agent.original', (ex) => ex.request.get('user-agent')],
   ['http.response.status_code', (ex) => (isSent(ex) ? ex.status : undefined)],
@@ -56,8 +107,7 @@ export const SERVER_ATTRIBUTES: readonly Attribute<Exchange>[] = [
   ['error.type', serverError],
   ['weir.backend', (ex) => ex.backend ?? undefined],
   ['weir.endpoint', (ex) => ex.endpoint ?? undefined],
-  ['weir.reason', (ex) => ex.error ?? undefined],
-  ['weir.reason.detail', (ex) => ex.errorDetail ?? undefined]
+  ['weir.reason', (ex) => ex.error ?? undefined]
 ]
 
 /** A refusal (4xx) is the client's error and no server's; neither is a client that leaves. */

@@ -138,6 +138,16 @@ export class SpanWriter implements FieldSink {
     else this.#dropped++
   }
 
+  /** Bytes of the span so far. */
+  get length(): number {
+    return this.#out.at
+  }
+
+  /** What has been written since the span was that long. */
+  copyFrom(start: number): Buffer {
+    return Buffer.from(this.#out.written.subarray(start))
+  }
+
   /** For attributes whose names are known only now. */
   add(name: string, value: string | number | boolean | null): boolean {
     return this.attribute(new AttributeKey(name), value ?? 'null')

@@ -76,9 +76,7 @@ export class RequestTracer implements Tracer {
     }
     // State of no trace, or of one that could not be read (Trace Context, section 3.3).
     if (joined === null && this.#hasTracestate) ex.request.remove('tracestate')
-    const trace = new RequestTrace(this.#factory, origin)
-    TRACE.set(ex, trace)
-    trace.inject(ex.request, trace.spanId)
+    TRACE.set(ex, new RequestTrace(this.#factory, origin))
   }
 
   /** Those behind us are told. A changed flag needs a new parent (Trace Context, section 3.2.3). */
