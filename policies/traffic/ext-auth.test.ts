@@ -311,6 +311,33 @@ describe('over gRPC', () => {
     equal(service.asked.length, 8)
   })
 
+  it('a call outlives the reload that takes its policy away', async () => {
+    const policies = (service: number) => `binds:
+  - port: 0
+    listeners:
+      - routes:
+          - policies: { extAuth: { host: "127.0.0.1:${service}", grpc: {}, timeout: 60s } }
+            backends: [{ host: "127.0.0.1:${backend.port}" }]
+`
+    const gateway = await startGateway(policies(service.port))
+    stops.push(() => gateway.close())
+    const asked = Promise.withResolvers<void>()
+    let answer = (): void => {}
+    service.later = (done) => {
+      answer = done
+      asked.resolve()
+    }
+    const first = send(gateway, 'GET / HTTP/1.1')
+    await asked.promise
+    const other = await startGrpcAuthorizer(() => denied(401, [], ''))
+    await gateway.reload(policies(other.port))
+    equal(statusOf(await send(gateway, 'GET / HTTP/1.1')), 401)
+    answer()
+    equal(statusOf(await first), 200)
+    service.later = null
+    other.close()
+  })
+
   it('is asked only where a condition holds, or fails', async () => {
     service.judge = () => denied(403, [], '')
     const gateway = await start(

@@ -70,13 +70,36 @@ function close(begin: number): void {
   room[begin - 1] = length >>> 21
 }
 
-/** A text that is a name, an address or a number. */
-function ascii(field: number, text: string): void {
+/** Longer texts are written by the platform: a call of it costs as much as so many characters here (measured). */
+const LOOP_CHARS_MAX = 200
+const HIGH = /[\x80-\xff]/
+
+/** Writes octets, one character each, for which there is room. False: not all of them are ASCII. */
+function put(text: string): boolean {
+  const { length } = text
+  if (length > LOOP_CHARS_MAX) {
+    at += room.latin1Write(text, at)
+    return !HIGH.test(text)
+  }
+  const target = room
+  const begin = at
+  let all = 0
+  for (let i = 0; i < length; i++) {
+    const c = text.charCodeAt(i)
+    all |= c
+    target[begin + i] = c
+  }
+  at = begin + length
+  return all < 128
+}
+
+/** A text of ASCII, or one whose octets are UTF-8. */
+function octets(field: number, text: string): void {
   if (text === '') return
   reserve(1 + VARINT_BYTES_MAX + text.length)
   room[at++] = tag(field)
   varint(text.length)
-  at += room.latin1Write(text, at)
+  put(text)
 }
 
 function bytes(field: number, value: Uint8Array): void {
@@ -93,48 +116,52 @@ function raw(value: Uint8Array): void {
   at += value.length
 }
 
-const HIGH = /[\x80-\xff]/
-
 /** Octets of a head, one character each, as protobuf wants a text: UTF-8; where they are none, "!", as Envoy has it. */
-function utf8(octets: string): string {
-  const text = Buffer.from(octets, 'latin1').toString('utf8')
-  return text.includes('\ufffd') ? octets.replace(/[\x80-\xff]/g, '!') : Buffer.from(text, 'utf8').toString('latin1')
-}
-
-function textOf(octets: string): string {
-  return HIGH.test(octets) ? utf8(octets) : octets
+function utf8(text: string): string {
+  if (!HIGH.test(text)) return text
+  const decoded = Buffer.from(text, 'latin1').toString('utf8')
+  return decoded.includes('\ufffd') ? text.replace(/[\x80-\xff]/g, '!') : text
 }
 
 /** One entry of HttpRequest.headers. */
 function header(name: string, value: string): void {
-  const text = textOf(value)
-  const inner = 2 + varintBytes(name.length) + name.length + varintBytes(text.length) + text.length
+  const inner = 2 + varintBytes(name.length) + name.length + varintBytes(value.length) + value.length
   reserve(1 + VARINT_BYTES_MAX + inner)
   room[at++] = tag(3)
   varint(inner)
   room[at++] = tag(1)
   varint(name.length)
-  at += room.latin1Write(name, at)
+  put(name)
   room[at++] = tag(2)
-  varint(text.length)
-  at += room.latin1Write(text, at)
+  varint(value.length)
+  const begin = at
+  if (put(value)) return
+  // As long as it was: what replaces an octet is one, too.
+  at = begin
+  put(utf8(value))
 }
 
 /** Names in lower case and values of the fields of one request; several lines of a name are one value. */
 const names: string[] = []
 const values: string[] = []
+/** More fields are looked up in a map: to compare each with all others takes as long from here on. */
+const COMPARED_MAX = 64
 
 function collect({ request }: Exchange, allowed: CheckTemplate['allowed']): void {
   names.length = 0
   values.length = 0
+  const places = request.count > COMPARED_MAX ? new Map<string, number>() : null
   request.forEach((given, value) => {
     const name = given.toLowerCase()
     if (allowed !== null && !allowed.has(name)) return
-    const known = names.indexOf(name)
-    if (known < 0) {
-      names.push(name)
-      values.push(value)
-    } else values[known] += `,${value}`
+    const known = places === null ? names.indexOf(name) : (places.get(name) ?? -1)
+    if (known >= 0) {
+      values[known] += `,${value}`
+      return
+    }
+    places?.set(name, names.length)
+    names.push(name)
+    values.push(value)
   })
 }
 
@@ -149,7 +176,7 @@ function address(field: number, ip: string, port: number): void {
   varint(inner)
   room[at++] = tag(2)
   varint(ip.length)
-  at += room.latin1Write(ip, at)
+  put(ip)
   room[at++] = 3 << 3
   varint(port)
 }
@@ -164,7 +191,7 @@ function peers({ client }: Exchange): void {
   const source = open(1)
   address(1, client.remoteAddress, client.remotePort)
   const peer = client.tls?.peer ?? null
-  if (peer !== null) ascii(4, Buffer.from(principalOf(peer), 'utf8').toString('latin1'))
+  if (peer !== null) octets(4, Buffer.from(principalOf(peer), 'utf8').toString('latin1'))
   close(source)
   const destination = open(2)
   address(1, client.localAddress ?? '', client.localPort)
@@ -201,14 +228,14 @@ export function checkRequest(ex: Exchange, { extensions, allowed }: CheckTemplat
   at = 0
   const { method, originalPath, query, authority, client, startedAt } = ex
   const scheme = schemeOf(client)
-  const path = textOf(originalPath + query)
+  const path = utf8(originalPath + query)
   const attributes = open(1)
   peers(ex)
   const request = open(4)
   time(startedAt)
   const http = open(2)
-  ascii(1, parts.id)
-  ascii(2, method)
+  octets(1, parts.id)
+  octets(2, method)
   // Envoy tells the start line among the fields, too.
   if (allowed === null) {
     header(':authority', authority)
@@ -219,10 +246,10 @@ export function checkRequest(ex: Exchange, { extensions, allowed }: CheckTemplat
   collect(ex, allowed)
   for (let i = 0; i < names.length; i++) header(names[i]!, values[i]!)
   if (parts.body !== null) header('x-envoy-auth-partial-body', 'false')
-  ascii(4, path)
-  ascii(5, authority)
-  ascii(6, scheme)
-  ascii(10, client.httpVersion === '2' ? 'HTTP/2' : `HTTP/${client.httpVersion}`)
+  octets(4, path)
+  octets(5, authority)
+  octets(6, scheme)
+  octets(10, client.httpVersion === '2' ? 'HTTP/2' : `HTTP/${client.httpVersion}`)
   body(parts)
   close(http)
   close(request)

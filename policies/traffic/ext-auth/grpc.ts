@@ -15,7 +15,11 @@ import type { Allowed, Decision, Denied, Failed } from './verdict.ts'
 
 const CHECK = '/envoy.service.auth.v3.Authorization/Check'
 /** Envoy's services answer with a few hundred bytes. */
-const ANSWER_BYTES_MAX = 1024 * 1024
+const ANSWER_BYTES_MAX = 256 * 1024
+/** Of fields and parameters together: more are no answer, since each of them costs a look at all others. */
+const CHANGES_MAX = 256
+/** Of maps and lists in dynamic metadata: what reads them goes down into each. */
+const DEPTH_MAX = 32
 const FORBIDDEN = 403
 /** Where Envoy has the claims of a token. */
 const JWT_METADATA = 'envoy.filters.http.jwt_authn'
@@ -137,6 +141,7 @@ function decoded(bytes: Uint8Array): CheckResponse | null {
 
 function judged(response: CheckResponse, service: string, ignored: () => void): Decision | Failed {
   const { status, httpResponse } = response
+  if (changeCount(response) > CHANGES_MAX) return failure(`${service}: its answer has too many fields`)
   const isAllowed = (status?.code ?? 0) === 0
   if (!isAllowed && httpResponse?.$case === 'errorResponse') {
     const { value } = httpResponse
@@ -145,6 +150,7 @@ function judged(response: CheckResponse, service: string, ignored: () => void): 
   }
   const ok = httpResponse?.$case === 'okResponse' ? httpResponse.value : null
   const metadata = ok?.dynamicMetadata ?? response.dynamicMetadata ?? null
+  if (isDeep(metadata, DEPTH_MAX)) return failure(`${service}: its dynamic metadata is too deep`)
   const lifetimeMs = lifetimeOf(metadata)
   if (!isAllowed) {
     const reply = httpResponse?.$case === 'deniedResponse' ? replyOf(httpResponse.value, ignored) : null
@@ -160,6 +166,21 @@ function judged(response: CheckResponse, service: string, ignored: () => void): 
     metadata
   }
   return { verdict, lifetimeMs }
+}
+
+function changeCount({ httpResponse }: CheckResponse): number {
+  if (httpResponse === undefined) return 0
+  if (httpResponse.$case !== 'okResponse') return httpResponse.value.headers.length
+  const { headers, headersToRemove, responseHeadersToAdd, queryParametersToSet, queryParametersToRemove } =
+    httpResponse.value
+  const lists = [headers, headersToRemove, responseHeadersToAdd, queryParametersToSet, queryParametersToRemove]
+  return lists.reduce((sum, { length }) => sum + length, 0)
+}
+
+/** Whether `value` has maps or lists in each other, more than `levels` deep. */
+function isDeep(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  return levels === 0 || Object.values(value).some((inner) => isDeep(inner, levels - 1))
 }
 
 function lifetimeOf(metadata: Readonly<Record<string, unknown>> | null): number | null {

@@ -13,6 +13,8 @@ export interface GrpcAuthorizer {
   readonly port: number
   readonly asked: CheckRequest[]
   judge: Judge
+  /** Answers when the test says so; null: at once. */
+  later: ((answer: () => void) => void) | null
   /** Calls that their client has given up. */
   cancelled: number
   close(): void
@@ -20,7 +22,14 @@ export interface GrpcAuthorizer {
 
 export async function startGrpcAuthorizer(judge: Judge): Promise<GrpcAuthorizer> {
   const server = new Server()
-  const own: GrpcAuthorizer = { port: 0, asked: [], judge, cancelled: 0, close: () => server.forceShutdown() }
+  const own: GrpcAuthorizer = {
+    port: 0,
+    asked: [],
+    judge,
+    later: null,
+    cancelled: 0,
+    close: () => server.forceShutdown()
+  }
   const check = {
     path: '/envoy.service.auth.v3.Authorization/Check',
     requestStream: false as const,
@@ -38,7 +47,8 @@ export async function startGrpcAuthorizer(judge: Judge): Promise<GrpcAuthorizer>
         own.asked.push(call.request)
         call.on('cancelled', () => own.cancelled++)
         const answer = own.judge(call.request)
-        if (answer !== null) done(null, answer)
+        if (own.later !== null && answer !== null) own.later(() => done(null, answer))
+        else if (answer !== null) done(null, answer)
       }
     }
   )

@@ -1,0 +1,63 @@
+/** What is written straight from the header table is what the generated code reads. */
+import { deepEqual, equal } from 'node:assert/strict'
+import { test } from 'node:test'
+import type { ClientTls } from '#engine/contract/transport.ts'
+import type { AttributeContext } from '#engine/proto/generated/envoy/service/auth/v3/attribute_context.ts'
+import { CheckRequest } from '#engine/proto/generated/envoy/service/auth/v3/external_auth.ts'
+import { fakeExchange } from '#engine/testing/exchange.ts'
+import { type CheckParts, checkRequest } from './check-request.ts'
+
+const TEMPLATE = { extensions: Buffer.alloc(0), allowed: null }
+const PARTS: CheckParts = { metadata: null, body: null, asBytes: false, id: '1' }
+
+const attributes = (ex: Parameters<typeof checkRequest>[0], template = TEMPLATE, parts = PARTS): AttributeContext =>
+  CheckRequest.decode(checkRequest(ex, template, parts)).attributes!
+
+test('any number of fields of any length, each once', () => {
+  for (const count of [0, 1, 63, 64, 65, 200]) {
+    const ex = fakeExchange({ target: '/a?b' })
+    const expected: Record<string, string> = {}
+    for (let i = 0; i < count; i++) {
+      const value = 'v'.repeat(i * 37)
+      ex.request.receive(`X-${i}`, value)
+      ex.request.append(`x-${i}`, 'again')
+      expected[`x-${i}`] = `${value},again`
+    }
+    const { headers } = attributes(ex).request!.http!
+    deepEqual(Object.fromEntries(Object.entries(headers).filter(([name]) => name.startsWith('x-'))), expected)
+  }
+})
+
+test('only the fields that are allowed', () => {
+  const ex = fakeExchange()
+  ex.request.receive('X-A', '1')
+  ex.request.receive('X-B', '2')
+  const template = { ...TEMPLATE, allowed: new Set(['x-b']) }
+  deepEqual(attributes(ex, template as never).request!.http!.headers, { 'x-b': '2' })
+})
+
+test('a principal is the URI of the certificate, else its first name, else its subject', () => {
+  const of = (subjectAltNames: readonly string[]) => {
+    const ex = fakeExchange()
+    const peer = { subjectAltNames, subject: 'CN=ünit', issuer: '', serial: '', fingerprintSha256: '', pem: '' }
+    const tls: ClientTls = {
+      ...{ listener: '', serverName: '', version: 'TLSv1.3', cipher: '', alpn: '' },
+      peer
+    }
+    Object.defineProperty(ex.client, 'tls', { value: tls })
+    return attributes(ex)
+  }
+  equal(of(['a.test', 'spiffe://td/ns/a/sa/b']).source?.principal, 'spiffe://td/ns/a/sa/b')
+  equal(of(['a.test', 'b.test']).source?.principal, 'a.test')
+  equal(of([]).source?.principal, 'CN=ünit')
+  equal(of([]).request?.http?.scheme, 'https')
+})
+
+test('a body is text where it is UTF-8, and bytes else', () => {
+  const http = (body: Buffer, asBytes = false) =>
+    attributes(fakeExchange(), TEMPLATE, { ...PARTS, body, asBytes }).request!.http!
+  equal(http(Buffer.from('grün')).body, 'grün')
+  deepEqual([...http(Buffer.from([255, 0])).rawBody], [255, 0])
+  deepEqual([...http(Buffer.from('a'), true).rawBody], [97])
+  equal(http(Buffer.alloc(100_000, 97)).body.length, 100_000)
+})
