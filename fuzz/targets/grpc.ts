@@ -1,6 +1,6 @@
 /**
- * Answers of gRPC services: messages cut anywhere come out the same, and an answer of an authorization service, whatever
- * it is, is a failure or changes only what a service may change.
+ * Answers of gRPC services: messages cut anywhere come out the same, and what an authorization service answers is a
+ * failure or changes only what a service may change.
  */
 import assert from 'node:assert/strict'
 import { type FramingFault, MessageReader } from '#engine/http/grpc-framing.ts'
