@@ -311,6 +311,33 @@ describe('over gRPC', () => {
     equal(service.asked.length, 8)
   })
 
+  it('a body that the service is not told waits for its verdict, and goes on whole', async () => {
+    const asked = Promise.withResolvers<void>()
+    let answer = (): void => {}
+    service.later = (done) => {
+      answer = done
+      asked.resolve()
+    }
+    const gateway = await start('grpc: {}, timeout: 60s')
+    const body = 'x'.repeat(1_000_000)
+    const told = send(gateway, `POST / HTTP/1.1\r\nContent-Length: ${body.length}`, body)
+    await asked.promise
+    equal(backend.asked.length, 0)
+    answer()
+    equal(statusOf(await told), 200)
+    equal(backend.asked[0]!.body, body)
+    equal(service.asked[0]!.attributes!.request!.http!.body, '')
+    service.later = null
+  })
+
+  it('a path that can be read in several ways is judged in each', async () => {
+    service.judge = () => denied(403, [], '')
+    const gateway = await start('grpc: {}, when: \'request.path.startsWith("/admin")\'')
+    equal(statusOf(await send(gateway, 'GET /free HTTP/1.1')), 200)
+    equal(statusOf(await send(gateway, 'GET /x;/../admin HTTP/1.1')), 403)
+    equal(statusOf(await send(gateway, 'GET //admin HTTP/1.1')), 403)
+  })
+
   it('a call outlives the reload that takes its policy away', async () => {
     const policies = (service: number) => `binds:
   - port: 0
