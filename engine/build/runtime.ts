@@ -70,6 +70,12 @@ export function buildRuntime(snapshot: Snapshot, deps: RuntimeDeps): Runtime {
   })
 }
 
+/** PolicyPlaces.placesOf. */
+function placesIn(levels: readonly Level[]): (policy: string) => readonly string[] {
+  return (policy) =>
+    levels.filter(({ policies }) => policies[policy] !== undefined).map(({ path }) => `${path}.${policy}`)
+}
+
 /** What the next configuration may take over from the last one that was built without a mistake. */
 class BuildCache {
   policies: PolicyCache = new Map()
@@ -149,14 +155,15 @@ class Builder {
   listener(place: ListenerIndex): ListenerParts {
     const { gateway, binds } = this.#snapshot
     const { name, preRouting } = binds[place.bind]!.listeners[place.listener]!
-    this.#preRouting = this.#policies.preRouting([
+    const levels: readonly Level[] = [
       { path: 'gateway.preRouting', attachment: 'pre', policies: gateway.preRouting },
       {
         path: `binds[${place.bind}].listeners[${place.listener}].preRouting`,
         attachment: `pre ${place.port} ${name}`,
         policies: preRouting
       }
-    ])
+    ]
+    this.#preRouting = this.#policies.preRouting(levels)
     const recorder = this.#deps.recorderFor({ route: '', listener: name, port: place.port }, this.#frontend.log)
     const dialects: DialectFinder[] = []
     this.#dialects = dialects
@@ -167,7 +174,7 @@ class Builder {
       }
       return null
     }
-    return { name, port: place.port, ...this.#preRouting, dialect, recorder }
+    return { name, port: place.port, ...this.#preRouting, dialect, recorder, placesOf: placesIn(levels) }
   }
 
   route(spec: RouteSpec, place: RouteIndex): Route {
@@ -177,13 +184,14 @@ class Builder {
     const listenerPath = `binds[${place.bind}].listeners[${place.listener}]`
     const path = `${listenerPath}.routes[${place.route}]`
     const matches = spec.matches.map(compileMatch)
+    const levels: readonly Level[] = [
+      { path: 'gateway.policies', attachment: '', policies: this.#snapshot.gateway.policies },
+      { path: `${listenerPath}.policies`, attachment: `${port} ${listener.name}`, policies: listener.policies },
+      { path: `${path}.policies`, attachment: `${port} ${listener.name} ${ownName(spec)}`, policies: spec.policies }
+    ]
     const { names, requestHooks, responseHooks, settings, retry, mirrors, readsTimes } = this.#chain(
       spec,
-      [
-        { path: 'gateway.policies', attachment: '', policies: this.#snapshot.gateway.policies },
-        { path: `${listenerPath}.policies`, attachment: `${port} ${listener.name}`, policies: listener.policies },
-        { path: `${path}.policies`, attachment: `${port} ${listener.name} ${ownName(spec)}`, policies: spec.policies }
-      ],
+      levels,
       matches
     )
     const served = this.#serve(spec.backends, settings, `${path}.backends`)
@@ -211,6 +219,7 @@ class Builder {
       settings,
       retry: this.#retry(retry ?? backendRetry),
       mirrors: this.#mirrors(mirrors, spec, settings),
+      placesOf: placesIn(levels),
       serve,
       dialect,
       keyLocations,

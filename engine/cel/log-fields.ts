@@ -46,7 +46,7 @@ function put(name: string, value: Value, into: FieldSink): boolean {
 }
 
 /** What a field can hold: maps and lists are JSON text. Undefined when there is none. */
-function plainOf(value: Value): string | number | boolean | null | undefined {
+export function plainOf(value: Value): string | number | boolean | null | undefined {
   // A text that is named itself is meant, but for what a client has put into its address.
   if (typeof value === 'string') return value.includes('?') ? redactUrl(value) : value
   if (value === null || typeof value === 'number' || typeof value === 'boolean') return value

@@ -14,6 +14,7 @@ import { EXT_AUTHZ, LOG_ROOTS, METADATA, REQUEST_ROOTS, RESPONSE_ROOTS, traceIds
 import { compileExpression, type Expression } from './expression.ts'
 import { CelError, type Needs, toJson, type Value, type Wanted } from './index.ts'
 import { type PackedContent, packContent, readsContent, unpackContent } from './offload-content.ts'
+import { showReads } from './show-reads.ts'
 
 /** Where the expression runs: which variables there are. */
 export type Phase = 'request' | 'response' | 'log'
@@ -92,6 +93,11 @@ export function evaluation(
 
 function lengthOf(bytes: Buffer | null): number {
   return bytes === null ? 0 : bytes.length
+}
+
+/** The expression with what it has read of `ex`, for the log. */
+export function showEvaluation({ program, phase }: Evaluation, ex: Facts): string {
+  return showReads(program, ROOTS[phase], ex)
 }
 
 /** What a filter with these expressions has to wait for (Filter.buffers). */

@@ -40,6 +40,9 @@ export interface LocalReply {
   readonly headers: readonly string[] | null
 }
 
+/** Beyond the code of an error: a text, or what makes one of the exchange when it is over (detail.ts). */
+export type Detail = string | ((ex: Exchange) => string)
+
 /** What a client is told of an error, in its own words: JSON, and headers (flat) beside those of the refusal. */
 export type Dialect = (
   status: number,
@@ -272,8 +275,8 @@ export class Exchange {
   refusalHeaders: readonly string[] | null = null
   /** Set once: why the exchange ended other than with the upstream's answer. */
   error: ErrorCode | null = null
-  /** What is known of it beyond its code, for logs only; null: nothing. */
-  errorDetail: string | null = null
+  /** What is known of it beyond its code, for logs only (detail.ts, detailOf); null: nothing. */
+  errorDetail: Detail | null = null
   /** What of it is kept in memory, as far as it is accounted for (held-bytes.ts); null: nothing. */
   held: Held | null = null
   /** The last byte of the request has been received. */

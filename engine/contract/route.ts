@@ -46,7 +46,12 @@ export interface MirrorRecorder extends Recorder {
   dropped(backend: string): void
 }
 
-export interface Route {
+/** Where a policy stands, by its name: paths in the configuration, the least precise first. */
+export interface PolicyPlaces {
+  readonly placesOf?: (policy: string) => readonly string[]
+}
+
+export interface Route extends PolicyPlaces {
   readonly name: string
   /** Of several rules with this name, which; '' where it has none. */
   readonly rule: string
@@ -99,12 +104,14 @@ export interface CompiledMatch {
  */
 export interface Listener extends ListenerParts {
   route(ex: Exchange): ErrorCode | null
+  /** Why none of its routes matches `ex`: for the log, after `route` has found none. */
+  whyNoRoute?(ex: Exchange): string
   /** What the configuration needs beside requests: begun when it is put in force, ended when another one is. */
   readonly background?: readonly Background[]
 }
 
-/** What a listener has beside its routes. */
-export interface ListenerParts {
+/** What a listener has beside its routes; its places are those of the phase PreRouting. */
+export interface ListenerParts extends PolicyPlaces {
   readonly name: string
   /** Port of the bind. */
   readonly port: number

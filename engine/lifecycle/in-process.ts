@@ -4,6 +4,7 @@
  */
 
 import type { UpstreamClient } from '#engine/contract/backend.ts'
+import { detailOf } from '#engine/contract/detail.ts'
 import type { ErrorCode } from '#engine/contract/errors.ts'
 import {
   BODY_LENGTH,
@@ -181,7 +182,7 @@ class InnerClient implements Call, ClientStream {
   #failed(code: ErrorCode): void {
     if (this.#isOver) return
     this.#isOver = true
-    this.#events.failed(code, this.#ex.errorDetail)
+    this.#events.failed(code, detailOf(this.#ex))
   }
 
   sendHead({ status, response, localReply }: Exchange): void {

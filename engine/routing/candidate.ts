@@ -76,7 +76,7 @@ function compileTest(value: ValueSpec): Test {
 }
 
 /** `host` and the pseudo fields of HTTP/2 read what the request line and Host mean in every version. */
-function headerReader(name: string): Read {
+export function headerReader(name: string): Read {
   switch (name) {
     case ':authority':
     case 'host':

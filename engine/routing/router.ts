@@ -12,6 +12,7 @@ import { decodedPath, isPlainPath, meansSlashes, readingsOf } from '#engine/http
 import { REQUEST_DEFAULTS, type RequestRules } from '#engine/http/request-rules.ts'
 import { type Candidate, compileCandidate, type MatchSpec, QueryMemo } from './candidate.ts'
 import { HostTable } from './hosts.ts'
+import { type MatchedRoute, nearestText } from './misses.ts'
 import { PathTable } from './paths.ts'
 import { receiveRequest } from './receive.ts'
 
@@ -78,8 +79,9 @@ export function buildRouter<R extends RouterRoute>(
       const place = { bind: b, listener: l, port: bind.port }
       const parts = compileListener(place)
       const compile = (spec: R, route: number) => compileRoute(spec, { ...place, route })
-      const hosts = buildHosts(listener.routes, compile, path, problems)
-      listeners.set(listener.hostname, new RoutedListener(parts, hosts, memo, listener))
+      const routes: MatchedRoute[] = []
+      const hosts = buildHosts(listener.routes, compile, path, problems, routes)
+      listeners.set(listener.hostname, new RoutedListener(parts, hosts, memo, listener, routes))
     })
   })
   return new PortRouter(ports)
@@ -89,11 +91,13 @@ function buildHosts<R extends RouterRoute>(
   routes: readonly R[],
   compileRoute: (spec: R, index: number) => Route,
   path: string,
-  problems: Problem[]
+  problems: Problem[],
+  matched: MatchedRoute[]
 ): HostTable<Chain> {
   const tables = new HostTable<PathTable>()
   routes.forEach((spec, r) => {
     const route = compileRoute(spec, r)
+    matched.push({ name: route.name, hostnames: spec.hostnames, matches: spec.matches })
     const hostnames = spec.hostnames.length === 0 ? ['*'] : spec.hostnames
     spec.matches.forEach((match, m) => {
       try {
@@ -143,16 +147,20 @@ class RoutedListener implements Listener {
   readonly dialect?: DialectFinder
   readonly responseHooks: Listener['responseHooks']
   readonly recorder: Recorder
+  readonly placesOf?: NonNullable<ListenerParts['placesOf']>
   readonly #hosts: HostTable<Chain>
   readonly #memo: QueryMemo
   readonly #tls: ListenerTls | null
   readonly #rules: RequestRules
+  /** In the order of the configuration. */
+  readonly #routes: readonly MatchedRoute[]
 
   constructor(
     parts: ListenerParts,
     hosts: HostTable<Chain>,
     memo: QueryMemo,
-    { tls = null, requests = REQUEST_DEFAULTS }: Pick<RouterListener, 'tls' | 'requests'>
+    { tls = null, requests = REQUEST_DEFAULTS }: Pick<RouterListener, 'tls' | 'requests'>,
+    routes: readonly MatchedRoute[]
   ) {
     this.name = parts.name
     this.port = parts.port
@@ -160,10 +168,12 @@ class RoutedListener implements Listener {
     if (parts.dialect !== undefined) this.dialect = parts.dialect
     this.responseHooks = parts.responseHooks
     this.recorder = parts.recorder
+    if (parts.placesOf !== undefined) this.placesOf = parts.placesOf
     this.#hosts = hosts
     this.#memo = memo
     this.#tls = tls
     this.#rules = requests
+    this.#routes = routes
   }
 
   /** False for a connection older than the listener's settings: the client must connect anew. */
@@ -180,6 +190,10 @@ class RoutedListener implements Listener {
 
   route(ex: Exchange): ErrorCode | null {
     return this.match(ex, hostOf(ex.authority))
+  }
+
+  whyNoRoute(ex: Exchange): string {
+    return `listener ${this.name}: ${nearestText(this.#routes, ex, hostOf(ex.authority))}`
   }
 
   /** `host`: that of ex.authority. */

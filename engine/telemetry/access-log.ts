@@ -5,6 +5,7 @@
  * The query is never logged: API keys and session tokens travel in it. Neither is any header.
  */
 import type { AccessLogPlan, FieldSink } from '#engine/contract/access-log.ts'
+import { detailOf } from '#engine/contract/detail.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import { type McpUse, mcpErrorType } from '#engine/contract/mcp-use.ts'
 import type { ModelUse } from '#engine/contract/model-use.ts'
@@ -202,8 +203,9 @@ export class AccessLog implements FieldSink {
     const trace = ex.slots === null ? null : TRACE.get(ex)
     if (trace !== null) out += this.#plain('trace.id', trace.traceId, skip) + this.#plain('span.id', trace.spanId, skip)
     out += this.#named('reason', reason, skip)
-    if (ex.errorDetail !== null && reason !== '' && !skip?.has('reason.detail')) {
-      out += field(this.#format, 'reason.detail', ex.errorDetail, DETAIL_CHARS_MAX)
+    if (reason !== '' && !skip?.has('reason.detail')) {
+      const detail = detailOf(ex)
+      if (detail !== null) out += field(this.#format, 'reason.detail', detail, DETAIL_CHARS_MAX)
     }
     out += this.#plain('bytes.in', ex.bytesReceived, skip)
     out += this.#plain('bytes.out', ex.bytesSent, skip)

@@ -230,9 +230,10 @@ test('the example file: lines for some exchanges, with fields of its own', async
   const written = (await lines()).map((line) => line.replace(/^time=\S+ |src\.addr=\S+ | duration=\S+$/g, ''))
   assert.deepEqual(written, [
     'level=info target=request listener=web route=route0 http.method=GET http.host=a.test http.path=/ok http.status=200 ' +
-      'reason=DirectResponse bytes.out=2 user.agent="a \\"b\\"\\tc=d" tags.env=prod tags.evil_key="x\\ny"',
+      'reason=DirectResponse reason.detail=binds[0].listeners[0].routes[0].policies.directResponse bytes.out=2 user.agent="a \\"b\\"\\tc=d" tags.env=prod tags.evil_key="x\\ny"',
     'level=info target=request listener=web http.method=GET http.host=a.test http.path=/gone http.status=404 ' +
-      'reason=ROUTE_NOT_FOUND bytes.out=30'
+      'reason=ROUTE_NOT_FOUND reason.detail="listener web: nearest of 1 is routes[0].matches[0] (route0): ' +
+      'its path is exactly \\"/ok\\", asked is \\"/gone\\"" bytes.out=30'
   ])
 })
 

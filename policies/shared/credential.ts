@@ -41,6 +41,12 @@ export const location = () =>
       : { kind: 'cookie', name: cookie!.name }
   })
 
+/** Where it is, for people. */
+export function placeText(at: Location): string {
+  if (at.kind !== 'header') return `the ${at.kind === 'query' ? 'query parameter' : 'cookie'} ${at.name}`
+  return at.prefix === '' ? `the header ${at.name}` : `the header ${at.name} with the prefix "${at.prefix.trimEnd()}"`
+}
+
 /** RFC 6750 section 2.1. */
 export const BEARER: Location = { kind: 'header', name: 'authorization', prefix: 'Bearer ' }
 

@@ -8,6 +8,7 @@ import type { ErrorCode } from '#engine/contract/errors.ts'
 import type { Claims } from '#engine/contract/identity.ts'
 import type { Time } from '#engine/contract/time.ts'
 import { type ClaimRules, deadlineOf, hasAudience, refusedClaims } from './jwt-claims.ts'
+import { explainToken } from './jwt-explanation.ts'
 import { fits, type KeySet, type VerificationKey, verifySignature } from './jwt-keys.ts'
 import { type ParsedToken, parseToken, TOKEN_CHARS_MAX } from './jwt-token.ts'
 import { RecentTokens } from './recent-tokens.ts'
@@ -91,6 +92,11 @@ export class Verifier {
 
   #isStanding(known: VerifiedToken): boolean {
     return this.#hasItsKeys(known) && this.#now() < known.deadline
+  }
+
+  /** What was expected and what was found, for the log, of a token that was refused with `code`. */
+  explain(token: string, code: ErrorCode): string {
+    return explainToken(token, code, this.#options, this.#now())
   }
 
   /** The source's keys of now: others than those it was verified with revoke it. */

@@ -1,4 +1,5 @@
 import { CelError, toJson, type Value } from '#engine/cel/index.ts'
+import { redactText, withoutKeys } from '#engine/kit/sensitive.ts'
 
 /** A result as text: numbers and booleans as they are written, maps and lists as JSON; null for a failure. */
 export function textOf(value: Value): string | null {
@@ -21,3 +22,10 @@ export function withoutBlanks(text: string): string {
 function isBlank(c: number): boolean {
   return c === 32 || c === 9
 }
+
+/** What a client sent, in a detail for the log: quoted, cut, and without what looks like a key. */
+export function shownText(text: string): string {
+  return `"${withoutKeys(redactText(text.slice(0, SHOWN_CHARS_MAX)))}${text.length > SHOWN_CHARS_MAX ? '...' : ''}"`
+}
+
+const SHOWN_CHARS_MAX = 80

@@ -4,6 +4,7 @@
  * reach the backend.
  */
 import { hash as digestOf } from 'node:crypto'
+import { type Detail, placeOf } from '#engine/contract/detail.ts'
 import { CONTINUE, type Hook } from '#engine/contract/filter.ts'
 import { type Claims, identityOf } from '#engine/contract/identity.ts'
 import type { Compiled, Policy } from '#engine/contract/policy.ts'
@@ -17,6 +18,7 @@ import {
   credentialElsewhere,
   type Location,
   location,
+  placeText,
   SEVERAL
 } from '#policies/shared/credential.ts'
 import { KeyedHash } from '#policies/shared/keyed-hash.ts'
@@ -130,15 +132,23 @@ function authenticate(
   challenge: readonly string[]
 ): Hook {
   const usual = credentialAt(at)
+  // For the log: nothing of a key that was shown.
+  const detail =
+    (what: string): Detail =>
+    (ex) =>
+      `${placeOf(ex, 'apiKeyAuthentication')}: ${what}`
+  const missing = detail(`no key in ${placeText(at)}`)
+  const repeated = detail('more than one key')
+  const wrong = detail(`the key that was shown is none of the ${known.size} that are known`)
   return (ex) => {
     const inUsual = usual.find(ex)
     const elsewhere = inUsual === null && isAnyPlace ? credentialElsewhere(ex) : null
     const credential = elsewhere ?? usual
     const found = elsewhere === null ? inUsual : elsewhere.find(ex)
-    if (found === null) return mode === 'Strict' ? refuse(ex, 'API_KEY_MISSING', challenge) : CONTINUE
+    if (found === null) return mode === 'Strict' ? refuse(ex, 'API_KEY_MISSING', challenge, missing) : CONTINUE
     if (found === SEVERAL) {
       credential.hide(ex)
-      return refuse(ex, 'API_KEY_REPEATED')
+      return refuse(ex, 'API_KEY_REPEATED', null, repeated)
     }
     // Looked up by what no client can compute: how long that takes says nothing about the keys.
     const metadata = known.get(keyed.of(digestOf('sha256', Buffer.from(found, 'latin1'))))
@@ -147,7 +157,7 @@ function authenticate(
       if (elsewhere !== null && mode === 'Optional') return CONTINUE
       // It may be right elsewhere, or by all but one character.
       credential.hide(ex)
-      return refuse(ex, 'API_KEY_INVALID', challenge)
+      return refuse(ex, 'API_KEY_INVALID', challenge, wrong)
     }
     credential.take(ex, found)
     const identity = identityOf(ex)

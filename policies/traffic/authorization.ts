@@ -5,7 +5,8 @@
 
 import { REQUEST_ROOTS } from '#engine/cel/exchange.ts'
 import { expression } from '#engine/cel/expression.ts'
-import { bodiesOf, type Evaluation, evaluation } from '#engine/cel/offload.ts'
+import { bodiesOf, type Evaluation, evaluation, showEvaluation } from '#engine/cel/offload.ts'
+import { type Detail, placeOf } from '#engine/contract/detail.ts'
 import { type Exchange, readAs } from '#engine/contract/exchange.ts'
 import { CONTINUE, type Hook } from '#engine/contract/filter.ts'
 import type { CompileContext, Compiled, Policy } from '#engine/contract/policy.ts'
@@ -20,6 +21,8 @@ type Action = 'Allow' | 'Deny' | 'Require'
 interface Rule {
   readonly action: Action
   readonly expressions: readonly string[]
+  /** In the form of the resource, where one rule has all of them. */
+  readonly isAlternatives?: true
 }
 
 const condition = () => expression(REQUEST_ROOTS, 'bool')
@@ -48,7 +51,9 @@ const schema = deferred(() =>
       error: 'belongs to policy: each of the rules says its own'
     })
     .transform(({ policy, action = 'Allow', rules }): readonly Rule[] =>
-      rules === undefined ? [{ action, expressions: policy!.matchExpressions }] : rules.map(ruleOf)
+      rules === undefined
+        ? [{ action, expressions: policy!.matchExpressions, isAlternatives: true }]
+        : rules.map(ruleOf)
     )
 )
 
@@ -62,48 +67,83 @@ function ruleOf(given: z.output<ReturnType<typeof rule>>): Rule {
 // --- build time ---
 
 function compile(levels: readonly (readonly Rule[])[], { offload }: CompileContext): Compiled {
-  const rules = levels.flat()
-  const of = (action: Action) => rules.filter((given) => given.action === action)
-  const evaluations = (given: Rule) =>
-    given.expressions.map((source) =>
-      evaluation(source, 'request', 'bool', (name, job, client) => offload.run(name, job, client))
-    )
+  const rules = levels.flatMap((level, l) => level.map((given, i) => ({ given, level: l, index: i })))
+  const of = (action: Action) => rules.filter(({ given }) => given.action === action)
+  const evaluations = ({ given, level, index }: (typeof rules)[number]) =>
+    given.expressions.map((source, e): PlacedEvaluation => {
+      const run = evaluation(source, 'request', 'bool', (name, job, client) => offload.run(name, job, client))
+      const at = given.isAlternatives === true ? `policy.matchExpressions[${e}]` : `rules[${index}]`
+      return { ...run, level, at }
+    })
+  const denies = of('Deny').flatMap(evaluations)
+  const requires = of('Require').map(evaluations)
+  const allows = of('Allow').flatMap(evaluations)
   const compiled: CompiledRules = {
-    denies: of('Deny').flatMap(evaluations),
-    requires: of('Require').map(evaluations),
-    allows: of('Allow').flatMap(evaluations)
+    denies: { all: denies, why: denies.map((one) => why('this rule denies it, or fails', [one])) },
+    requires: { all: requires, why: requires.map((some) => why('this rule must hold and does not', some)) },
+    allows: { all: allows, why: why('no rule allows it', allows) }
   }
-  const all = [...compiled.denies, ...compiled.requires.flat(), ...compiled.allows]
+  const all = [...denies, ...requires.flat(), ...allows]
+  const decided = (detail: Detail | null, ex: Exchange) =>
+    detail === null ? CONTINUE : refuse(ex, 'FORBIDDEN', null, detail)
   if (all.some((one) => one.mayWait)) {
-    const decided = (passes: boolean, ex: Exchange) => (passes ? CONTINUE : refuse(ex, 'FORBIDDEN'))
-    const later = async (ex: Exchange) => decided(await mayPassLater(ex, compiled), ex)
+    const later = async (ex: Exchange) => decided(await refusalLater(ex, compiled), ex)
     const onRequest: Hook = (ex) =>
-      all.some((one) => one.waits(ex)) ? later(ex) : decided(mayPassAsRead(ex, compiled), ex)
+      all.some((one) => one.waits(ex)) ? later(ex) : decided(refusalAsRead(ex, compiled), ex)
     return { filter: { onRequest, buffers: bodiesOf(all.map(({ program }) => program)) } }
   }
-  return { filter: { onRequest: (ex) => (mayPassAsRead(ex, compiled) ? CONTINUE : refuse(ex, 'FORBIDDEN')) } }
+  return { filter: { onRequest: (ex) => decided(refusalAsRead(ex, compiled), ex) } }
 }
 
+/** `at`: its place in the policy, which stands at `level` of the places that have it. */
+interface PlacedEvaluation extends Evaluation {
+  readonly level: number
+  readonly at: string
+}
+
+/** `why`: the detail of a refusal by it, made once. */
 interface CompiledRules {
-  readonly denies: readonly Evaluation[]
-  readonly requires: readonly (readonly Evaluation[])[]
-  readonly allows: readonly Evaluation[]
+  readonly denies: { readonly all: readonly Evaluation[]; readonly why: readonly Detail[] }
+  readonly requires: { readonly all: readonly (readonly Evaluation[])[]; readonly why: readonly Detail[] }
+  readonly allows: { readonly all: readonly Evaluation[]; readonly why: Detail }
+}
+
+/** Of many rules that do not allow, so many are shown. */
+const SHOWN_MAX = 3
+
+function why(what: string, rules: readonly PlacedEvaluation[]): Detail {
+  return (ex) => {
+    // As with the run: of a path that can be read in several ways it is asked about each.
+    const asked = ex.readings === null ? ex : readAs(ex, ex.readings[0]!)
+    const shown = rules.slice(0, SHOWN_MAX).map((rule) => {
+      const place = `${placeOf(ex, 'authorization', rule.level)}.${rule.at}`
+      return `${place}: ${showEvaluation(rule, asked)}`
+    })
+    const rest = rules.length - shown.length
+    return `${what}: ${shown.join(', ')}${rest > 0 ? `, and ${rest} more` : ''}`
+  }
 }
 
 // --- request time ---
 
-/** A path that can be read in several ways has to pass in each: denied by one, or not allowed in one, is denied. */
-function mayPassAsRead(ex: Exchange, rules: CompiledRules): boolean {
+/**
+ * Null: it may pass. A path that can be read in several ways has to pass in each: denied by one, or not allowed in one,
+ * is denied.
+ */
+function refusalAsRead(ex: Exchange, rules: CompiledRules): Detail | null {
   const { readings } = ex
-  if (readings === null) return mayPass(ex, rules)
-  for (let i = 0; i < readings.length; i++) if (!mayPass(readAs(ex, readings[i]!), rules)) return false
-  return true
+  if (readings === null) return refusal(ex, rules)
+  for (let i = 0; i < readings.length; i++) {
+    const found = refusal(readAs(ex, readings[i]!), rules)
+    if (found !== null) return found
+  }
+  return null
 }
 
-function mayPass(ex: Exchange, { denies, requires, allows }: CompiledRules): boolean {
-  for (let i = 0; i < denies.length; i++) if (denies[i]!.run(ex) !== false) return false
-  for (let i = 0; i < requires.length; i++) if (!isOneTrue(requires[i]!, ex)) return false
-  return allows.length === 0 || isOneTrue(allows, ex)
+function refusal(ex: Exchange, { denies, requires, allows }: CompiledRules): Detail | null {
+  for (let i = 0; i < denies.all.length; i++) if (denies.all[i]!.run(ex) !== false) return denies.why[i]!
+  for (let i = 0; i < requires.all.length; i++) if (!isOneTrue(requires.all[i]!, ex)) return requires.why[i]!
+  return allows.all.length === 0 || isOneTrue(allows.all, ex) ? null : allows.why
 }
 
 /** An expression that fails, or gives no boolean, is not true. */
@@ -112,18 +152,19 @@ function isOneTrue(rules: readonly Evaluation[], ex: Exchange): boolean {
   return false
 }
 
-/** As mayPassAsRead, for rules that read a body: one that is large for its expression runs in another thread. */
-async function mayPassLater(ex: Exchange, rules: CompiledRules): Promise<boolean> {
+/** As refusalAsRead, for rules that read a body: one that is large for its expression runs in another thread. */
+async function refusalLater(ex: Exchange, rules: CompiledRules): Promise<Detail | null> {
   for (const path of ex.readings ?? [ex.originalPath]) {
-    if (!(await mayPassOneLater(readAs(ex, path), rules))) return false
+    const found = await oneRefusalLater(readAs(ex, path), rules)
+    if (found !== null) return found
   }
-  return true
+  return null
 }
 
-async function mayPassOneLater(ex: Exchange, { denies, requires, allows }: CompiledRules): Promise<boolean> {
-  for (const rule of denies) if ((await rule.run(ex)) !== false) return false
-  for (const alternatives of requires) if (!(await isOneTrueLater(alternatives, ex))) return false
-  return allows.length === 0 || (await isOneTrueLater(allows, ex))
+async function oneRefusalLater(ex: Exchange, { denies, requires, allows }: CompiledRules): Promise<Detail | null> {
+  for (const [i, rule] of denies.all.entries()) if ((await rule.run(ex)) !== false) return denies.why[i]!
+  for (const [i, some] of requires.all.entries()) if (!(await isOneTrueLater(some, ex))) return requires.why[i]!
+  return allows.all.length === 0 || (await isOneTrueLater(allows.all, ex)) ? null : allows.why
 }
 
 async function isOneTrueLater(rules: readonly Evaluation[], ex: Exchange): Promise<boolean> {

@@ -4,6 +4,7 @@
  * reaches the backend.
  */
 import { hash as digestOf } from 'node:crypto'
+import { type Detail, placeOf } from '#engine/contract/detail.ts'
 import { type Exchange, STEP_REQUEST } from '#engine/contract/exchange.ts'
 import { CONTINUE, type Hook, STOP, type Verdict } from '#engine/contract/filter.ts'
 import { type Claims, identityOf } from '#engine/contract/identity.ts'
@@ -187,16 +188,22 @@ class Users {
 
 // --- request time ---
 
+// For the log: nothing of what was shown, and not which half of it is wrong.
+const missing: Detail = (ex) => `${placeOf(ex, 'basicAuthentication')}: no Authorization header with the scheme Basic`
+const repeated: Detail = (ex) => `${placeOf(ex, 'basicAuthentication')}: two Authorization headers`
+const wrong: Detail = (ex) => `${placeOf(ex, 'basicAuthentication')}: no user there has this name and this password`
+const busy: Detail = (ex) => `${placeOf(ex, 'basicAuthentication')}: passwords come faster than they can be hashed`
+
 const HEADER = { kind: 'header', name: 'authorization', prefix: 'Basic ' } as const
 
 function authenticate(mode: Mode, users: Users, verifier: PasswordVerifier, challenge: readonly string[]): Hook {
   const credential = credentialAt(HEADER)
   return (ex) => {
     const text = credential.find(ex)
-    if (text === null) return mode === 'Strict' ? refuse(ex, 'BASIC_MISSING', challenge) : CONTINUE
-    if (text === SEVERAL) return refuse(ex, 'BASIC_REPEATED')
+    if (text === null) return mode === 'Strict' ? refuse(ex, 'BASIC_MISSING', challenge, missing) : CONTINUE
+    if (text === SEVERAL) return refuse(ex, 'BASIC_REPEATED', null, repeated)
     const given = parseBasic(text)
-    if (given === null) return refuse(ex, 'BASIC_INVALID', challenge)
+    if (given === null) return refuse(ex, 'BASIC_INVALID', challenge, wrong)
     const known = users.find(given.user)
     const hash = known === undefined ? users.standIn(given.user) : known.hash
     if (isSha1(hash)) return decide(ex, verifySha1(hash, given.password), known, text, credential, challenge)
@@ -205,7 +212,7 @@ function authenticate(mode: Mode, users: Users, verifier: PasswordVerifier, chal
       return decide(ex, true, known, text, credential, challenge)
     }
     const answer = verifier.verify(given.user, hash, given.password)
-    if (answer === null) return refuse(ex, 'BASIC_OVERLOAD', BUSY)
+    if (answer === null) return refuse(ex, 'BASIC_OVERLOAD', BUSY, busy)
     // Only for a password that was not right lately: its hash is computed in another thread.
     return answer.then((result) => {
       // The client has gone or a timeout has answered: that answer is not to be changed.
@@ -223,8 +230,8 @@ function decide(
   credential: Credential,
   challenge: readonly string[]
 ): Verdict {
-  if (answer === null) return refuse(ex, 'BASIC_OVERLOAD', BUSY)
-  if (!answer || known === undefined) return refuse(ex, 'BASIC_INVALID', challenge)
+  if (answer === null) return refuse(ex, 'BASIC_OVERLOAD', BUSY, busy)
+  if (!answer || known === undefined) return refuse(ex, 'BASIC_INVALID', challenge, wrong)
   credential.take(ex, text)
   identityOf(ex).basicAuth = known.claims
   return CONTINUE

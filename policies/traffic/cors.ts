@@ -4,6 +4,7 @@
  * is, by an answer without CORS headers. What an upstream says about CORS is replaced, never doubled.
  */
 import { CORS_DECISION, type CorsDecision } from '#engine/contract/cors-decision.ts'
+import { placeOf } from '#engine/contract/detail.ts'
 import type { Exchange, LocalReply } from '#engine/contract/exchange.ts'
 import { CONTINUE, type Verdict } from '#engine/contract/filter.ts'
 import type { Compiled, Policy } from '#engine/contract/policy.ts'
@@ -14,6 +15,7 @@ import { headerName, method } from '#engine/schema/http.ts'
 import { deferred, list, shortString, whole, z } from '#engine/schema/schema.ts'
 import { onlyValue } from '#policies/shared/only-value.ts'
 import { type OriginMatcher, originMatcher, originPatternProblem } from '#policies/shared/origin-pattern.ts'
+import { shownText } from '#policies/shared/text.ts'
 
 /** Of lists of names (docs/specification.md#leaf-types). */
 const ENTRIES_MAX = 64
@@ -142,6 +144,16 @@ class PreflightReply implements LocalReply {
   }
 }
 
+/** What a preflight was told, for the log. */
+function preflight(ex: Exchange): string {
+  const place = placeOf(ex, 'cors')
+  const { origin, isAllowed } = CORS_DECISION.get(ex) ?? { origin: null, isAllowed: false }
+  if (isAllowed) return `${place} answers the preflight`
+  return origin === null
+    ? `${place}: the preflight names no origin, or more than one`
+    : `${place}: the preflight is told nothing: ${shownText(origin)} is not one of allowOrigins`
+}
+
 function admit(ex: Exchange, plan: Plan): Verdict {
   const { request } = ex
   const isOptions = ex.method === 'OPTIONS'
@@ -156,7 +168,7 @@ function admit(ex: Exchange, plan: Plan): Verdict {
   if (wanted === undefined || wanted === '') return CONTINUE
   // Which of two origins or methods is meant would be a guess: answered, and nothing allowed.
   const isAllowed = origin !== null && wanted !== null && allows(plan, origin)
-  return answer(ex, new PreflightReply(isAllowed ? permissions(request, wanted, plan) : null))
+  return answer(ex, new PreflightReply(isAllowed ? permissions(request, wanted, plan) : null), preflight)
 }
 
 const ANY_SITE: CorsDecision = { origin: null, isAllowed: true }

@@ -7,6 +7,7 @@
  * Where the rules leave a choice it is made against the attacker: Origin "null" is nobody's, and two lines of
  * one of these headers, which no browser sends, count as a value that is not known.
  */
+import { placeOf } from '#engine/contract/detail.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import { CONTINUE } from '#engine/contract/filter.ts'
 import type { Compiled, Policy } from '#engine/contract/policy.ts'
@@ -15,6 +16,7 @@ import { parseAuthority } from '#engine/http/authority.ts'
 import { deferred, list, z } from '#engine/schema/schema.ts'
 import { onlyValue } from '#policies/shared/only-value.ts'
 import { defaultPort, hostText, originSchema, originText, parseOrigin } from '#policies/shared/origin.ts'
+import { shownText } from '#policies/shared/text.ts'
 
 const schema = deferred(() =>
   z.strictObject({
@@ -30,11 +32,26 @@ const schema = deferred(() =>
 
 function compile({ additionalOrigins = [] }: z.output<typeof schema>): Compiled {
   const listed = new Set(additionalOrigins)
+  const why = (ex: Exchange) => refusal(ex, listed)
   return {
     filter: {
-      onRequest: (ex) => (isSafe(ex.method) || isOwn(ex, listed) ? CONTINUE : refuse(ex, 'CSRF_REFUSED'))
+      onRequest: (ex) => (isSafe(ex.method) || isOwn(ex, listed) ? CONTINUE : refuse(ex, 'CSRF_REFUSED', null, why))
     }
   }
+}
+
+/** What was compared, for the log. */
+function refusal(ex: Exchange, listed: ReadonlySet<string>): string {
+  const said = (name: string) => {
+    const value = onlyValue(ex.request, name)
+    if (value === undefined) return `no ${name}`
+    return value === null ? `${name} more than once` : `${name} ${shownText(value)}`
+  }
+  const others = listed.size === 0 ? 'no additionalOrigins' : `additionalOrigins ${[...listed].join(' ')}`
+  return (
+    `${placeOf(ex, 'csrf')}: ${ex.method} with ${said('sec-fetch-site')}, ${said('origin')}, ` +
+    `sent to ${shownText(ex.authority)}; ${others}`
+  )
 }
 
 // --- request time ---

@@ -2,7 +2,8 @@
 import { REQUEST_ROOTS } from '#engine/cel/exchange.ts'
 import { expression } from '#engine/cel/expression.ts'
 import type { Value } from '#engine/cel/index.ts'
-import { bodiesOf, evaluation } from '#engine/cel/offload.ts'
+import { bodiesOf, evaluation, showEvaluation } from '#engine/cel/offload.ts'
+import { type Detail, placeOf } from '#engine/contract/detail.ts'
 import type { Exchange, LocalReply } from '#engine/contract/exchange.ts'
 import type { Verdict } from '#engine/contract/filter.ts'
 import type { CompileContext, Compiled, Policy } from '#engine/contract/policy.ts'
@@ -45,20 +46,23 @@ const schema = deferred(() =>
 
 // --- build time ---
 
+const place = (ex: Exchange): string => placeOf(ex, 'directResponse')
+
 function compile({ status, body, bodyExpression }: z.output<typeof schema>, context: CompileContext): Compiled {
   // One reply for all requests: nobody changes it.
   const fixed: LocalReply = { status, body: body ?? null, contentType: null, headers: null }
-  if (bodyExpression === undefined) return { filter: { onRequest: (ex) => answer(ex, fixed) } }
+  if (bodyExpression === undefined) return { filter: { onRequest: (ex) => answer(ex, fixed, place) } }
   const { failed, offload } = context
   const text = evaluation(bodyExpression, 'request', 'any', (name, job, client) => offload.run(name, job, client))
+  const noBody: Detail = (ex) => `${place(ex)}.bodyExpression gives no text: ${showEvaluation(text, ex)}`
   const reply = (ex: Exchange, value: Value): Verdict => {
     if (value instanceof Uint8Array) {
-      return answer(ex, { status, body: bufferOf(value), contentType: BYTES, headers: null })
+      return answer(ex, { status, body: bufferOf(value), contentType: BYTES, headers: null }, place)
     }
     const body = textOf(value)
-    if (body !== null) return answer(ex, { status, body, contentType: null, headers: null })
+    if (body !== null) return answer(ex, { status, body, contentType: null, headers: null }, place)
     failed('directResponse')
-    return refuse(ex, 'INTERNAL')
+    return refuse(ex, 'INTERNAL', null, noBody)
   }
   if (!text.mayWait) return { filter: { onRequest: (ex) => reply(ex, text.run(ex) as Value) } }
   return {

@@ -3,6 +3,7 @@
  * (docs/specification.md#authentication, RFC 7519, RFC 8725). Its claims are ex.identity.jwt; the token itself
  * does not reach the backend.
  */
+import { type Detail, placeOf } from '#engine/contract/detail.ts'
 import { ERRORS, type ErrorCode } from '#engine/contract/errors.ts'
 import { type Exchange, STEP_REQUEST } from '#engine/contract/exchange.ts'
 import { CONTINUE, STOP, type Verdict } from '#engine/contract/filter.ts'
@@ -20,6 +21,7 @@ import {
   credentialElsewhere,
   type Location,
   location,
+  placeText,
   SEVERAL
 } from '#policies/shared/credential.ts'
 import type { Verifier } from '#policies/shared/jwt-verifier.ts'
@@ -153,35 +155,45 @@ function tokenElsewhere(ex: Exchange): Credential | null {
 }
 
 function authenticate(
-  { mode, isAnyPlace }: Pick<Config, 'mode' | 'isAnyPlace'>,
+  { mode, isAnyPlace, location }: Pick<Config, 'mode' | 'isAnyPlace' | 'location'>,
   usual: Credential,
   verifier: Verifier
 ) {
+  const missing: Detail = (ex) => `${placeOf(ex, 'jwtAuthentication')}: no token in ${placeText(location)}`
   return (ex: Exchange): Verdict | Promise<Verdict> => {
     const inUsual = usual.find(ex)
     const elsewhere = inUsual === null && isAnyPlace ? tokenElsewhere(ex) : null
     const credential = elsewhere ?? usual
     const token = elsewhere === null ? inUsual : elsewhere.find(ex)
-    if (token === null) return mode === 'Strict' ? refuse(ex, 'JWT_MISSING', NO_TOKEN) : CONTINUE
-    if (token === SEVERAL) return decide(ex, '', 'JWT_REPEATED', mode, credential)
+    if (token === null) return mode === 'Strict' ? refuse(ex, 'JWT_MISSING', NO_TOKEN, missing) : CONTINUE
+    if (token === SEVERAL) return decide(ex, '', 'JWT_REPEATED', mode, credential, verifier)
     const answer = verifier.check(token)
-    if (!(answer instanceof Promise)) return decide(ex, token, answer, mode, credential)
+    if (!(answer instanceof Promise)) return decide(ex, token, answer, mode, credential, verifier)
     // Only for a token that was not seen before: its signature is verified on another thread.
     return answer.then((outcome) => {
       // The client has gone or a timeout has answered: that answer is not to be changed.
       if (ex.step !== STEP_REQUEST) return STOP
-      return decide(ex, token, outcome, mode, credential)
+      return decide(ex, token, outcome, mode, credential, verifier)
     })
   }
 }
 
 /** In mode Permissive a token that is not valid stays where it is, for a backend that may understand it. */
-function decide(ex: Exchange, token: string, answer: Claims | ErrorCode, mode: Mode, credential: Credential): Verdict {
+function decide(
+  ex: Exchange,
+  token: string,
+  answer: Claims | ErrorCode,
+  mode: Mode,
+  credential: Credential,
+  verifier: Verifier
+): Verdict {
   if (typeof answer === 'string') {
     if (mode === 'Permissive') return CONTINUE
     // One for another audience works there.
     credential.hide(ex)
-    return refuse(ex, answer, CHALLENGES.get(answer) ?? LATER)
+    // A refused token has cost a hash at least: that its claims are kept for the log is little beside it.
+    const why: Detail = () => `${placeOf(ex, 'jwtAuthentication')}: ${verifier.explain(token, answer)}`
+    return refuse(ex, answer, CHALLENGES.get(answer) ?? LATER, why)
   }
   credential.take(ex, token)
   const identity = identityOf(ex)

@@ -3,6 +3,7 @@
  * (docs/specification.md#mcp-policies; MCP 2025-11-25, authorization; RFC 9728, RFC 8414, RFC 6750).
  */
 
+import { type Detail, placeOf } from '#engine/contract/detail.ts'
 import { ERRORS, type ErrorCode } from '#engine/contract/errors.ts'
 import { type Exchange, STEP_REQUEST } from '#engine/contract/exchange.ts'
 import { CONTINUE, STOP, type Verdict } from '#engine/contract/filter.ts'
@@ -24,7 +25,7 @@ import {
   z
 } from '#engine/schema/schema.ts'
 import { AuthorizationServers, type Metadata } from '#policies/shared/authorization-server.ts'
-import { BEARER, credentialAt, SEVERAL } from '#policies/shared/credential.ts'
+import { BEARER, credentialAt, placeText, SEVERAL } from '#policies/shared/credential.ts'
 import type { Verifier } from '#policies/shared/jwt-verifier.ts'
 import {
   hasScopes,
@@ -219,6 +220,8 @@ function compile(config: Config, context: CompileContext): Compiled {
 
 // --- request time: documents ---
 
+const NO_ADDRESS = 'mcpAuthentication: the authority and the path make no address that could be told to clients'
+
 function wellKnown(ex: Exchange, parts: Parts, register: Register | null): Verdict | Promise<Verdict> {
   const { path } = ex
   const prefix = [RESOURCE, SERVER, OPEN_ID].find((one) => path === one || path.startsWith(`${one}/`))
@@ -226,7 +229,7 @@ function wellKnown(ex: Exchange, parts: Parts, register: Register | null): Verdi
   const isRegistration = prefix === SERVER && path.endsWith(REGISTRATION)
   const rest = path.slice(prefix.length, isRegistration ? -REGISTRATION.length : undefined)
   const place = placeHere(ex, rest, parts)
-  if (place === null) return refuse(ex, 'BAD_TARGET')
+  if (place === null) return refuse(ex, 'BAD_TARGET', null, NO_ADDRESS)
   if (ex.method === 'OPTIONS') return answer(ex, { status: 204, body: null, contentType: null, headers: OPEN })
   if (isRegistration) {
     if (register === null)
@@ -299,7 +302,7 @@ const CREDENTIAL = credentialAt(BEARER)
 
 function authenticate(ex: Exchange, parts: Parts): Verdict | Promise<Verdict> {
   const token = CREDENTIAL.find(ex)
-  if (token === null) return parts.config.mode === 'Strict' ? deny(ex, 'JWT_MISSING', parts) : CONTINUE
+  if (token === null) return parts.config.mode === 'Strict' ? deny(ex, 'JWT_MISSING', parts, '') : CONTINUE
   if (token === SEVERAL) return decide(ex, '', 'JWT_REPEATED', parts)
   const verdict = parts.verifier.check(token)
   if (!(verdict instanceof Promise)) return decide(ex, token, verdict, parts)
@@ -313,13 +316,13 @@ function decide(ex: Exchange, token: string, found: Claims | ErrorCode, parts: P
   if (typeof found === 'string') {
     if (mode === 'Permissive') return CONTINUE
     CREDENTIAL.hide(ex)
-    return deny(ex, found, parts)
+    return deny(ex, found, parts, token)
   }
   CREDENTIAL.take(ex, token)
   const identity = identityOf(ex)
   identity.jwt = found
   identity.rawToken = token
-  return mode === 'Permissive' || hasScopes(found, requiredScopes) ? CONTINUE : deny(ex, 'SCOPE_MISSING', parts)
+  return mode === 'Permissive' || hasScopes(found, requiredScopes) ? CONTINUE : deny(ex, 'SCOPE_MISSING', parts, token)
 }
 
 const ERROR_NAMES: { readonly [code in ErrorCode]?: string } = {
@@ -328,9 +331,10 @@ const ERROR_NAMES: { readonly [code in ErrorCode]?: string } = {
 }
 
 /** RFC 6750 section 3, RFC 9728 section 5.1: why, and where to look. */
-function deny(ex: Exchange, code: ErrorCode, parts: Parts): Verdict {
+function deny(ex: Exchange, code: ErrorCode, parts: Parts, token: string): Verdict {
   const { status, message } = ERRORS[code]
-  if (status >= 500) return refuse(ex, code, ['Retry-After', '1'])
+  const why: Detail = () => `${placeOf(ex, 'mcpAuthentication')}: ${whyNot(code, parts, token)}`
+  if (status >= 500) return refuse(ex, code, ['Retry-After', '1'], why)
   const place = parts.fixed ?? placeHere(ex, ex.originalPath, parts)
   const { requiredScopes } = parts.config
   const fields = place === null ? [] : [`resource_metadata="${place.origin}${RESOURCE}${place.path}"`]
@@ -339,7 +343,13 @@ function deny(ex: Exchange, code: ErrorCode, parts: Parts): Verdict {
   if (code !== 'JWT_MISSING') {
     fields.push(`error="${ERROR_NAMES[code] ?? 'invalid_token'}"`, `error_description="${message}"`)
   }
-  return refuse(ex, code, ['WWW-Authenticate', `Bearer ${fields.join(', ')}`.trimEnd()])
+  return refuse(ex, code, ['WWW-Authenticate', `Bearer ${fields.join(', ')}`.trimEnd()], why)
+}
+
+/** For the log. */
+function whyNot(code: ErrorCode, { config, verifier }: Parts, token: string): string {
+  if (code === 'SCOPE_MISSING') return `requiredScopes are ${config.requiredScopes.join(' ')}`
+  return code === 'JWT_MISSING' ? `no token in ${placeText(BEARER)}` : verifier.explain(token, code)
 }
 
 export const mcpAuthentication: Policy = {

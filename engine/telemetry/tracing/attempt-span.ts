@@ -1,4 +1,5 @@
 /** The span of one attempt to have a request served by somebody else: HTTP conventions for clients, gRPC, models. */
+import { detailOf } from '#engine/contract/detail.ts'
 import type { Endpoint } from '#engine/contract/endpoint.ts'
 import { ERRORS, type ErrorCode } from '#engine/contract/errors.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
@@ -95,7 +96,7 @@ export class AttemptSpans {
     this.#writeStable(attempt, out)
     this.#write(attempt, out)
     if (ex.llm !== null) this.#writeModel(ex, out)
-    if (errorType(attempt) !== undefined) out.failed(ex.errorDetail ?? '')
+    if (errorType(attempt) !== undefined) out.failed(detailOf(ex) ?? '')
     return out.end()
   }
 

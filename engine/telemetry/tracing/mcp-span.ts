@@ -2,6 +2,7 @@
  * Spans of messages to MCP servers, as the MCP conventions have them (gen-ai/mcp): one for what a client has sent,
  * beside that of the HTTP request that carried it, and one for each server that was asked.
  */
+import { detailOf } from '#engine/contract/detail.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import { type McpUse, mcpErrorType } from '#engine/contract/mcp-use.ts'
 import type { SentMessage } from '#engine/contract/tracing.ts'
@@ -79,7 +80,7 @@ export class McpSpans {
   write(out: SpanWriter, ex: Exchange, use: McpUse, ids: SpanIds, times: SpanTimes): Buffer {
     out.begin(ids, mcpSpanName(use), SPAN_SERVER, times)
     this.#write(use, out)
-    if (mcpErrorType(use) !== undefined) out.failed(ex.errorDetail ?? '')
+    if (mcpErrorType(use) !== undefined) out.failed(detailOf(ex) ?? '')
     return out.end()
   }
 

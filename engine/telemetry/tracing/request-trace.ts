@@ -1,5 +1,7 @@
 /** The trace of one sampled exchange: its own span, unless another one has that, and those of its attempts. */
+
 import { performance } from 'node:perf_hooks'
+import { detailOf } from '#engine/contract/detail.ts'
 import type { Endpoint } from '#engine/contract/endpoint.ts'
 import type { ErrorCode } from '#engine/contract/errors.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
@@ -172,7 +174,7 @@ export class RequestTrace implements ExchangeTrace {
     out.encoded(names.attributes)
     writeStable(ex, out)
     writeServer(ex, out)
-    if (serverError(ex) !== undefined) out.failed(ex.errorDetail ?? '')
+    if (serverError(ex) !== undefined) out.failed(detailOf(ex) ?? '')
     const later = plan.elsewhere === null ? null : plan.elsewhere(ex)
     if (later !== null) this.#endLater(ex, later)
     else {

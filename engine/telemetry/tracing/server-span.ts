@@ -1,4 +1,5 @@
 /** The span of a request as the gateway serves it: attributes of the HTTP conventions for servers, and our own. */
+import { detailOf } from '#engine/contract/detail.ts'
 import { ERRORS } from '#engine/contract/errors.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import type { CompiledMatch, Route } from '#engine/contract/route.ts'
@@ -89,7 +90,7 @@ export const SERVER_ATTRIBUTES: readonly Attribute<Exchange>[] = [
   ['url.path', (ex) => ex.originalPath],
   ['network.peer.port', (ex) => ex.client.remotePort || undefined],
   ['http.request.method_original', (ex) => (isMethod(ex.method) ? undefined : ex.method)],
-  ['weir.reason.detail', (ex) => ex.errorDetail ?? undefined]
+  ['weir.reason.detail', (ex) => detailOf(ex) ?? undefined]
 ]
 
 /** What many have in common. */

@@ -3,8 +3,9 @@
 import { REQUEST_ROOTS } from '#engine/cel/exchange.ts'
 import { expression } from '#engine/cel/expression.ts'
 import type { Value } from '#engine/cel/index.ts'
-import { type Evaluation, evaluation } from '#engine/cel/offload.ts'
+import { type Evaluation, evaluation, showEvaluation } from '#engine/cel/offload.ts'
 import { addMeters, type Limit, type Meter } from '#engine/contract/buckets.ts'
+import { type Detail, placeOf } from '#engine/contract/detail.ts'
 import { type Exchange, readAsShortest } from '#engine/contract/exchange.ts'
 import { CONTINUE, type Hook, type Verdict } from '#engine/contract/filter.ts'
 import type { CompileContext } from '#engine/contract/policy.ts'
@@ -77,6 +78,8 @@ interface CompiledLimit {
   readonly limit: Limit
   readonly isTokens: boolean
   readonly caller: Evaluation | null
+  /** The detail of a refusal by it, made once. */
+  readonly why: Detail
 }
 
 /** The hook, and the expressions that it runs. */
@@ -86,7 +89,7 @@ export interface Asking {
 }
 
 export function localLimits(local: readonly LocalConfig[], context: CompileContext): Asking {
-  const limits = local.map((config, i) => compileLimit(config, ordinal(local, i), context))
+  const limits = local.map((config, i) => compileLimit(config, i, ordinal(local, i), context))
   const expressions = limits.flatMap(({ caller }) => caller ?? [])
   const waiting = expressions.filter(({ mayWait }) => mayWait)
   // Hooks run to their end before another exchange has its turn, so one list is enough for all.
@@ -109,18 +112,25 @@ export function localLimits(local: readonly LocalConfig[], context: CompileConte
 
 function compileLimit(
   config: LocalConfig,
+  index: number,
   same: number,
   { buckets, attachment, offload }: CompileContext
 ): CompiledLimit {
   const { kind, amount, burst, unitMs, caller } = config
   const id = JSON.stringify(['rateLimit', attachment, kind, caller ?? null, same])
+  const who =
+    caller === undefined
+      ? null
+      : evaluation(caller, 'request', 'any', (name, job, client) => offload.run(name, job, client))
   return {
     limit: buckets.limit({ id, amount, burst, unitMs, isKeyed: caller !== undefined }),
     isTokens: kind === 'tokens',
-    caller:
-      caller === undefined
-        ? null
-        : evaluation(caller, 'request', 'any', (name, job, client) => offload.run(name, job, client))
+    caller: who,
+    why: (ex) => {
+      const bucket = who === null ? 'one bucket for all' : `the bucket of ${showEvaluation(who, readAsShortest(ex))}`
+      const more = burst === 0 ? '' : ` and a burst of ${burst}`
+      return `${placeOf(ex, 'rateLimit')}.local[${index}]: ${amount} ${kind} per ${unitMs / 1_000}s${more}; ${bucket}`
+    }
   }
 }
 
@@ -145,7 +155,7 @@ function take(
 ): Verdict {
   let meters: Meter[] | null = null
   for (let i = 0; i < limits.length; i++) {
-    const { limit, isTokens, caller } = limits[i]!
+    const { limit, isTokens, caller, why } = limits[i]!
     const name =
       caller === null ? null : callerOf(known === null ? (caller.run(readAsShortest(ex)) as Value) : known[i]!)
     if (name === null && caller !== null) failed()
@@ -154,7 +164,7 @@ function take(
     if (left < 0) {
       for (let j = 0; j < i; j++) if (!limits[j]!.isTokens) limits[j]!.limit.giveBack(taken[j]!, 1)
       QUOTA.set(ex, { capacity: limit.capacity, left: 0, resetS: waitS })
-      return refuse(ex, 'RATE_LIMITED', ['Retry-After', String(waitS)])
+      return refuse(ex, 'RATE_LIMITED', ['Retry-After', String(waitS)], why)
     }
     taken[i] = limit.bucket
     noteQuota(ex, limit.capacity, left, waitS)

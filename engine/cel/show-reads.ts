@@ -1,0 +1,83 @@
+/**
+ * An expression and what it has read, for people: `jwt.sub == "ann"; jwt.sub is "bob"`. What is secret by its name or
+ * its look is hidden (kit/sensitive.ts), what a client has put behind a "?" too, and of bodies and prompts nothing is
+ * shown.
+ */
+import { isSensitive, REDACTED, redactText, withoutKeys } from '#engine/kit/sensitive.ts'
+import type { Facts } from './exchange.ts'
+import { compileExpression, type Expression } from './expression.ts'
+import { CelError, type Roots, type Value } from './index.ts'
+import { plainOf } from './log-fields.ts'
+import { startWalks } from './walk.ts'
+
+/** Together they fit in a field of the log, with the place of the policy beside them. */
+const SOURCE_CHARS_MAX = 120
+const VALUES_MAX = 6
+const VALUE_CHARS_MAX = 64
+
+/** What a body, a prompt or an answer says is not for the log. */
+const CONTENT = [
+  ...['request.body', 'request.bodyPrefix', 'response.body', 'response.bodyPrefix'],
+  ...['llm.prompt', 'llm.completion', 'llm.toolCalls', 'llm.params', 'llmRequest']
+]
+const NOT_SHOWN = '(content, not shown)'
+
+const WORD = /^[A-Za-z_]\w*$/
+
+/** Never throws. The values are those of now: what policies have changed since the run shows as it is. */
+export function showReads(program: Expression, roots: Roots<Facts>, ex: Facts): string {
+  const { paths } = program.needs
+  const values = paths.slice(0, VALUES_MAX).map((path) => {
+    const name = nameOf(path)
+    return `${name} is ${shownAt(path, name, roots, ex)}`
+  })
+  const rest = paths.length - values.length
+  return [cut(oneLine(program.source), SOURCE_CHARS_MAX), ...values, ...(rest > 0 ? [`${rest} more`] : [])].join('; ')
+}
+
+/** As it is written in an expression: `request.headers["x-team"]`. */
+function nameOf(path: readonly string[]): string {
+  return path.reduce((text, part, i) => {
+    if (i === 0) return part
+    return WORD.test(part) ? `${text}.${part}` : `${text}[${JSON.stringify(part)}]`
+  }, '')
+}
+
+function shownAt(path: readonly string[], name: string, roots: Roots<Facts>, ex: Facts): string {
+  const plainName = path.join('.')
+  if (CONTENT.some((one) => plainName === one || plainName.startsWith(`${one}.`))) return NOT_SHOWN
+  let value: Value
+  try {
+    value = compileExpression(name, roots).run(ex)
+  } catch {
+    // A name that is one of the language's own words cannot be read by itself.
+    return '(not known)'
+  }
+  if (value instanceof CelError) return 'not there'
+  // The name of the variable says what kind of thing it is, the parts inside what is secret of it.
+  return shown(value, path.slice(1).some(isSensitive))
+}
+
+function shown(value: Value, isHidden: boolean): string {
+  startWalks()
+  try {
+    const plain = plainOf(value)
+    if (plain === undefined) return 'no value that can be shown'
+    if (typeof plain !== 'string') return String(plain)
+    if (isHidden || plain === REDACTED) return REDACTED
+    // Queries carry keys under any name.
+    const text = withoutKeys(redactText(plain.slice(0, SCANNED_CHARS_MAX))).replace(/\?[^\s"]+/g, '?...')
+    return typeof value === 'string' ? `"${cut(text, VALUE_CHARS_MAX)}"` : cut(text, VALUE_CHARS_MAX)
+  } catch {
+    return 'too large to be shown'
+  }
+}
+
+/** More of a value is not even looked at. */
+const SCANNED_CHARS_MAX = 1_024
+
+const oneLine = (source: string): string => withoutKeys(redactText(source.replace(/\s+/g, ' ')))
+
+function cut(text: string, charsMax: number): string {
+  return text.length <= charsMax ? text : `${text.slice(0, charsMax - 3)}...`
+}
