@@ -2,22 +2,17 @@
 
 import type { StaticBackend } from '#backends/http/config/snapshot.ts'
 import type { BackendContext, BackendKind, CompiledBackend } from '#engine/contract/backend.ts'
-import { endpointOptions } from '#engine/contract/backend-transport/transport.ts'
+import { configuredEndpoint } from '#engine/contract/backend-transport/endpoint.ts'
 import { staticConfig } from './config/plain.ts'
 import { proxyProtocol, spokenHttp } from './spoken.ts'
 
 // --- build time ---
 
 function compile(backend: StaticBackend, context: BackendContext): CompiledBackend {
-  const { name, upstream, connectTimeoutMs } = context
-  const { host, port, unixPath } = backend
-  // The address comes from the configuration, so it needs no guard.
-  const spoken = { http: spokenHttp(backend.http), ...proxyProtocol(backend.transport) }
-  const base = { guarded: false, allow: [], connectTimeoutMs, ...spoken }
-  const endpoint = upstream.endpoint(
-    { host, port, unixPath },
-    endpointOptions({ host, hasTls: false }, backend.transport, base)
-  )
+  const { name, upstream } = context
+  const { host, port, unixPath, transport } = backend
+  const spoken = { http: spokenHttp(backend.http), ...proxyProtocol(transport) }
+  const endpoint = configuredEndpoint({ host, port, unixPath, hasTls: false, transport }, context, spoken)
   const auto = context.hostRewrite === 'auto' || (context.hostRewrite === 'default' && endpoint.isHostname)
   // A unix socket has no host to send; whatever the client asked for passes.
   const rewritten = auto && endpoint.hostHeader !== '' ? endpoint.hostHeader : null

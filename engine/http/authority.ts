@@ -22,6 +22,11 @@ export function hostOf(authority: string): string {
   return host.length > 1 && host.charCodeAt(host.length - 1) === 46 ? host.substring(0, host.length - 1) : host
 }
 
+/** Name or literal of a URL's host, an IPv6 literal without its brackets. */
+export function hostnameOf(url: URL): string {
+  return url.hostname.replace(/^\[|\]$/g, '')
+}
+
 /** The port of the authority with its colon (":8080"), or "". */
 export function portSuffix(authority: string): string {
   const from = authority.charCodeAt(0) === 91 ? authority.indexOf(']') + 1 : 0

@@ -7,6 +7,7 @@ import { type IncomingMessage, request as requestHttp } from 'node:http'
 import { request as requestHttps } from 'node:https'
 import { isIP, type LookupFunction, SocketAddress } from 'node:net'
 import { createBrotliDecompress, createGunzip } from 'node:zlib'
+import { hostnameOf } from '#engine/http/authority.ts'
 import { addressGuard } from '#engine/upstream/address-guard.ts'
 
 /** What a server said of the text that is known, for asking whether it is still the same (RFC 9110 section 13.1). */
@@ -88,12 +89,12 @@ function responseTo(
   headers: Readonly<Record<string, string>>,
   signal: AbortSignal
 ): Promise<IncomingMessage> {
-  const { protocol, hostname } = new URL(url)
-  const literal = hostname.replace(/^\[|\]$/g, '')
+  const parsed = new URL(url)
+  const literal = hostnameOf(parsed)
   // A literal address is not looked up.
   if (isIP(literal) !== 0 && !isAsked(literal))
     throw new Refused('its address is link-local, or reserved, and not asked')
-  const send = protocol === 'https:' ? requestHttps : requestHttp
+  const send = parsed.protocol === 'https:' ? requestHttps : requestHttp
   return new Promise((resolve, reject) => {
     send(url, { headers, signal, lookup, agent: false }, resolve).on('error', reject).end()
   })

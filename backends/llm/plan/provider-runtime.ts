@@ -5,7 +5,7 @@ import { authenticatorFor } from '#backends/llm/auth/compile.ts'
 import type { AiBackend, AiProvider } from '#backends/llm/config/snapshot.ts'
 import { dialectFor, type LearnedDialect } from '#backends/llm/providers/dialects.ts'
 import type { BackendContext } from '#engine/contract/backend.ts'
-import { endpointOptions } from '#engine/contract/backend-transport/transport.ts'
+import { configuredEndpoint } from '#engine/contract/backend-transport/endpoint.ts'
 import type { Endpoint } from '#engine/contract/endpoint.ts'
 import { Lru } from '#engine/kit/lru.ts'
 import { Health, ProviderSlot } from './balancer.ts'
@@ -19,7 +19,6 @@ export interface ProviderRuntime extends ResolvedProvider {
 }
 
 export function buildProvider(settings: AiProvider, backend: AiBackend, context: BackendContext): ProviderRuntime {
-  const { upstream, connectTimeoutMs } = context
   const { type, cloud, formats, model, path, pathPrefix, edits } = settings
   const spec = {
     settings: { type, cloud, formats, model, path, pathPrefix, edits },
@@ -28,11 +27,7 @@ export function buildProvider(settings: AiProvider, backend: AiBackend, context:
   }
   const { provider, aliases, learned } = resolveProvider(spec)
   const host = settings.host ?? provider.host
-  const port = settings.port ?? (settings.hasTls ? 443 : 80)
-  // The address comes from the configuration, so it needs no guard.
-  const base = { guarded: false, allow: [], connectTimeoutMs }
-  const options = endpointOptions({ host, hasTls: settings.hasTls }, settings.transport, base)
-  const endpoint = upstream.endpoint({ host, port, unixPath: null }, options)
+  const endpoint = configuredEndpoint({ ...settings, host }, context)
   return {
     settings,
     provider,

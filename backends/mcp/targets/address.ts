@@ -1,5 +1,5 @@
 /** Where an MCP server is: one URL, or host, port and path beside each other. */
-import { parseAuthority } from '#engine/http/authority.ts'
+import { hostnameOf, parseAuthority } from '#engine/http/authority.ts'
 import { path } from '#engine/schema/http.ts'
 import { port } from '#engine/schema/net.ts'
 import { says, z } from '#engine/schema/schema.ts'
@@ -26,7 +26,7 @@ export function readAddress(text: string): Address | null {
   if (url === null || url.username + url.password !== '' || text.includes('#') || !/^[!-~]+$/.test(text)) return null
   // A path that is not written is not said; "/" is one.
   const isSaid = /^https?:\/\/[^/?]*[/?]/i.test(text)
-  const host = url.hostname.replace(/^\[|\]$/g, '')
+  const host = hostnameOf(url)
   if (parseAuthority(url.host) === null) return null
   const portOf = url.port === '' ? null : Number(url.port)
   return { host, port: portOf, path: isSaid ? url.pathname + url.search : null, hasTls: url.protocol === 'https:' }

@@ -8,6 +8,7 @@ import type { AiBackend, AiProvider, ModelsBackend } from '#backends/llm/config/
 import { silenceOf } from '#backends/llm/config/streams.ts'
 import type { TranslateContext } from '#engine/contract/backend-config.ts'
 import type { BackendTransport } from '#engine/contract/backend-transport/transport.ts'
+import { hostnameOf } from '#engine/http/authority.ts'
 import { KINDS, PRESETS } from './presets.ts'
 import type { LlmChanges, LlmFile, LlmModel, LlmParams, LlmProvider } from './schema.ts'
 import { serving } from './serving.ts'
@@ -156,7 +157,7 @@ function addressOf({ baseUrl, host, port }: LlmParams): Place {
   const url = new URL(baseUrl)
   const path = url.pathname.replace(/\/+$/, '')
   return {
-    host: url.hostname.replace(/^\[|\]$/g, ''),
+    host: hostnameOf(url),
     port: url.port === '' ? undefined : Number(url.port),
     hasTls: url.protocol === 'https:',
     pathPrefix: path === '' ? null : path

@@ -8,11 +8,12 @@ import { appendFlat } from '#backends/mcp/protocol/flat-headers.ts'
 import { mirroredFields } from '#backends/mcp/protocol/headers.ts'
 import type { RpcNotification, RpcRequest, RpcResponse } from '#backends/mcp/protocol/json-rpc.ts'
 import { STATELESS } from '#backends/mcp/protocol/revisions.ts'
-import { splitPath, targetEndpoint } from '#backends/mcp/targets/endpoint.ts'
 import type { TargetKind } from '#backends/mcp/targets/kind.ts'
 import { type McpHttpTarget, remoteKey } from '#backends/mcp/targets/remote.ts'
+import { splitPath } from '#backends/mcp/targets/split-path.ts'
 import type { Link, LinkEvents, LinkFailure, LinkOptions, ListenEvents, Target } from '#backends/mcp/targets/target.ts'
 import type { BackendContext } from '#engine/contract/backend.ts'
+import { configuredEndpoint } from '#engine/contract/backend-transport/endpoint.ts'
 import type { Endpoint } from '#engine/contract/endpoint.ts'
 import type { ErrorCode } from '#engine/contract/errors.ts'
 import type { Call, CallEvents } from '#engine/contract/in-process.ts'
@@ -53,7 +54,7 @@ export class HttpTarget implements Target {
     this.messageBytesMax = messageBytesMax
     this.#auth = target.auth
     this.#context = context
-    this.#endpoint = targetEndpoint(target, context)
+    this.#endpoint = configuredEndpoint(target, context)
     const [path, query] = splitPath(target.path)
     this.#path = path
     this.#query = query

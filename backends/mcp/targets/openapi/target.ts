@@ -13,7 +13,6 @@ import {
   type RpcResponse
 } from '#backends/mcp/protocol/json-rpc.ts'
 import { agreedVersion } from '#backends/mcp/protocol/revisions.ts'
-import { targetEndpoint } from '#backends/mcp/targets/endpoint.ts'
 import type { TargetKind } from '#backends/mcp/targets/kind.ts'
 import type {
   Link,
@@ -25,6 +24,7 @@ import type {
   Target
 } from '#backends/mcp/targets/target.ts'
 import type { BackendContext } from '#engine/contract/backend.ts'
+import { configuredEndpoint } from '#engine/contract/backend-transport/endpoint.ts'
 import type { Endpoint } from '#engine/contract/endpoint.ts'
 import type { HeaderBlock } from '#engine/http/headers.ts'
 import { compiledApi } from './api.ts'
@@ -80,7 +80,7 @@ class OpenApiTarget implements Target {
     this.facts = JSON.parse(this.api.facts) as JsonObject
     for (const { name, plan } of this.api.tools) this.#plans.set(name, plan)
     this.staticLists = new Map([['tools/list', this.api.tools.map(({ name, tool }) => ({ name, json: tool }))]])
-    this.endpoint = targetEndpoint(config, context)
+    this.endpoint = configuredEndpoint(config, context)
   }
 
   /** Parsed at the first call of the tool; undefined: no such tool. */

@@ -4,7 +4,7 @@
  */
 
 import { appendFlat } from '#backends/mcp/protocol/flat-headers.ts'
-import { splitPath } from '#backends/mcp/targets/endpoint.ts'
+import { splitPath } from '#backends/mcp/targets/split-path.ts'
 import type { ChannelEvents, ChildChannel, ChildFailure, Delivery } from '#engine/contract/children.ts'
 import type { Endpoint } from '#engine/contract/endpoint.ts'
 import { ERRORS, type ErrorCode } from '#engine/contract/errors.ts'

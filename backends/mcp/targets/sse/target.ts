@@ -4,11 +4,11 @@
  * (engine/workers/children).
  */
 
-import { targetEndpoint } from '#backends/mcp/targets/endpoint.ts'
 import type { TargetKind } from '#backends/mcp/targets/kind.ts'
 import { LineTarget } from '#backends/mcp/targets/line-target.ts'
 import { type McpHttpTarget, remoteKey } from '#backends/mcp/targets/remote.ts'
 import type { Target } from '#backends/mcp/targets/target.ts'
+import { configuredEndpoint } from '#engine/contract/backend-transport/endpoint.ts'
 import type { Children, ChildSpec } from '#engine/contract/children.ts'
 import { SseChannel, type SseServer } from './channel.ts'
 export const sseKind: TargetKind<McpHttpTarget> = {
@@ -19,7 +19,15 @@ export const sseKind: TargetKind<McpHttpTarget> = {
     const { name, host, port, path, hasTls, auth } = target
     const origin = `${hasTls ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${port}`
     const { inProcess, children } = context
-    const server = { name, origin, path, auth, endpoint: targetEndpoint(target, context), inProcess, messageBytesMax }
+    const server = {
+      name,
+      origin,
+      path,
+      auth,
+      endpoint: configuredEndpoint(target, context),
+      inProcess,
+      messageBytesMax
+    }
     return sseTarget({ ...server, backend: context.name, idleMs: session.idleMs }, children)
   }
 }
