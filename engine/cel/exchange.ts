@@ -289,13 +289,17 @@ export const MCP_ROOTS: Roots<Facts> = {
   mcp: offer('mcp', mcp)
 }
 
+const responseHead: Readers = {
+  code: (ex) => ex.status,
+  grpcStatus: (ex) => (ex.grpcStatus < 0 ? undefined : ex.grpcStatus),
+  headers: (ex) => (ex.response === null ? undefined : new HeaderFields(ex.response))
+}
+
 /** When the response's head is there. */
 export const RESPONSE_ROOTS: Roots<Facts> = {
   ...REQUEST_ROOTS,
   response: offer('response', {
-    code: (ex) => ex.status,
-    grpcStatus: (ex) => (ex.grpcStatus < 0 ? undefined : ex.grpcStatus),
-    headers: (ex) => (ex.response === null ? undefined : new HeaderFields(ex.response)),
+    ...responseHead,
     body: (ex) => (ex.response === null ? undefined : bodyOf(ex.responseBytes, ex.responseBody)),
     bodyPrefix: (ex) =>
       ex.response === null ? undefined : bodyOf(ex.responseBytes ?? ex.responsePrefix, ex.responseBody)
@@ -305,6 +309,13 @@ export const RESPONSE_ROOTS: Roots<Facts> = {
   llm: offer('llm', llm),
   mcp: offer('mcp', { ...mcp, errorType: (ex) => (ex.mcp === null ? undefined : mcpErrorType(ex.mcp)) }),
   llmRequest: open((ex) => ex.llm?.content?.request() ?? null)
+}
+
+/** As RESPONSE_ROOTS, where no body is waited for. */
+export const RESPONSE_HEAD_ROOTS: Roots<Facts> = {
+  ...RESPONSE_ROOTS,
+  request: offer('request', withoutBody),
+  response: offer('response', responseHead)
 }
 
 /** When the exchange is over. */

@@ -3,8 +3,19 @@
  * behind the beginning goes its way unread, and the other side waits meanwhile as in any hook that waits.
  */
 import { hasNoContent } from '#engine/http/status.ts'
-import { Collector, type Fail, inviteBody, LATER_AGAIN, lengthOf, noRoom, refuseBody, replyBytes } from './body.ts'
-import { BODY_NONE, type Exchange } from './exchange.ts'
+import {
+  Collector,
+  DESCRIBES_BYTES,
+  DESCRIBES_RESPONSE,
+  type Fail,
+  inviteBody,
+  LATER_AGAIN,
+  lengthOf,
+  noRoom,
+  refuseBody,
+  replyBytes
+} from './body.ts'
+import { BODY_LENGTH, BODY_NONE, type Exchange } from './exchange.ts'
 import { CONTINUE, type Hook, type Verdict } from './filter.ts'
 import { arrived, hold } from './held-bytes.ts'
 import { refuse } from './refuse.ts'
@@ -81,6 +92,38 @@ function keepRequest(ex: Exchange, bytes: Buffer, bytesMax: number): void {
 function keepResponse(ex: Exchange, bytes: Buffer, bytesMax: number): void {
   ex.heldResponse = bytes.length === 0 ? null : [bytes]
   ex.responsePrefix = bytes.subarray(0, prefixEnd(bytes, bytesMax))
+}
+
+// --- replacing ---
+
+/** What lies behind the first `bytes` bytes of `held`. */
+function behind(held: readonly Buffer[] | null, bytes: number): Buffer {
+  return Buffer.concat(held ?? []).subarray(bytes)
+}
+
+/** Sends `bytes` instead of ex.requestPrefix, in front of what lies behind it. */
+export function replaceRequestPrefix(ex: Exchange, bytes: Buffer): void {
+  const before = ex.requestPrefix?.length ?? 0
+  for (const name of DESCRIBES_BYTES) ex.request.remove(name)
+  ex.heldRequest = [bytes, behind(ex.heldRequest, before)].filter(({ length }) => length > 0)
+  ex.requestPrefix = bytes
+  if (ex.requestBody !== BODY_LENGTH) return
+  ex.requestLength += bytes.length - before
+  ex.request.append('Content-Length', String(ex.requestLength))
+}
+
+/** The same for ex.responsePrefix, of an upstream's answer. */
+export function replaceResponsePrefix(ex: Exchange, bytes: Buffer): void {
+  const { response } = ex
+  if (response === null) return
+  const before = ex.responsePrefix?.length ?? 0
+  for (const name of DESCRIBES_RESPONSE) response.remove(name)
+  if (ex.status === 206) ex.status = 200
+  ex.heldResponse = [bytes, behind(ex.heldResponse, before)].filter(({ length }) => length > 0)
+  ex.responsePrefix = bytes
+  if (ex.responseBody !== BODY_LENGTH) return
+  ex.responseLength += bytes.length - before
+  response.append('Content-Length', String(ex.responseLength))
 }
 
 /** No character of a UTF-8 text is cut in two: text would not be text any more. Three bytes less at most. */

@@ -337,9 +337,16 @@ function keepResponse(ex: Exchange, bytes: Buffer): void {
 // --- replacing ---
 
 /** What described the bytes that are gone (RFC 9110 section 8, RFC 9530). */
-const DESCRIBES_BYTES = ['content-length', 'content-encoding', 'content-md5', 'digest', 'content-digest', 'repr-digest']
+export const DESCRIBES_BYTES = [
+  'content-length',
+  'content-encoding',
+  'content-md5',
+  'digest',
+  'content-digest',
+  'repr-digest'
+]
 /** Of responses also: a changed body is another representation, and parts of it cannot be asked for. */
-const DESCRIBES_RESPONSE = [...DESCRIBES_BYTES, 'etag', 'accept-ranges', 'content-range']
+export const DESCRIBES_RESPONSE = [...DESCRIBES_BYTES, 'etag', 'accept-ranges', 'content-range']
 
 /** Sends `bytes` instead of the request's body, which has been collected or was none. Not where there can be none. */
 export function replaceRequestBody(ex: Exchange, bytes: Buffer): void {

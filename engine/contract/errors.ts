@@ -60,6 +60,8 @@ export const ERRORS = {
   EXT_AUTH_DENIED: row(403, 'policy', 'this request is not allowed'),
   EXT_AUTH_UNAVAILABLE: row(403, 'policy', 'whether this request is allowed cannot be found out at the moment'),
   EXT_AUTH_BODY: row(413, 'policy', 'the request body is larger than what the authorization service may be told'),
+  EXT_PROC_UNAVAILABLE: row(500, 'policy', 'the service that processes this exchange cannot be asked'),
+  EXT_PROC_TIMEOUT: row(504, 'policy', 'the service that processes this exchange did not answer in time'),
   JWT_MISSING: row(401, 'policy', 'this request needs a bearer token'),
   JWT_REPEATED: row(400, 'policy', 'the request has more than one token where one belongs'),
   JWT_MALFORMED: row(401, 'policy', 'the token is malformed or not of a supported kind'),

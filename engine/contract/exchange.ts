@@ -38,6 +38,8 @@ export interface LocalReply {
   readonly contentType: string | null
   /** Further headers, flat: name, value, ... */
   readonly headers: readonly string[] | null
+  /** What a gRPC client is told; absent: what its status means. */
+  readonly grpcStatus?: number | undefined
 }
 
 /** Beyond the code of an error: a text, or what makes one of the exchange when it is over (detail.ts). */

@@ -23,7 +23,7 @@ import { xorshift32 } from '#engine/kit/random.ts'
 import type { ReadSlot } from '#engine/socket/memory.ts'
 import { inTurn, turnStartedAt } from '#engine/socket/round.ts'
 import type { TimerWheel } from '#engine/socket/timer-wheel.ts'
-import { buildReply, dropServer, replyFor, sendReply } from './local-reply.ts'
+import { buildReply, dropServer, replyFor, sendReply, takeReplacement } from './local-reply.ts'
 import { Mirrors } from './mirrors.ts'
 import { Retries, type RetryObserver, throughTap } from './retries.ts'
 import { spliceExchange } from './splice.ts'
@@ -184,6 +184,7 @@ export class Lifecycle implements ClientEvents, ServerEvents {
   }
 
   #respond(ex: Exchange): void {
+    if (ex.slots !== null) takeReplacement(ex)
     const { answerHook } = ex
     ex.answerHook = null
     const verdict = answerHook === null ? CONTINUE : answerHook(ex, this.#proceed)
@@ -193,9 +194,10 @@ export class Lifecycle implements ClientEvents, ServerEvents {
       this.#wait(ex, verdict, STEP_RESPONSE)
       return
     }
-    const owner = ex.route ?? ex.listener
-    if (owner !== null && this.#runHooks(ex, owner.responseHooks, STEP_RESPONSE) === WAITING) return
-    this.#send(ex)
+    const hooks = (ex.route ?? ex.listener)?.responseHooks ?? null
+    const outcome = this.#runHooks(ex, hooks, STEP_RESPONSE)
+    if (outcome === STOP) this.#respond(ex)
+    else if (outcome !== WAITING) this.#send(ex)
   }
 
   #send(ex: Exchange): void {

@@ -2,6 +2,7 @@
 import { replyBytes } from '#engine/contract/body.ts'
 import { ERRORS, type ErrorCode } from '#engine/contract/errors.ts'
 import { BODY_LENGTH, BODY_NONE, type Exchange, type LocalReply } from '#engine/contract/exchange.ts'
+import { REPLACEMENT } from '#engine/contract/replace-answer.ts'
 import { httpDate } from '#engine/http/date.ts'
 import { GRPC_DEADLINE_EXCEEDED, grpcMessage, grpcStatusOf, isGrpc } from '#engine/http/grpc.ts'
 import { HeaderBlock } from '#engine/http/headers.ts'
@@ -40,7 +41,7 @@ function buildGrpcReply(ex: Exchange, reply: LocalReply): void {
   block.receive('Content-Type', 'application/grpc')
   // To a caller who has set a deadline this is its end; "unavailable" would ask it to try again.
   const isLate = ex.error === 'REQUEST_TIMEOUT' || ex.error === 'UPSTREAM_TIMEOUT'
-  ex.grpcStatus = isLate ? GRPC_DEADLINE_EXCEEDED : grpcStatusOf(reply.status)
+  ex.grpcStatus = reply.grpcStatus ?? (isLate ? GRPC_DEADLINE_EXCEEDED : grpcStatusOf(reply.status))
   block.receive('grpc-status', String(ex.grpcStatus))
   const text = body === null ? '' : body.toString('utf8').trim().slice(0, MESSAGE_CHARS_MAX)
   if (text !== '') block.receive('grpc-message', grpcMessage(text))
@@ -100,4 +101,16 @@ export function dropServer(ex: Exchange): void {
   ex.responsePrefix = null
   server?.abort()
   pending?.abort()
+}
+
+/** The answer that a response hook wants instead of the one at hand (contract/replace-answer.ts). */
+export function takeReplacement(ex: Exchange): void {
+  const replacement = REPLACEMENT.get(ex)
+  if (replacement === null) return
+  REPLACEMENT.set(ex, null)
+  const { code, reply } = replacement
+  if (code !== null) ex.error = code
+  dropServer(ex)
+  ex.localReply = reply ?? replyFor(ex, code ?? 'INTERNAL')
+  buildReply(ex, ex.localReply)
 }
