@@ -12,6 +12,7 @@ import { cors } from './traffic/cors.ts'
 import { csrf } from './traffic/csrf.ts'
 import { directResponse } from './traffic/direct-response.ts'
 import { extAuth } from './traffic/ext-auth.ts'
+import { extProc } from './traffic/ext-proc.ts'
 import { headerModifiers } from './traffic/header-modifiers.ts'
 import { hostRewrite } from './traffic/host-rewrite.ts'
 import { jwtAuthentication } from './traffic/jwt-authentication.ts'
@@ -39,6 +40,7 @@ export const policies: readonly Policy[] = [
   authorization, // who may pass, before anything is spent on the request or changed in it
   csrf, // a forged request must spend nothing of an honest caller's, so before every limit
   rateLimit, // after who: callers that are refused above must not spend an honest caller's tokens
+  extProc, // sees only requests that are accepted, and may read and change them whole; what the configuration itself writes comes behind it, so that the service cannot undo it
   transformation, // computed values; behind every policy that may refuse, so that no refused request costs a buffered body
   headerModifiers, // fixed values; its response side sees every reply made below, redirects included
   hostRewrite, // settings only; a general rule for the host, so whatever names a host comes after it

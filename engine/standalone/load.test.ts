@@ -132,7 +132,7 @@ test('a policy and its alias may share the work but not say the same thing', () 
 
 test('policies that are not here are refused by name, slips are corrected', () => {
   const at = (key: string) => mistakes(withRoute(`policies: { ${key}: {} }`))[0]!.replace(/^.*policies\.\w+: /, '')
-  for (const name of ['a2a', 'buffer', 'delay', 'extProc', 'oidc', 'sessionAffinity']) {
+  for (const name of ['a2a', 'buffer', 'delay', 'oidc', 'sessionAffinity']) {
     assert.equal(at(name), `policy '${name}' is not in this version of weir`)
   }
   // These act on models and MCP servers, and the route has none.

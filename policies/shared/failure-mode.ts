@@ -18,7 +18,7 @@ export const failureMode = () =>
 export type FailureMode = z.output<ReturnType<typeof failureMode>>
 
 /** Status of the refusal, `refused` where the configuration names none; null: the request passes. */
-export function statusOf(mode: FailureMode, refused: number): number | null {
+export function statusOf<T>(mode: FailureMode, refused: T): number | T | null {
   if (typeof mode === 'object') return mode.denyWithStatus
   return mode === 'FailOpen' || mode === 'failOpen' || mode === 'allow' ? null : refused
 }

@@ -16,6 +16,11 @@ export interface FieldChange {
 
 const NAME = /^[a-z0-9!#$%&'*+\-.^_`|~]{1,256}$/
 
+/** `lower`: in lower case. */
+export function isFieldName(lower: string): boolean {
+  return NAME.test(lower)
+}
+
 /** `name` in lower case, if a service may set or remove a field of that name; else null. */
 export function settableName(name: string): string | null {
   const lower = name.toLowerCase()
@@ -35,20 +40,26 @@ export function isFieldText(text: string): boolean {
 const ACTIONS: readonly Action[] = ['append', 'add-if-absent', 'overwrite', 'overwrite-if-exists']
 
 /** `append`, which is deprecated, goes before append_action where it is there: so does Envoy. */
+export function actionOf({ append, appendAction }: HeaderValueOption): Action {
+  if (append !== undefined) return append ? 'append' : 'overwrite'
+  return ACTIONS[appendAction] ?? 'overwrite'
+}
+
 export function changesOf(options: readonly HeaderValueOption[], ignored: () => void): FieldChange[] {
   const changes: FieldChange[] = []
-  for (const { header, append, appendAction } of options) {
-    const name = settableName(header?.key ?? '')
-    const value = header === undefined ? null : octetsOf(header)
-    const action = append === undefined ? (ACTIONS[appendAction] ?? 'overwrite') : append ? 'append' : 'overwrite'
+  for (const option of options) {
+    const name = settableName(option.header?.key ?? '')
+    const value = octetsOf(option.header)
     if (name === null || value === null) ignored()
-    else changes.push({ name, value, action })
+    else changes.push({ name, value, action: actionOf(option) })
   }
   return changes
 }
 
 /** The value as octets, one character each; null: it cannot be one. */
-export function octetsOf({ value, rawValue }: NonNullable<HeaderValueOption['header']>): string | null {
+export function octetsOf(header: HeaderValueOption['header']): string | null {
+  if (header === undefined) return null
+  const { value, rawValue } = header
   const octets = Buffer.from(value === '' ? rawValue : Buffer.from(value, 'utf8')).toString('latin1')
   return isFieldText(octets) ? octets.trim() : null
 }

@@ -1,0 +1,168 @@
+/** How external processing is configured: the fields of Envoy's filter, in camelCase. */
+import { REQUEST_HEAD_ROOTS, RESPONSE_HEAD_ROOTS } from '#engine/cel/exchange.ts'
+import { expression } from '#engine/cel/expression.ts'
+import type { ServiceRef } from '#engine/contract/service.ts'
+import { patternProblem } from '#engine/kit/pattern.ts'
+import { duration } from '#engine/schema/duration.ts'
+import { deferred, longString, shortString, z } from '#engine/schema/schema.ts'
+import { namesService, serviceFields, serviceOf } from '#engine/schema/service-ref.ts'
+import { failureMode, statusOf } from '#policies/shared/failure-mode.ts'
+
+const ENTRIES_MAX = 64
+/** Envoy's. */
+const MESSAGE_TIMEOUT_DEFAULT_MS = 200
+
+export type BodyMode = 'NONE' | 'BUFFERED' | 'BUFFERED_PARTIAL'
+
+export interface SideMode {
+  readonly sendsHeaders: boolean
+  readonly body: BodyMode
+  readonly sendsTrailers: boolean
+}
+
+export interface ProcessingModes {
+  readonly request: SideMode
+  readonly response: SideMode
+}
+
+/** Of RE2, for whole names in lower case. */
+export interface MutationRulesConfig {
+  readonly allowEnvoy?: boolean | undefined
+  readonly disallowAll?: boolean | undefined
+  readonly disallowSystem?: boolean | undefined
+  readonly disallowIsError?: boolean | undefined
+  readonly allowExpression?: string | undefined
+  readonly disallowExpression?: string | undefined
+}
+
+/** Expressions by name. */
+export type Expressions = Readonly<Record<string, string>>
+
+export interface ExtProcConfig {
+  readonly service: ServiceRef
+  readonly modes: ProcessingModes
+  readonly allowModeOverride: boolean
+  readonly messageTimeoutMs: number
+  /** What the service may extend the time for one message to; 0: it may not. */
+  readonly maxMessageTimeoutMs: number
+  /** Of the answer when the service fails; 'own': that of the error at hand; null: the exchange goes on without it. */
+  readonly statusOnError: number | 'own' | null
+  readonly rules: MutationRulesConfig
+  readonly requestAttributes: Expressions
+  readonly responseAttributes: Expressions
+  /** By namespace. */
+  readonly metadataContext: Readonly<Record<string, Expressions>>
+  /** The service is told and nothing waits for it. */
+  readonly observabilityMode: boolean
+  readonly when: string | null
+}
+
+const entries = <T extends z.ZodType>(value: T) =>
+  z
+    .record(shortString(), value)
+    .refine((map) => Object.keys(map).length <= ENTRIES_MAX, `must have at most ${ENTRIES_MAX} entries`)
+
+const HEADER_MODES = ['DEFAULT', 'SEND', 'SKIP'] as const
+const BODY_MODES = ['NONE', 'BUFFERED', 'BUFFERED_PARTIAL'] as const
+const LATER = ['STREAMED', 'FULL_DUPLEX_STREAMED', 'GRPC']
+
+const headerMode = () => z.enum(HEADER_MODES, { error: 'must be SEND, SKIP or DEFAULT' }).optional()
+const bodyMode = () =>
+  z
+    .enum(BODY_MODES, {
+      error: ({ input }) =>
+        LATER.includes(String(input))
+          ? `${String(input)} is not in this version of weir: use NONE, BUFFERED or BUFFERED_PARTIAL`
+          : 'must be NONE, BUFFERED or BUFFERED_PARTIAL'
+    })
+    .optional()
+
+const processingMode = () =>
+  z
+    .strictObject({
+      requestHeaderMode: headerMode(),
+      responseHeaderMode: headerMode(),
+      requestBodyMode: bodyMode(),
+      responseBodyMode: bodyMode(),
+      requestTrailerMode: headerMode(),
+      responseTrailerMode: headerMode()
+    })
+    .superRefine((mode, context) => {
+      for (const side of ['request', 'response'] as const) {
+        if (mode[`${side}TrailerMode`] !== 'SEND' || mode[`${side}BodyMode`] === 'BUFFERED') continue
+        const message = `trailers are sent to the service only behind a body: SEND needs ${side}BodyMode BUFFERED`
+        context.addIssue({ code: 'custom', path: [`${side}TrailerMode`], message })
+      }
+    })
+
+type ModeFields = z.output<ReturnType<typeof processingMode>>
+
+function sideOf(mode: ModeFields, side: 'request' | 'response'): SideMode {
+  return {
+    sendsHeaders: mode[`${side}HeaderMode`] !== 'SKIP',
+    body: mode[`${side}BodyMode`] ?? 'NONE',
+    sendsTrailers: mode[`${side}TrailerMode`] === 'SEND'
+  }
+}
+
+const pattern = () =>
+  longString().superRefine((source, context) => {
+    const problem = patternProblem(source)
+    if (problem !== null) context.addIssue({ code: 'custom', message: problem })
+  })
+
+const mutationRules = () =>
+  z.strictObject({
+    allowEnvoy: z.boolean().optional().describe('Fields whose names begin with x-envoy may be changed, too.'),
+    disallowAll: z.boolean().optional(),
+    disallowSystem: z.boolean().optional().describe(':path and :status may not be changed.'),
+    disallowIsError: z.boolean().optional().describe('A change that is not allowed fails the exchange.'),
+    allowExpression: pattern().optional().describe('Regular expression for names that may be changed.'),
+    disallowExpression: pattern().optional().describe('Regular expression for names that may not.')
+  })
+
+const positive = () => duration().refine((ms) => ms > 0, 'must be longer than 0s')
+
+export const schema = deferred(() =>
+  z
+    .strictObject({
+      ...serviceFields,
+      processingMode: processingMode().optional().describe('Default: headers of both sides, no bodies, no trailers.'),
+      allowModeOverride: z.boolean().optional().describe('The service may change the mode for one exchange.'),
+      messageTimeout: positive().optional().describe('For the answer to one message. Default 200ms.'),
+      maxMessageTimeout: positive().optional().describe('Longest time that the service may ask for.'),
+      failureMode: failureMode(),
+      mutationRules: mutationRules().optional(),
+      requestAttributes: entries(expression(REQUEST_HEAD_ROOTS)).optional(),
+      responseAttributes: entries(expression(RESPONSE_HEAD_ROOTS)).optional(),
+      metadataContext: entries(entries(expression(REQUEST_HEAD_ROOTS))).optional(),
+      observabilityMode: z.boolean().optional().describe('The service is told, and nothing waits for its answers.'),
+      when: expression(REQUEST_HEAD_ROOTS, 'bool').optional().describe('Only where it is true.')
+    })
+    .check(namesService())
+    .superRefine(({ observabilityMode, processingMode: mode = {} }, context) => {
+      if (observabilityMode !== true) return
+      for (const key of ['requestBodyMode', 'responseBodyMode'] as const) {
+        if ((mode[key] ?? 'NONE') === 'NONE') continue
+        const message = 'must be NONE with observabilityMode: a body that is kept whole would wait'
+        context.addIssue({ code: 'custom', path: ['processingMode', key], message })
+      }
+    })
+    .transform((given): ExtProcConfig => {
+      const { processingMode: mode = {} } = given
+      return {
+        service: serviceOf(given),
+        modes: { request: sideOf(mode, 'request'), response: sideOf(mode, 'response') },
+        allowModeOverride: given.allowModeOverride ?? false,
+        messageTimeoutMs: given.messageTimeout ?? MESSAGE_TIMEOUT_DEFAULT_MS,
+        maxMessageTimeoutMs: given.maxMessageTimeout ?? 0,
+        statusOnError: statusOf(given.failureMode, 'own' as const),
+        rules: given.mutationRules ?? {},
+        requestAttributes: given.requestAttributes ?? {},
+        responseAttributes: given.responseAttributes ?? {},
+        metadataContext: given.metadataContext ?? {},
+        observabilityMode: given.observabilityMode ?? false,
+        when: given.when ?? null
+      }
+    })
+)
