@@ -9,9 +9,9 @@ const keySet = (count: number) => KEY_SET.replace('{', `{${' '.repeat(count - KE
 const provider = (given: object = {}) => ({ issuer: 'https://a.test', jwks: { inline: KEY_SET }, ...given })
 const jwt = (given: object) => ({ jwtAuthentication: { providers: [provider(given)] } })
 const one = (given: object) => ({ jwtAuthentication: { ...provider(), ...given } })
-const remote = (given: object) => ({ jwks: { remote: { jwksPath: 'jwks.json', backendRef: { name: 'b' }, ...given } } })
+const remote = (given: object) => ({ jwks: { remote: { jwksPath: 'jwks.json', host: 'idp:443', ...given } } })
 const AT = 'jwtAuthentication.providers[0]'
-const NO_SERVICES = `${AT}.jwks.remote.backendRef: Services and backends cannot be looked up in this version`
+const NO_SERVICE = `${AT}.jwks.remote: must have exactly one of backendRef, backend, host`
 
 /** htpasswd: {SHA} of "password". */
 const LINE = ':{SHA}W6ph5Mm5Pz8GgiULbPgzG37mj9g='
@@ -70,17 +70,20 @@ const AUTHENTICATION: Table = {
       [jwt({ jwks: { inline: '{}' } }), `${AT}.jwks.inline: `]
     ]
   ],
-  'RemoteJWKS: jwksPath 1..2000, cacheDuration, backendRef; understood, and refused by name': [
-    [],
+  'RemoteJWKS: jwksPath 1..2000, cacheDuration, backendRef required': [
+    [jwt(remote({})), jwt(remote({ jwksPath: letters(2000), cacheDuration: '5m' }))],
     [
-      [jwt(remote({})), NO_SERVICES],
-      [jwt(remote({ jwksPath: letters(2000), cacheDuration: '5m' })), NO_SERVICES],
       [jwt(remote({ jwksPath: '' })), `${AT}.jwks.remote.jwksPath: must not be empty`],
       [jwt(remote({ jwksPath: letters(2001) })), `${AT}.jwks.remote.jwksPath: must have at most 2000 characters`],
       [jwt(remote({ jwksPath: undefined })), `${AT}.jwks.remote.jwksPath: is required`],
       [jwt(remote({ cacheDuration: 5 })), `${AT}.jwks.remote.cacheDuration: ${NO_DURATION}`],
-      [jwt(remote({ backendRef: undefined })), `${AT}.jwks.remote.backendRef: is required`],
-      [jwt(remote({ backendRef: {} })), `${AT}.jwks.remote.backendRef.name: is required`]
+      [jwt(remote({ host: undefined })), NO_SERVICE],
+      [jwt(remote({ backendRef: { name: 'b' } })), `${NO_SERVICE}, not backendRef and host`],
+      [jwt(remote({ host: undefined, backendRef: {} })), `${AT}.jwks.remote.backendRef.name: is required`],
+      [
+        jwt(remote({ host: undefined, backendRef: { name: 'b' } })),
+        `${AT}.jwks.remote.backendRef.name: there is no backend "b" at the top of the file`
+      ]
     ]
   ],
   'jwtAuth of the file: issuer, audiences, jwks.file': [

@@ -52,7 +52,7 @@ export class ServiceTable {
     const name = isNamed ? ref.name : (ref.unixPath ?? `${ref.host}:${ref.port}`)
     const compiled = compile(backend, name)
     uses.set(name, { backend, compiled })
-    return { name, inProcess, serve: compiled.serve, recorder: recorderFor(name, user) }
+    return { name, definition: backend, inProcess, serve: compiled.serve, recorder: recorderFor(name, user) }
   }
 
   #named(ref: NamedService): Backend {

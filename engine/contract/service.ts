@@ -13,7 +13,7 @@ export type ServiceRef = NamedService | InlineService
 export interface NamedService {
   readonly name: string
   /** Where the name stands in the value that was validated, for errors. */
-  readonly at: readonly string[]
+  readonly at: readonly PropertyKey[]
 }
 
 /** A server written where the policy needs it; the fields of a static backend. */
@@ -84,6 +84,8 @@ export interface HttpServiceAnswer {
 export interface HttpService {
   /** For logs and metrics. */
   readonly name: string
+  /** Its backend in the configuration: deeply equal where server and policies are the same. Never shown. */
+  readonly definition: unknown
   /** `done` is called exactly once, not before `request` has returned. */
   request(request: HttpServiceRequest, done: (answer: HttpServiceAnswer | ServiceFailure) => void): ServiceCall
 }
@@ -158,7 +160,7 @@ const NOTHING_SERVED: ServiceFailure = { error: 'UNAVAILABLE', detail: 'nothing 
 
 /** Where configurations are only looked at. */
 export const NO_REMOTE_SERVICES: Services = {
-  http: () => ({ name: '', request: (_request, done) => unserved(done) }),
+  http: () => ({ name: '', definition: null, request: (_request, done) => unserved(done) }),
   grpc: () => ({
     name: '',
     unary: (_options, _message, done) => unserved(done),

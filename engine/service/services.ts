@@ -6,6 +6,7 @@ import { HttpServiceCall } from './http-call.ts'
 
 export interface FoundService extends ServiceDestination {
   readonly name: string
+  readonly definition: unknown
 }
 
 /** `find` throws a FieldError when there is no such service. */
@@ -19,6 +20,7 @@ export function servicesBy(find: (ref: ServiceRef) => FoundService): Services {
 function httpService(service: FoundService): HttpService {
   return {
     name: service.name,
+    definition: service.definition,
     request: (request, done) => new HttpServiceCall(service, request, done).begin(request)
   }
 }

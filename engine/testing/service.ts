@@ -18,6 +18,7 @@ export async function startService(port: number): Promise<TestService> {
   const { lifecycle, upstream, endpoint } = stack
   const services = servicesBy(() => ({
     name: 'test',
+    definition: null,
     inProcess: inProcess({ events: lifecycle, upstream, timers: lifecycle.timers }),
     serve: (ex) => {
       ex.upstreamHost ??= endpoint.hostHeader

@@ -1,12 +1,23 @@
 /**
- * The remote key sets of one thread: one fetcher per URL and what is taken of it, however many policies and
+ * The remote key sets of one thread: one fetcher for each place and what is taken of it, however many policies and
  * configurations use it.
  */
-import { type KeyServices, RemoteKeys } from './remote-keys.ts'
-import { MIN_RSA_EXPONENT } from './weak-keys.ts'
+import { isDeepStrictEqual } from 'node:util'
+import type { Background } from '#engine/contract/filter.ts'
+import { type KeyPlace, type KeyServices, type KeySource, RemoteKeys } from './remote-keys.ts'
+
+export interface IdentifiedPlace extends KeyPlace {
+  /** Deeply equal for equal keys. A name alone is not enough: another server may have it after a reload. */
+  readonly id: readonly unknown[]
+}
+
+interface Entry {
+  readonly id: IdentifiedPlace['id']
+  readonly keys: RemoteKeys
+}
 
 export class KeySources {
-  readonly #remote = new Map<string, RemoteKeys>()
+  readonly #remote: Entry[] = []
   readonly #services: KeyServices
 
   constructor(services: KeyServices) {
@@ -14,17 +25,23 @@ export class KeySources {
   }
 
   /** Gone when the last configuration that uses it is; before the first one it costs nothing. */
-  remote(url: string, exponentMin = MIN_RSA_EXPONENT): RemoteKeys {
-    const id = `${exponentMin} ${url}`
-    let keys = this.#remote.get(id)
-    if (keys === undefined) {
-      keys = new RemoteKeys({ url, exponentMin }, this.#services, () => this.#remote.delete(id))
-      this.#remote.set(id, keys)
+  remote(place: IdentifiedPlace, maxAgeMs: number): { readonly keys: KeySource; readonly use: Background } {
+    const { id } = place
+    let entry = this.#remote.find((known) => isDeepStrictEqual(known.id, id))
+    if (entry === undefined) {
+      const made: Entry = { id, keys: new RemoteKeys(place, this.#services, () => this.#forget(made)) }
+      this.#remote.push(made)
+      entry = made
     }
-    return keys
+    return { keys: entry.keys, use: entry.keys.use(maxAgeMs, place) }
   }
 
   get size(): number {
-    return this.#remote.size
+    return this.#remote.length
+  }
+
+  #forget(entry: Entry): void {
+    const at = this.#remote.indexOf(entry)
+    if (at >= 0) this.#remote.splice(at, 1)
   }
 }

@@ -6,7 +6,6 @@ import { type KeySet, readKeySet } from './jwt-keys.ts'
 import { KeySources } from './key-sources.ts'
 import type { KeyServices } from './remote-keys.ts'
 
-const URL_GIVEN = 'https://issuer.example/keys?secret=canary'
 const key = signingKey('ES256')
 const setOf = (kid: string): KeySet => readKeySet(keySet([key, { kid }]))
 
@@ -18,8 +17,7 @@ class World implements KeyServices {
   fetched = 0
   timer: { readonly at: number; readonly call: () => void } | null = null
 
-  readonly fetchKeys = (url: string): Promise<KeySet> => {
-    assert.equal(url, URL_GIVEN)
+  readonly fetch = (): Promise<KeySet> => {
     this.fetched++
     const fetch = Promise.withResolvers<KeySet>()
     this.#fetches.push(fetch)
@@ -61,11 +59,12 @@ class World implements KeyServices {
 /** Everything that can go on has gone on. */
 const settled = () => new Promise((resolve) => setImmediate(resolve))
 
+const placeIn = ({ fetch }: World) => ({ id: [3, 'a'], name: 'https://issuer.example/keys', fetch })
+
 function begun() {
   const world = new World()
   const sources = new KeySources(world)
-  const remote = sources.remote(URL_GIVEN)
-  const use = remote.use(300_000)
+  const { keys: remote, use } = sources.remote(placeIn(world), 300_000)
   use.begin()
   return { world, sources, remote, use }
 }
@@ -168,11 +167,11 @@ test('equal keys stay the same object; keys that are not used are named once', a
   ])
 })
 
-test('one fetcher per URL, over reloads, until the last configuration has gone', async () => {
+test('one fetcher per place, over reloads, until the last configuration has gone', async () => {
   const { world, sources, remote, use } = begun()
   await world.answer(setOf('a'))
-  assert.equal(sources.remote(URL_GIVEN), remote)
-  const next = remote.use(60_000)
+  const { keys, use: next } = sources.remote(placeIn(world), 60_000)
+  assert.equal(keys, remote)
   next.begin()
   use.end()
   assert.deepEqual([world.fetched, sources.size], [1, 1])
@@ -180,7 +179,34 @@ test('one fetcher per URL, over reloads, until the last configuration has gone',
   await world.answer(setOf('a'))
   next.end()
   assert.deepEqual([world.timer, sources.size], [null, 0])
-  assert.notEqual(sources.remote(URL_GIVEN), remote)
+  assert.notEqual(sources.remote(placeIn(world), 60_000).keys, remote)
+})
+
+test('a place that is another server after a reload is another place', () => {
+  const { world, sources, remote } = begun()
+  assert.notEqual(sources.remote({ ...placeIn(world), id: [3, 'b'] }, 300_000).keys, remote)
+})
+
+test('the newest configuration says how keys are fetched, and the one before it again when that ends', async () => {
+  const { world, sources, use } = begun()
+  const asked: string[] = []
+  const fetchBy = (name: string) => {
+    const fetch = () => {
+      asked.push(name)
+      return Promise.resolve(setOf('a'))
+    }
+    return sources.remote({ ...placeIn(world), fetch }, 300_000).use
+  }
+  await world.answer(setOf('a'))
+  const [next, last] = [fetchBy('next'), fetchBy('last')]
+  next.begin()
+  use.end()
+  await world.tick()
+  last.begin()
+  await world.tick()
+  last.end()
+  await world.tick()
+  assert.deepEqual([asked, world.fetched], [['next', 'last', 'next'], 1])
 })
 
 test('reloads that come faster than keys age do not put off the next fetch', async () => {
@@ -189,7 +215,7 @@ test('reloads that come faster than keys age do not put off the next fetch', asy
   let last = use
   for (let i = 0; i < 3; i++) {
     world.time += 100_000
-    const next = sources.remote(URL_GIVEN).use(300_000)
+    const next = sources.remote(placeIn(world), 300_000).use
     next.begin()
     last.end()
     last = next
@@ -208,8 +234,7 @@ test('ended while a fetch is under way: nothing follows it', async () => {
 
 test('keys that may be a year old are not fetched without a pause', async () => {
   const world = new World()
-  const remote = new KeySources(world).remote(URL_GIVEN)
-  remote.use(365 * 86_400_000).begin()
+  new KeySources(world).remote(placeIn(world), 365 * 86_400_000).use.begin()
   await world.answer(setOf('a'))
   // What setTimeout takes; it makes one millisecond of what is longer.
   assert.ok(world.timer!.at < 2 ** 31, String(world.timer!.at))

@@ -1,12 +1,11 @@
 /**
- * The keys of one issuer, fetched from a URL by one thread: refreshed before they are too old, kept while the
+ * The keys of one issuer, fetched by one thread: refreshed before they are too old, kept while the
  * issuer is down, fetched again once when a token names a key that is not among them.
  */
 import type { Background } from '#engine/contract/filter.ts'
 import type { Time } from '#engine/contract/time.ts'
 import { Lru } from '#engine/kit/lru.ts'
 import type { KeySet } from './jwt-keys.ts'
-import type { MinRsaExponent } from './weak-keys.ts'
 
 /** After a failure: doubled with each further one, up to the age at which keys are refreshed or this. */
 const RETRY_FIRST_MS = 500
@@ -21,14 +20,21 @@ const REFRESH_MS_MIN = 1_000
 const REFRESH_MS_MAX = 2 ** 31 - 1
 
 export interface KeyServices extends Pick<Time, 'now' | 'after' | 'random'> {
-  readonly fetchKeys: (url: string, exponentMin: MinRsaExponent) => Promise<KeySet>
   readonly log: (level: 'info' | 'warn', message: string) => void
 }
 
-/** Where keys are, and which of them are taken. */
-export interface RemoteSet {
-  readonly url: string
-  readonly exponentMin: MinRsaExponent
+/** Where keys are, as one configuration sees it. */
+export interface KeyPlace {
+  /** For logs: without the query, which may hold a secret. */
+  readonly name: string
+  /** Rejects with an Error that says in words why there are no keys. */
+  readonly fetch: () => Promise<KeySet>
+}
+
+/** One policy that verifies with the keys. */
+interface Use {
+  readonly maxAgeMs: number
+  readonly place: KeyPlace
 }
 
 export interface KeySource {
@@ -47,11 +53,11 @@ export function fixedKeys(current: KeySet): KeySource {
 
 export class RemoteKeys implements KeySource {
   current: KeySet | null = null
-  readonly #set: RemoteSet
+  readonly #place: KeyPlace
   readonly #services: KeyServices
   readonly #onUnused: () => void
-  /** Longest ages that the configurations in force allow, one per use. */
-  readonly #ages: number[] = []
+  /** Of the configurations in force, the newest last. */
+  readonly #uses: Use[] = []
   #fetching: Promise<void> | null = null
   #callOff: () => void = () => {}
   #failures = 0
@@ -62,24 +68,25 @@ export class RemoteKeys implements KeySource {
   #unknown = new Lru<string, number>(UNKNOWN_MAX)
 
   /** `onUnused`: no configuration in force needs the keys any more. */
-  constructor(set: RemoteSet, services: KeyServices, onUnused: () => void) {
-    this.#set = set
+  constructor(place: KeyPlace, services: KeyServices, onUnused: () => void) {
+    this.#place = place
     this.#services = services
     this.#onUnused = onUnused
   }
 
   /** One use of the keys, which are at most `maxAgeMs` old as long as the issuer answers. */
-  use(maxAgeMs: number): Background {
+  use(maxAgeMs: number, place = this.#place): Background {
+    const own: Use = { maxAgeMs, place }
     return {
       begin: () => {
-        this.#ages.push(maxAgeMs)
+        this.#uses.push(own)
         if (this.#fetching !== null) return
         if (this.current === null) void this.#fetch()
         else this.#schedule()
       },
       end: () => {
-        this.#ages.splice(this.#ages.indexOf(maxAgeMs), 1)
-        if (this.#ages.length > 0) return
+        this.#uses.splice(this.#uses.indexOf(own), 1)
+        if (this.#uses.length > 0) return
         this.#callOff()
         this.#onUnused()
       }
@@ -106,8 +113,9 @@ export class RemoteKeys implements KeySource {
 
   #fetch(): Promise<void> {
     this.#callOff()
-    const { fetchKeys } = this.#services
-    this.#fetching = fetchKeys(this.#set.url, this.#set.exponentMin).then(
+    // The way to a service ends with its configuration: the newest is in force for longest.
+    const { fetch } = this.#uses.at(-1)?.place ?? this.#place
+    this.#fetching = fetch().then(
       (keys) => this.#accept(keys),
       (error: Error) => this.#fail(error)
     )
@@ -120,9 +128,9 @@ export class RemoteKeys implements KeySource {
     const { ignored, fingerprint } = keys
     const isNew = this.current?.fingerprint !== fingerprint
     if (isNew) this.#unknown = new Lru(UNKNOWN_MAX)
-    if (this.#failures > 0) this.#services.log('info', `keys of ${this.#name()} are fetched again`)
+    if (this.#failures > 0) this.#services.log('info', `keys of ${this.#place.name} are fetched again`)
     if (isNew && ignored.length > 0) {
-      this.#services.log('warn', `keys of ${this.#name()} that are not used: ${ignored.slice(0, 4).join('; ')}`)
+      this.#services.log('warn', `keys of ${this.#place.name} that are not used: ${ignored.slice(0, 4).join('; ')}`)
     }
     this.#failures = 0
     // An equal set stays the same object.
@@ -136,25 +144,20 @@ export class RemoteKeys implements KeySource {
     // Said once, until it works again.
     if (this.#failures++ === 0) {
       const rest = this.current === null ? 'tokens of this issuer get 503' : 'the keys known so far stay in use'
-      this.#services.log('warn', `cannot fetch the keys of ${this.#name()}: ${error.message}; ${rest}`)
+      this.#services.log('warn', `cannot fetch the keys of ${this.#place.name}: ${error.message}; ${rest}`)
     }
     this.#schedule()
   }
 
   #schedule(): void {
     this.#callOff()
-    if (this.#ages.length === 0) return
-    const age = Math.max(REFRESH_MS_MIN, Math.min(REFRESH_MS_MAX, ...this.#ages))
+    if (this.#uses.length === 0) return
+    const ages = this.#uses.map(({ maxAgeMs }) => maxAgeMs)
+    const age = Math.max(REFRESH_MS_MIN, Math.min(REFRESH_MS_MAX, ...ages))
     const retry = Math.min(age, RETRY_MAX_MS, RETRY_FIRST_MS * 2 ** Math.min(this.#failures - 1, 20))
     // Between 75 and 95 %: threads and replicas that began together do not ask together.
     const ms = ((this.#failures > 0 ? retry : age) * (75 + Math.floor(this.#services.random() * 21))) / 100
     const gone = this.#services.now() - this.#fetchedAt
     this.#callOff = this.#services.after(Math.max(0, ms - gone), () => void this.#fetch())
-  }
-
-  /** Without the query, which may hold a secret. */
-  #name(): string {
-    const { origin, pathname } = new URL(this.#set.url)
-    return origin + pathname
   }
 }

@@ -5,30 +5,51 @@
 import { hash } from 'node:crypto'
 import type { Background } from '#engine/contract/filter.ts'
 import { type CompileContext, FieldError, type Sources } from '#engine/contract/policy.ts'
+import type { ServiceRef } from '#engine/contract/service.ts'
 import { oneOf } from '#engine/schema/choice.ts'
 import { duration } from '#engine/schema/duration.ts'
-import { longString, says, shortString, whole, z } from '#engine/schema/schema.ts'
+import { longString, says, z } from '#engine/schema/schema.ts'
+import { namesService, serviceFields, serviceOf } from '#engine/schema/service-ref.ts'
 import { sound } from '#engine/schema/together.ts'
-import { fetchKeys } from './fetch-keys.ts'
+import { fetchKeys, fetchKeysFrom } from './fetch-keys.ts'
 import { KEY_SET_CHARS_MAX, readKeySet, readPublicKeySet } from './jwt-keys.ts'
 import { type Provider, TokenChecks, Verifier } from './jwt-verifier.ts'
-import { KeySources } from './key-sources.ts'
+import { type IdentifiedPlace, KeySources } from './key-sources.ts'
 import { fixedKeys } from './remote-keys.ts'
 import { MIN_RSA_EXPONENT, type MinRsaExponent } from './weak-keys.ts'
 
 export type Mode = 'Strict' | 'Optional' | 'Permissive'
 type Path = readonly PropertyKey[]
 
-/** Where the keys of an issuer are; once resolved, inline or at a URL. */
-export type Keys =
-  | { readonly kind: 'inline'; readonly text: string }
-  | { readonly kind: 'url'; readonly url: string; readonly cacheMs: number; readonly exponentMin: MinRsaExponent }
+/** Keys that are fetched. */
+interface Fetched {
+  readonly cacheMs: number
+  readonly exponentMin: MinRsaExponent
+}
+
+interface KeysAtUrl extends Fetched {
+  readonly kind: 'url'
+  readonly url: string
+}
+
+/** `path`: from the root of the service, with its query. */
+interface KeysOfService extends Fetched {
+  readonly kind: 'service'
+  readonly service: ServiceRef
+  readonly path: string
+}
+
+/** Where the keys of an issuer are, once files are read. */
+export type Keys = { readonly kind: 'inline'; readonly text: string } | KeysAtUrl | KeysOfService
 
 /** `at`: where it is given, from the policy's own value on. */
-export type KeyConfig = Keys | (Reference & { readonly at: Path })
-type Reference =
-  | { readonly kind: 'file'; readonly path: string; readonly exponentMin: MinRsaExponent }
-  | { readonly kind: 'remote' }
+export type KeyConfig = Keys | ((Keys | KeyFile) & { readonly at: Path })
+
+interface KeyFile {
+  readonly kind: 'file'
+  readonly path: string
+  readonly exponentMin: MinRsaExponent
+}
 
 export interface Issuer<K = Keys> {
   readonly issuer: string
@@ -81,14 +102,27 @@ function isKeysUrl(text: string): boolean {
   return url !== null && /^https?:$/.test(url.protocol) && url.username + url.password === '' && !text.includes('#')
 }
 
-const backendRef = () =>
-  z.strictObject({
-    group: z.string().max(253).optional(),
-    kind: shortString().optional(),
-    namespace: shortString().optional(),
-    name: shortString(),
-    port: whole(1, 65_535).optional()
-  })
+const JWKS_PATH_EXPECTED = 'must be a path from the root of the backend, without spaces and fragment'
+
+const jwksPath = () =>
+  z
+    .string()
+    .min(1)
+    .max(PATH_CHARS_MAX)
+    .regex(/^[!"$-~]+$/, JWKS_PATH_EXPECTED)
+    .refine((text) => !/^[a-z]+:\/\//i.test(text), `${JWKS_PATH_EXPECTED}; a whole address is written { url: URL }`)
+    .describe('From the root of the backend, for example .well-known/jwks.json.')
+
+/** RemoteJWKS (docs/specification.md#authentication). */
+const remoteKeys = () =>
+  z
+    .strictObject({ ...serviceFields, jwksPath: jwksPath(), cacheDuration: duration().optional() })
+    .check(namesService())
+    .transform(({ jwksPath: path, cacheDuration: cacheMs = CACHE_MS, ...named }) => ({
+      service: serviceOf(named),
+      path: path.startsWith('/') ? path : `/${path}`,
+      cacheMs
+    }))
 
 const keysObject = () =>
   oneOf(
@@ -96,13 +130,7 @@ const keysObject = () =>
       inline: inlineKeys().optional(),
       file: longString().optional(),
       url: keysUrl().optional(),
-      remote: z
-        .strictObject({
-          jwksPath: z.string().min(1).max(PATH_CHARS_MAX),
-          cacheDuration: duration().optional(),
-          backendRef: backendRef()
-        })
-        .optional()
+      remote: remoteKeys().optional()
     },
     {
       cacheDuration: duration().optional(),
@@ -124,18 +152,20 @@ const keysObject = () =>
     .refine(({ url, cacheDuration }) => cacheDuration === undefined || url !== undefined, {
       when: sound(),
       path: ['cacheDuration'],
-      error: 'belongs to url: only what is fetched has an age'
+      error: 'belongs to url: only what is fetched has an age, and remote says its own'
     })
-    .transform(({ inline, file, url, cacheDuration = CACHE_MS, minRsaExponent }): Keys | Reference => {
+    .transform(({ inline, file, url, remote, cacheDuration = CACHE_MS, minRsaExponent }): Keys | KeyFile => {
       const exponentMin = minRsaExponent ?? MIN_RSA_EXPONENT
       if (inline !== undefined) return { kind: 'inline', text: inline }
       if (file !== undefined) return { kind: 'file', path: file, exponentMin }
-      return url === undefined ? { kind: 'remote' } : { kind: 'url', url, cacheMs: cacheDuration, exponentMin }
+      return url === undefined
+        ? { kind: 'service', ...remote!, exponentMin }
+        : { kind: 'url', url, cacheMs: cacheDuration, exponentMin }
     })
 
 /** The file's short form is the key set itself. */
 export const keys = () =>
-  z.union([inlineKeys().transform((text): Keys | Reference => ({ kind: 'inline', text })), keysObject()], {
+  z.union([inlineKeys().transform((text): Keys | KeyFile => ({ kind: 'inline', text })), keysObject()], {
     error: (issue) => {
       if (issue.code !== 'invalid_union' || issue.input === undefined) return undefined
       // What is wrong with the form that was meant.
@@ -165,9 +195,9 @@ export function resolveKeys(given: KeyConfig, sources: Sources): Keys {
     const { url, cacheMs, exponentMin } = given
     return { kind: 'url', url, cacheMs, exponentMin }
   }
-  if (given.kind === 'remote') {
-    const message = 'Services and backends cannot be looked up in this version: give the whole address as jwks.url'
-    throw new FieldError([...given.at, 'remote', 'backendRef'], message)
+  if (given.kind === 'service') {
+    const { service, path, cacheMs, exponentMin, at = [] } = given as KeysOfService & { readonly at?: Path }
+    return { kind: 'service', service: placedIn([...at, 'remote'], service), path, cacheMs, exponentMin }
   }
   const { path, at, exponentMin } = given
   try {
@@ -180,6 +210,11 @@ export function resolveKeys(given: KeyConfig, sources: Sources): Keys {
   }
 }
 
+/** Errors of a service name stand where it does: from the policy's own value on. */
+function placedIn(at: Path, service: ServiceRef): ServiceRef {
+  return 'name' in service ? { ...service, at: [...at, ...service.at] } : service
+}
+
 // --- build time ---
 
 const TOKENS = 'jwtAuthentication.tokens'
@@ -188,28 +223,50 @@ const KEYS = 'jwtAuthentication.keys'
 /** Keys of issuers are fetched as long as `background` runs. Caches are shared by all policies of a thread. */
 export function tokenVerifier(
   rules: TokenRules,
-  { state, log, time }: CompileContext
+  { state, log, time, services }: CompileContext
 ): { readonly verifier: Verifier; readonly background: Background | null } {
-  const sources = state(KEYS, () => new KeySources({ ...time, fetchKeys, log }))
+  const sources = state(KEYS, () => new KeySources({ ...time, log }))
   const background: Background[] = []
   const providers = rules.issuers.map(({ issuer, audiences, keys: given }): Provider => {
     const allowed = audiences === null ? null : new Set(audiences)
     if (given.kind === 'inline') return { issuer, audiences: allowed, keys: fixedKeys(readKeySet(given.text)) }
-    const remote = sources.remote(given.url, given.exponentMin)
-    background.push(remote.use(given.cacheMs))
-    return { issuer, audiences: allowed, keys: remote }
+    const remote = sources.remote(placeOf(given, services), given.cacheMs)
+    background.push(remote.use)
+    return { issuer, audiences: allowed, keys: remote.keys }
   })
   const { requiredClaims, leewayMs, earlyMs } = rules
   // Everything that decides whether a token is valid, except keys: those have a fingerprint.
-  const facts = rules.issuers.map(({ issuer, audiences, keys: given }) => [issuer, audiences, given.kind, urlOf(given)])
+  const facts = rules.issuers.map(({ issuer, audiences, keys: given }) => [
+    issuer,
+    audiences,
+    given.kind,
+    addressOf(given)
+  ])
   const id = hash('sha256', JSON.stringify([facts, requiredClaims, leewayMs, earlyMs]), 'base64')
   const checks = state(TOKENS, () => new TokenChecks())
   const verifier = new Verifier({ id, providers, checks, time, requiredClaims, leewayMs, earlyMs })
   return { verifier, background: background.length === 0 ? null : together(background) }
 }
 
-function urlOf(given: Keys): string | null {
-  return given.kind === 'url' ? given.url : null
+function placeOf(given: KeysAtUrl | KeysOfService, services: CompileContext['services']): IdentifiedPlace {
+  const { exponentMin } = given
+  if (given.kind === 'url') {
+    const { url } = given
+    const { origin, pathname } = new URL(url)
+    return { id: [exponentMin, url], name: origin + pathname, fetch: () => fetchKeys(url, exponentMin) }
+  }
+  const { path } = given
+  const service = services.http(given.service)
+  return {
+    id: [exponentMin, service.name, service.definition, path],
+    name: `${service.name}${path.replace(/\?.*/, '')}`,
+    fetch: () => fetchKeysFrom(service, path, exponentMin)
+  }
+}
+
+function addressOf(given: Keys): unknown {
+  if (given.kind === 'url') return given.url
+  return given.kind === 'service' ? [given.service, given.path] : null
 }
 
 function together(parts: readonly Background[]): Background {

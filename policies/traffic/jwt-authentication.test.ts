@@ -192,6 +192,7 @@ const list = (length: number) => Array.from({ length }, (_, i) => `a${i}`)
 const providers = (length: number) => list(length).map((issuer) => ({ issuer, jwks: KEYS }))
 
 test('every constraint is a mistake with its place', () => {
+  const path = 'must be a path from the root of the backend, without spaces and fragment'
   const remote = (more: object) => single({ jwks: { remote: { jwksPath: 'k', backendRef: { name: 'idp' }, ...more } } })
   const url = 'must be an http:// or https:// URL without user name and fragment'
   const rows: [unknown, string][] = [
@@ -236,7 +237,7 @@ test('every constraint is a mistake with its place', () => {
     [single({ jwks: { url: 'http://u:p@a/' } }), `jwks.url: ${url}`],
     [
       single({ jwks: { file: 'a', cacheDuration: '1m' } }),
-      'jwks.cacheDuration: belongs to url: only what is fetched has an age'
+      'jwks.cacheDuration: belongs to url: only what is fetched has an age, and remote says its own'
     ],
     [
       single({ jwks: 'keys.json' }),
@@ -246,11 +247,9 @@ test('every constraint is a mistake with its place', () => {
     [remote({ jwksPath: '' }), 'jwks.remote.jwksPath: must not be empty'],
     [remote({ jwksPath: 'x'.repeat(2001) }), 'jwks.remote.jwksPath: must have at most 2000 characters'],
     [remote({ cacheDuration: 5 }), 'jwks.remote.cacheDuration: must be a duration such as "30s", "1m30s" or "250ms"'],
-    [remote({ backendRef: undefined }), 'jwks.remote.backendRef: is required'],
-    [
-      remote({}),
-      'jwks.remote.backendRef: Services and backends cannot be looked up in this version: give the whole address as jwks.url'
-    ]
+    [remote({ backendRef: undefined }), 'jwks.remote: must have exactly one of backendRef, backend, host'],
+    [remote({ jwksPath: 'a b' }), `jwks.remote.jwksPath: ${path}`],
+    [remote({ jwksPath: 'https://a/keys' }), `jwks.remote.jwksPath: ${path}; a whole address is written { url: URL }`]
   ]
   for (const [config, expected] of rows) assert.deepEqual(mistakes(config), [expected])
   assert.deepEqual(mistakes({ providers: providers(64) }), [])
