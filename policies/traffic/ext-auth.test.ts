@@ -3,49 +3,23 @@ import { deepEqual, equal, match, ok } from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, beforeEach, describe, it, test } from 'node:test'
-import type { CheckResponse } from '#engine/proto/generated/envoy/service/auth/v3/external_auth.ts'
 import { startGateway, type TestGateway } from '#engine/testing/gateway.ts'
 import { problemsOf } from '#engine/testing/policy.ts'
 import { exchangeRaw, rawClient } from '#engine/testing/raw.ts'
 import {
+  allowed,
   type CheckRequest,
+  denied,
   type GrpcAuthorizer,
   type HttpAnswer,
+  option,
   startGrpcAuthorizer,
-  startHttpServer
+  startHttpServer,
+  status
 } from './ext-auth/services.fixture.ts'
 import { extAuth } from './ext-auth.ts'
 
 type HttpServer = Awaited<ReturnType<typeof startHttpServer>>
-
-const option = (key: string, value: string, appendAction: 0 | 1 | 2 | 3 = 0, append?: boolean) => ({
-  header: { key, value, rawValue: Buffer.alloc(0) },
-  append,
-  appendAction,
-  keepEmptyValue: false
-})
-
-const NOTHING = {
-  headers: [],
-  headersToRemove: [],
-  dynamicMetadata: undefined,
-  responseHeadersToAdd: [],
-  queryParametersToSet: [],
-  queryParametersToRemove: []
-}
-const status = (code: number) => ({ code, message: '', details: [] })
-type Ok = Extract<NonNullable<CheckResponse['httpResponse']>, { $case: 'okResponse' }>['value']
-
-const allowed = (more: Partial<Ok> = {}, dynamicMetadata?: object): CheckResponse => ({
-  status: status(0),
-  httpResponse: { $case: 'okResponse', value: { ...NOTHING, ...more } },
-  dynamicMetadata
-})
-const denied = (code: number, headers: ReturnType<typeof option>[], body: string): CheckResponse => ({
-  status: status(7),
-  httpResponse: { $case: 'deniedResponse', value: { status: { code: code as 401 }, headers, body } },
-  dynamicMetadata: undefined
-})
 
 const gatewayTo = (backend: number, policies: string, backends = '') =>
   startGateway(`

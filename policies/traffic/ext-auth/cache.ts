@@ -61,6 +61,8 @@ export class VerdictCache {
 
 /** Near enough: of a page, its bytes. */
 function sizeOf(verdict: Decision['verdict']): number {
-  const body = verdict.kind === 'denied' ? (verdict.reply?.body.length ?? 0) : 0
-  return body > ENTRY_BYTES_MAX ? body : body + JSON.stringify({ ...verdict, reply: null }).length
+  if (verdict.kind === 'allowed') return JSON.stringify(verdict).length
+  const { reply, metadata } = verdict
+  const body = reply?.body.length ?? 0
+  return body > ENTRY_BYTES_MAX ? body : body + JSON.stringify([reply?.headers ?? null, metadata]).length
 }

@@ -27,6 +27,8 @@ export interface CheckParts {
 
 const LENGTH_BYTES = 4
 const ROOM_MIN = 4096
+/** More than this is not kept for the next request: bodies may be as long as the configuration lets them be. */
+const ROOM_KEPT_MAX = 256 * 1024
 const VARINT_BYTES_MAX = 5
 
 /** Field numbers with wire type 2 (a length, then bytes), as their tags. */
@@ -256,5 +258,7 @@ export function checkRequest(ex: Exchange, { extensions, allowed }: CheckTemplat
   raw(extensions)
   if (parts.metadata !== null) raw(parts.metadata)
   close(attributes)
-  return Buffer.from(room.subarray(0, at))
+  const written = Buffer.from(room.subarray(0, at))
+  if (room.length > ROOM_KEPT_MAX) room = Buffer.allocUnsafeSlow(ROOM_MIN)
+  return written
 }

@@ -5,10 +5,10 @@ import type { Evaluation } from '#engine/cel/offload.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import type { CompileContext } from '#engine/contract/policy.ts'
 import type { GrpcAnswer, ServiceFailure } from '#engine/contract/service.ts'
-import type { Metadata } from '#engine/proto/generated/envoy/config/core/v3/base.ts'
+import type { HeaderValueOption, Metadata } from '#engine/proto/generated/envoy/config/core/v3/base.ts'
 import { AttributeContext } from '#engine/proto/generated/envoy/service/auth/v3/attribute_context.ts'
 import { CheckResponse, type DeniedHttpResponse } from '#engine/proto/generated/envoy/service/auth/v3/external_auth.ts'
-import { changesOf, settableName } from '#policies/shared/service-fields.ts'
+import { changesOf, octetsOf, settableName } from '#policies/shared/service-fields.ts'
 import { type CheckTemplate, checkRequest } from './check-request.ts'
 import type { ExtAuthConfig, GrpcCheck } from './schema.ts'
 import type { Allowed, Decision, Denied, Failed } from './verdict.ts'
@@ -23,7 +23,7 @@ const DEPTH_MAX = 32
 const FORBIDDEN = 403
 /** Where Envoy has the claims of a token. */
 const JWT_METADATA = 'envoy.filters.http.jwt_authn'
-/** In the dynamic metadata of an answer: seconds for which it may be kept; 0: not at all. */
+/** In the dynamic metadata of an answer: seconds for which it may be kept. What is no such number keeps nothing. */
 const LIFETIME = 'cacheMaxAge'
 
 /** Asks about one exchange. */
@@ -159,7 +159,7 @@ function judged(response: CheckResponse, service: string, ignored: () => void): 
   const verdict: Allowed = {
     kind: 'allowed',
     fields: changesOf(ok?.headers ?? [], ignored),
-    removed: (ok?.headersToRemove ?? []).flatMap((name) => settableName(name) ?? []),
+    removed: [...(ok?.headersToRemove ?? []).flatMap((name) => settableName(name) ?? []), ...unfit(ok?.headers ?? [])],
     setQuery: (ok?.queryParametersToSet ?? []).map(({ key, value }) => [key, value] as const),
     removedQuery: ok?.queryParametersToRemove ?? [],
     responseFields: changesOf(ok?.responseHeadersToAdd ?? [], ignored),
@@ -183,9 +183,18 @@ function isDeep(value: unknown, levels: number): boolean {
   return levels === 0 || Object.values(value).some((inner) => isDeep(inner, levels - 1))
 }
 
+/** Names whose values cannot be sent: what the client says under them must not stand for what the service says. */
+function unfit(options: readonly HeaderValueOption[]): string[] {
+  return options.flatMap(({ header }) => {
+    const name = settableName(header?.key ?? '')
+    return name === null || header === undefined || octetsOf(header) !== null ? [] : [name]
+  })
+}
+
 function lifetimeOf(metadata: Readonly<Record<string, unknown>> | null): number | null {
   const seconds = metadata?.[LIFETIME]
-  return typeof seconds === 'number' && seconds >= 0 ? seconds * 1000 : null
+  if (seconds === undefined) return null
+  return typeof seconds === 'number' && seconds >= 0 ? seconds * 1000 : 0
 }
 
 function replyOf({ status, headers, body }: DeniedHttpResponse, ignored: () => void): NonNullable<Denied['reply']> {

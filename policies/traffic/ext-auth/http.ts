@@ -124,8 +124,12 @@ function decisionOf(
     const value = headers.getAll(given)
     return name === null || value === undefined ? [] : [{ name, value, action: 'overwrite' }]
   })
-  const nothing = { removed: [], setQuery: [], removedQuery: [], responseFields: [] }
-  return { verdict: { kind: 'allowed', fields, ...nothing, metadata }, lifetimeMs }
+  // What the service does not say, a client must not say for it.
+  const removed = plan.check.allowedResponseHeaders.flatMap((name) =>
+    headers.has(name) ? [] : (settableName(name) ?? [])
+  )
+  const nothing = { setQuery: [], removedQuery: [], responseFields: [] }
+  return { verdict: { kind: 'allowed', fields, removed, ...nothing, metadata }, lifetimeMs }
 }
 
 /** What the client gets: what the service has said, or the way to where one signs in. */
@@ -174,6 +178,8 @@ function lifetimeOf(cacheControl: string | undefined): number | null {
     .map((directive) => directive.trim())
   if (directives.includes('no-store') || directives.includes('no-cache')) return 0
   const age = directives.find((directive) => directive.startsWith('max-age='))
-  const seconds = age === undefined ? Number.NaN : Number(age.slice('max-age='.length).replaceAll('"', ''))
-  return Number.isFinite(seconds) && seconds >= 0 ? seconds * 1000 : null
+  if (age === undefined) return null
+  const seconds = Number(age.slice('max-age='.length).replaceAll('"', ''))
+  // What is no lifetime is over (RFC 9111 section 4.2.1).
+  return Number.isFinite(seconds) && seconds >= 0 ? seconds * 1000 : 0
 }

@@ -6,6 +6,39 @@ import { CheckRequest, CheckResponse } from '#engine/proto/generated/envoy/servi
 
 export type { CheckRequest } from '#engine/proto/generated/envoy/service/auth/v3/external_auth.ts'
 
+// --- answers ---
+
+export const option = (key: string, value: string, appendAction: 0 | 1 | 2 | 3 = 0, append?: boolean) => ({
+  header: { key, value, rawValue: Buffer.alloc(0) },
+  append,
+  appendAction,
+  keepEmptyValue: false
+})
+
+const NOTHING = {
+  headers: [],
+  headersToRemove: [],
+  dynamicMetadata: undefined,
+  responseHeadersToAdd: [],
+  queryParametersToSet: [],
+  queryParametersToRemove: []
+}
+export const status = (code: number) => ({ code, message: '', details: [] })
+type Ok = Extract<NonNullable<CheckResponse['httpResponse']>, { $case: 'okResponse' }>['value']
+
+export const allowed = (more: Partial<Ok> = {}, dynamicMetadata?: object): CheckResponse => ({
+  status: status(0),
+  httpResponse: { $case: 'okResponse', value: { ...NOTHING, ...more } },
+  dynamicMetadata
+})
+export const denied = (code: number, headers: ReturnType<typeof option>[], body: string): CheckResponse => ({
+  status: status(7),
+  httpResponse: { $case: 'deniedResponse', value: { status: { code: code as 401 }, headers, body } },
+  dynamicMetadata: undefined
+})
+
+// --- services ---
+
 /** What the service answers; null: nothing, for as long as the call lasts. */
 export type Judge = (request: CheckRequest) => CheckResponse | Buffer | null
 

@@ -94,7 +94,7 @@ function replyWith(
 }
 
 /** What cannot stand in a query, or would end a parameter. */
-const UNSAFE = /[^!$%'()*+,\-./0-9:;=?@A-Z_a-z~]/g
+const UNSAFE = /[^!$%'()*+,\-./0-9:;=?@A-Z_a-z~]+/g
 
 /** Percent-encoded where it has to be: what the service has encoded stays. */
 function written(text: string): string {
@@ -116,13 +116,14 @@ function decoded(text: string): string {
 }
 
 function changedQuery(query: string, { setQuery, removedQuery }: Allowed): string {
-  const gone = [...removedQuery, ...setQuery.map(([name]) => name)].map(decoded)
+  const gone = new Set([...removedQuery, ...setQuery.map(([name]) => name)].map(decoded))
+  const removed = new Set(removedQuery)
   const kept = query
     .slice(1)
     .split('&')
-    .filter((parameter) => parameter !== '' && !gone.includes(decoded(parameter.split('=', 1)[0]!)))
+    .filter((parameter) => parameter !== '' && !gone.has(decoded(parameter.split('=', 1)[0]!)))
   const added = setQuery
-    .filter(([name]) => !removedQuery.includes(name))
+    .filter(([name]) => !removed.has(name))
     .map(([name, value]) => `${written(name).replaceAll('=', '%3D')}=${written(value)}`)
   const all = [...kept, ...added].join('&')
   return all === '' ? '' : `?${all}`

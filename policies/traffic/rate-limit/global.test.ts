@@ -231,3 +231,26 @@ test('every constraint is a mistake with its place', () => {
     /^(failureMode: .*)?$/
   )
 })
+
+test('of an answer no more is told than was asked for, in values that fields can have', async (t) => {
+  const send = await start(t, `descriptors: [${USER}]`)
+  const one = (name: string, seconds: bigint) => ({
+    code: 2 as const,
+    currentLimit: { name, requestsPerUnit: 5, unit: 1 as const },
+    limitRemaining: 0,
+    durationUntilReset: { seconds, nanos: 0 },
+    quota: undefined
+  })
+  service.judge = () => ({ overallCode: 2, statuses: [one('n'.repeat(129), 2n ** 62n), one('other', 1n)] })
+  assert.deepEqual(limitsOf(await send('GET / HTTP/1.1', 'X-User: ann')), [
+    'Retry-After: 999999999999999',
+    'x-ratelimit-limit: 5',
+    'x-ratelimit-remaining: 0',
+    'x-ratelimit-reset: 999999999999999',
+    'RateLimit-Policy: "descriptor-0";q=5;w=1',
+    'RateLimit: "descriptor-0";r=0;t=999999999999999'
+  ])
+  const field = { key: 'x-a', value: 'v', rawValue: Buffer.alloc(0) }
+  service.judge = () => ({ responseHeadersToAdd: Array.from({ length: 257 }, () => field) })
+  assert.equal(statusOf(await send('GET / HTTP/1.1', 'X-User: ann')), 500)
+})

@@ -192,7 +192,7 @@ function ask(ex: Exchange, plan: Plan, values: Values): Verdict | Promise<Verdic
   // The one promise of a call.
   return new Promise((resolve) => {
     client.unary({ ...options, messageBytesMax: ANSWER_BYTES_MAX }, message, (answer) => {
-      resolve(decided(ex, plan, tokens, readAnswer(answer, client.name, failed)))
+      resolve(decided(ex, plan, tokens, readAnswer(answer, client.name, asked.length, failed)))
     })
   })
 }
@@ -253,7 +253,7 @@ function settlement({ client, config, lost }: Plan, descriptors: readonly Descri
       const options = { path: SHOULD_RATE_LIMIT, metadata: null, timeoutMs: config.timeoutMs, ex: null } as const
       const message = limitRequest(config.domain, descriptors, amount - 1)
       client.unary({ ...options, messageBytesMax: ANSWER_BYTES_MAX }, message, (answer) => {
-        const read = readAnswer(answer, client.name, () => undefined)
+        const read = readAnswer(answer, client.name, descriptors.length, () => undefined)
         if (typeof read === 'string') lost(read)
       })
     }

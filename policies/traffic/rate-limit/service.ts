@@ -15,6 +15,10 @@ export const SHOULD_RATE_LIMIT = '/envoy.service.ratelimit.v3.RateLimitService/S
 export const ANSWER_BYTES_MAX = 256 * 1024
 /** hits_addend is a uint32. */
 const HITS_MAX = 0xffff_ffff
+/** Fields that an answer may add: services add a few. */
+const FIELDS_MAX = 256
+/** Of a structured field (RFC 9651 section 3.3.1). */
+const INTEGER_MAX = 999_999_999_999_999
 
 /** Names and values of one descriptor. */
 export interface Descriptor {
@@ -48,10 +52,14 @@ export interface LimitAnswer {
   readonly body: Buffer | null
 }
 
-/** A text: why there is no verdict, for logs. `ignored` is called for fields that cannot be set. */
+/**
+ * A text: why there is no verdict, for logs. `asked`: how many descriptors; a service has one status for each, and what
+ * else it says is no part of the answer. `ignored` is called for fields that cannot be set.
+ */
 export function readAnswer(
   answer: GrpcAnswer | ServiceFailure,
   service: string,
+  asked: number,
   ignored: () => void
 ): LimitAnswer | string {
   if (answer.error !== null) return `${service}: ${answer.error}, ${answer.detail}`
@@ -59,7 +67,10 @@ export function readAnswer(
   const response = decoded(answer.bytes!)
   if (response === null || response.overallCode === RateLimitResponse_Code.UNKNOWN)
     return `${service}: its answer is no verdict`
-  const { overallCode, statuses, rawBody } = response
+  const { overallCode, rawBody, requestHeadersToAdd, responseHeadersToAdd } = response
+  if (requestHeadersToAdd.length + responseHeadersToAdd.length > FIELDS_MAX)
+    return `${service}: its answer has more than ${FIELDS_MAX} fields`
+  const statuses = response.statuses.slice(0, asked)
   const named = statuses.flatMap((status, i) => limitOf(status, i) ?? [])
   return {
     isOver: overallCode === RateLimitResponse_Code.OVER_LIMIT,
@@ -67,8 +78,8 @@ export function readAnswer(
     retryAfterS: retryAfter(statuses),
     policies: named.map(({ name, capacity, windowS }) => `"${name}";q=${capacity}${windowOf(windowS)}`).join(', '),
     states: named.map(({ name, left, resetS }) => `"${name}";r=${left};t=${resetS}`).join(', '),
-    requestFields: fieldsOf(response.requestHeadersToAdd, ignored),
-    responseFields: fieldsOf(response.responseHeadersToAdd, ignored),
+    requestFields: fieldsOf(requestHeadersToAdd, ignored),
+    responseFields: fieldsOf(responseHeadersToAdd, ignored),
     body: rawBody.length === 0 ? null : rawBody
   }
 }
@@ -108,7 +119,7 @@ function limitOf(status: RateLimitResponse_DescriptorStatus, at: number): NamedL
   const { name, requestsPerUnit, unit } = currentLimit
   const windowS = UNIT_SECONDS[unit] ?? null
   return {
-    name: /^[ !#-[\]-~]+$/.test(name) ? name : `descriptor-${at}`,
+    name: /^[ !#-[\]-~]{1,128}$/.test(name) ? name : `descriptor-${at}`,
     capacity: requestsPerUnit,
     left: limitRemaining,
     resetS: resetOf(status) ?? windowS ?? 1,
@@ -118,7 +129,8 @@ function limitOf(status: RateLimitResponse_DescriptorStatus, at: number): NamedL
 
 /** Whole seconds, at least 1; null: not said. */
 function resetOf({ durationUntilReset: until }: RateLimitResponse_DescriptorStatus): number | null {
-  return until === undefined ? null : Math.max(1, Number(until.seconds) + (until.nanos > 0 ? 1 : 0))
+  if (until === undefined) return null
+  return Math.min(Math.max(1, Number(until.seconds) + (until.nanos > 0 ? 1 : 0)), INTEGER_MAX)
 }
 
 function windowOf(windowS: number | null): string {
