@@ -23,6 +23,7 @@ import {
   PolicyCompiler,
   type RouteChain
 } from './policies.ts'
+import { withRequestId } from './request-id.ts'
 import type { RouteDescription, Runtime, RuntimeDeps } from './runtime-types.ts'
 import { ServiceTable, type UsedService } from './services.ts'
 import { buildTcp } from './tcp.ts'
@@ -163,7 +164,8 @@ class Builder {
         policies: preRouting
       }
     ]
-    this.#preRouting = this.#policies.preRouting(levels)
+    const { requestId } = this.#snapshot.frontend.http
+    this.#preRouting = withRequestId(this.#policies.preRouting(levels), requestId)
     const recorder = this.#deps.recorderFor({ route: '', listener: name, port: place.port }, this.#frontend.log)
     const dialects: DialectFinder[] = []
     this.#dialects = dialects
@@ -174,7 +176,8 @@ class Builder {
       }
       return null
     }
-    return { name, port: place.port, ...this.#preRouting, dialect, recorder, placesOf: placesIn(levels) }
+    const also = { dialect, recorder, placesOf: placesIn(levels), ...(requestId === undefined ? {} : { requestId }) }
+    return { name, port: place.port, ...this.#preRouting, ...also }
   }
 
   route(spec: RouteSpec, place: RouteIndex): Route {

@@ -153,7 +153,7 @@ test('a mistake is reported with its place, and a field that this version cannot
   )
   assert.match(
     problem('request.endTime == 1', RESPONSE_ROOTS),
-    /1:9: request\.endTime cannot be read here; it has method/
+    /1:9: request\.endTime cannot be read here; it has id, method/
   )
   assert.match(problem('extauth.ok', REQUEST_ROOTS), /no variable is called extauth/)
   assert.match(problem('request.method', REQUEST_ROOTS), /string, and bool is wanted/)

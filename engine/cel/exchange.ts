@@ -5,6 +5,7 @@ import { BODY_NONE, type BodyKind, type ClientStream, type Exchange } from '#eng
 import type { Identity } from '#engine/contract/identity.ts'
 import { type McpItem, mcpErrorType } from '#engine/contract/mcp-use.ts'
 import { firstTokenMs, perTokenMs } from '#engine/contract/model-use.ts'
+import { requestIdOf } from '#engine/contract/request-id.ts'
 import type { ListenerParts, Route } from '#engine/contract/route.ts'
 import { Slot } from '#engine/contract/slot.ts'
 import { TRACE, type TraceIds } from '#engine/contract/tracing.ts'
@@ -57,7 +58,7 @@ export type Facts = Pick<
     ClientStream,
     'remoteAddress' | 'remotePort' | 'localAddress' | 'localPort' | 'httpVersion' | 'tls'
   >
-  readonly listener: Pick<ListenerParts, 'name' | 'port'> | null
+  readonly listener: Pick<ListenerParts, 'name' | 'port' | 'requestId'> | null
   readonly route: Pick<Route, 'name' | 'rule'> | null
   /** In another thread, where the trace itself is not. */
   readonly traceIds?: TraceIds | null
@@ -122,6 +123,7 @@ const DECODED: TextForm = {
 }
 
 const request: Readers = {
+  id: (ex) => requestIdOf(ex),
   method: (ex) => ex.method,
   uri,
   host: (ex) => ex.authority,

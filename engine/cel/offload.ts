@@ -6,6 +6,7 @@ import { performance } from 'node:perf_hooks'
 import { clientKey } from '#engine/contract/client-key.ts'
 import type { Filter } from '#engine/contract/filter.ts'
 import type { ModelContent, ModelUse } from '#engine/contract/model-use.ts'
+import { keepRequestId, requestIdOf } from '#engine/contract/request-id.ts'
 import type { TraceIds } from '#engine/contract/tracing.ts'
 import { HeaderBlock } from '#engine/http/headers.ts'
 import { SHARED_BYTES, textBytes } from '#engine/kit/shared-bytes.ts'
@@ -41,6 +42,8 @@ export type CelOutcome =
 
 export type PackedFacts = Omit<Facts, 'request' | 'response' | 'llm' | 'slots'> & {
   readonly metadata: Record<string, unknown> | null
+  /** Null: no expression reads it. */
+  readonly requestId: string | null
   readonly extauthz: Readonly<Record<string, unknown>> | null
   readonly llm: (Omit<ModelUse, 'content'> & { readonly content: PackedContent }) | null
   /** Flat: name, value, ... */
@@ -151,6 +154,7 @@ export function pack(ex: Facts, all: readonly Needs[]): PackedFacts {
     responsePrefix: some((needs) => needs.responsePrefix) && ex.responseBytes === null ? ex.responsePrefix : null,
     identity: ex.identity === null ? null : identityFor(ex.identity, all),
     metadata: METADATA.get(ex),
+    requestId: some((needs) => needs.reads('request.id')) ? requestIdOf(ex) : null,
     extauthz: some((needs) => needs.reads('extauthz')) ? EXT_AUTHZ.get(ex) : null,
     traceIds: idsAlone(traceIdsOf(ex)),
     backend: ex.backend,
@@ -243,7 +247,7 @@ export function runCelJob({ source, phase, facts, wantsBytes }: CelJob, content?
 }
 
 export function unpack(
-  { requestLines, responseLines, llm, metadata, extauthz, ...rest }: PackedFacts,
+  { requestLines, responseLines, llm, metadata, requestId, extauthz, ...rest }: PackedFacts,
   content?: ModelContent
 ): Facts {
   const facts: Facts = {
@@ -263,6 +267,7 @@ export function unpack(
     responsePrefix: bufferOf(rest.responsePrefix)
   }
   if (metadata !== null) METADATA.set(facts, metadata)
+  if (requestId !== null) keepRequestId(facts, requestId)
   if (extauthz !== null) EXT_AUTHZ.set(facts, extauthz)
   return facts
 }

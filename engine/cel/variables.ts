@@ -22,6 +22,7 @@ const ITEM = map({ target: 'string', name: 'string', arguments: 'dyn' })
 
 export const VARIABLES: Roots = {
   request: map({
+    id: 'string',
     method: 'string',
     uri: 'string',
     host: 'string',

@@ -3,6 +3,7 @@ import type { RetryBudget } from '#engine/kit/retry-budget.ts'
 import type { ErrorCode } from './errors.ts'
 import type { DialectFinder, Exchange } from './exchange.ts'
 import type { Background, Hook, RetryPlan, RouteSettings } from './filter.ts'
+import type { RequestIdRules } from './request-id.ts'
 import type { TcpTable } from './tcp.ts'
 
 /** Where the observability data of one route goes; made by telemetry, called once per exchange. */
@@ -119,6 +120,8 @@ export interface ListenerParts extends PolicyPlaces {
   readonly requestHooks: readonly Hook[] | null
   /** Of the phase PreRouting, for exchanges without a route: those of a route have them at their end. */
   readonly responseHooks: readonly Hook[] | null
+  /** Absent: the defaults. */
+  readonly requestId?: RequestIdRules
   /** Of refusals that come before a route is chosen. */
   readonly dialect?: DialectFinder
   /** Records exchanges that got as far as the listener and no route. */

@@ -1,4 +1,5 @@
 /** How connections of clients are treated: TLS, HTTP, TCP (docs/specification.md#frontend-policies). */
+import type { RequestIdRules } from '#engine/contract/request-id.ts'
 import type { Secret } from '#engine/kit/secret.ts'
 
 /** The server's side of TLS, files read already (the watcher reads them again when they change). */
@@ -34,6 +35,8 @@ export interface FrontendSettings {
     readonly uriBytesMax: number
     /** Largest request body; 0: unlimited. */
     readonly bodyBytesMax: number
+    /** Absent: the defaults. */
+    readonly requestId?: RequestIdRules
   }
   readonly tcp: {
     readonly keepalive: { readonly timeMs: number }

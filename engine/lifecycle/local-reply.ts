@@ -3,6 +3,7 @@ import { replyBytes } from '#engine/contract/body.ts'
 import { ERRORS, type ErrorCode } from '#engine/contract/errors.ts'
 import { BODY_LENGTH, BODY_NONE, type Exchange, type LocalReply } from '#engine/contract/exchange.ts'
 import { REPLACEMENT } from '#engine/contract/replace-answer.ts'
+import { REQUEST_ID_DEFAULTS, requestIdOf } from '#engine/contract/request-id.ts'
 import { httpDate } from '#engine/http/date.ts'
 import { GRPC_DEADLINE_EXCEEDED, grpcMessage, grpcStatusOf, isGrpc } from '#engine/http/grpc.ts'
 import { HeaderBlock } from '#engine/http/headers.ts'
@@ -13,7 +14,11 @@ export function replyFor(ex: Exchange, code: ErrorCode): LocalReply {
   const { status, message } = ERRORS[code]
   const { refusalHeaders: headers } = ex
   const dialect = ex.dialect ?? ex.route?.dialect?.(ex, true) ?? ex.listener?.dialect?.(ex, false) ?? null
-  if (dialect === null) return { status, body: `${message}\n`, contentType: null, headers }
+  if (dialect === null) {
+    const id = [ex.listener?.requestId?.header ?? REQUEST_ID_DEFAULTS.header, requestIdOf(ex)]
+    const all = headers === null ? id : [...headers, ...id]
+    return { status, body: `${message}\n`, contentType: null, headers: all }
+  }
   const told = dialect(status, message)
   const all = told.headers === null ? headers : [...(headers ?? []), ...told.headers]
   return { status, body: told.body, contentType: 'application/json', headers: all }

@@ -147,6 +147,7 @@ class RoutedListener implements Listener {
   readonly dialect?: DialectFinder
   readonly responseHooks: Listener['responseHooks']
   readonly recorder: Recorder
+  readonly requestId?: NonNullable<ListenerParts['requestId']>
   readonly placesOf?: NonNullable<ListenerParts['placesOf']>
   readonly #hosts: HostTable<Chain>
   readonly #memo: QueryMemo
@@ -168,6 +169,7 @@ class RoutedListener implements Listener {
     if (parts.dialect !== undefined) this.dialect = parts.dialect
     this.responseHooks = parts.responseHooks
     this.recorder = parts.recorder
+    if (parts.requestId !== undefined) this.requestId = parts.requestId
     if (parts.placesOf !== undefined) this.placesOf = parts.placesOf
     this.#hosts = hosts
     this.#memo = memo

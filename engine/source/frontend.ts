@@ -1,9 +1,11 @@
 /** `frontendPolicies`: how connections of clients are treated (docs/specification.md#frontend-policies). */
 import type { Policy } from '#engine/contract/policy.ts'
+import { REQUEST_ID_DEFAULTS } from '#engine/contract/request-id.ts'
 import { PROTOCOL_DEFAULTS } from '#engine/ir/plain.ts'
 import type { FrontendSettings, PolicySet } from '#engine/ir/snapshot.ts'
 import { atLeastOne } from '#engine/schema/choice.ts'
 import { duration } from '#engine/schema/duration.ts'
+import { headerName } from '#engine/schema/http.ts'
 import { refused, refusedKeys, whole, type ZodType, z } from '#engine/schema/schema.ts'
 import { sound } from '#engine/schema/together.ts'
 import { frontendTlsSchema, translateFrontendTls } from './tls/schema.ts'
@@ -40,6 +42,22 @@ const timeout = (key: 'http1IdleTimeout' | 'http1HeaderTimeout' | 'bodyTimeout' 
     .optional()
     .describe(`${what} Default ${HTTP_DEFAULTS[key] / 1000}s.`)
 
+const requestIdSchema = atLeastOne({
+  header: headerName()
+    .refine((name) => !name.startsWith(':'), 'must be a header name, not a pseudo header')
+    .optional()
+    .describe('The field that carries the id. Default x-request-id.'),
+  acceptFromClient: z
+    .boolean()
+    .optional()
+    .describe('Whether an id of the client is kept: 1 to 128 letters, digits, "_", ".", ":" and "-". Default true.'),
+  sendToBackend: z
+    .boolean()
+    .optional()
+    .describe('Whether backends get the field. Default false: as the client sent it.'),
+  sendToClient: z.boolean().optional().describe('Whether every answer has the field. Default false: only refusals.')
+})
+
 const httpSchema = atLeastOne({
   maxBufferSize: whole(1, BYTES_MAX)
     .optional()
@@ -75,6 +93,7 @@ const httpSchema = atLeastOne({
     .refine((ms) => ms > 0, 'must be longer than 0')
     .optional()
     .describe('How long the client may take to answer it. Default 20s.'),
+  requestId: requestIdSchema.optional().describe('The id of a request, in the log and towards others.'),
   ...refusedKeys('frontend setting', HTTP_NOT_HERE)
 })
 
@@ -157,6 +176,7 @@ export function translateFrontend(input: z.output<typeof base> | undefined): Fro
   const keepalive = over(KEEPALIVE_DEFAULTS, input?.tcp?.keepalives ?? input?.tcp?.keepalive)
   const idle = input?.tcp?.idleTimeout === undefined ? {} : { idleTimeoutMs: input.tcp.idleTimeout }
   const proxyProtocol = input?.proxyProtocol
+  const requestId = input?.http?.requestId
   return {
     http: {
       maxBufferBytes: http.maxBufferSize,
@@ -167,7 +187,8 @@ export function translateFrontend(input: z.output<typeof base> | undefined): Fro
       sendTimeoutMs: http.sendTimeout,
       headBytesMax: http.maxHeaderSize,
       uriBytesMax: http.maxUriSize,
-      bodyBytesMax: http.maxRequestBodySize
+      bodyBytesMax: http.maxRequestBodySize,
+      ...(requestId === undefined ? {} : { requestId: over(REQUEST_ID_DEFAULTS, requestId) })
     },
     ...PROTOCOL_DEFAULTS,
     tcp: { keepalive: { timeMs: keepalive.time }, ...idle },

@@ -9,6 +9,7 @@ import { detailOf } from '#engine/contract/detail.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import { type McpUse, mcpErrorType } from '#engine/contract/mcp-use.ts'
 import type { ModelUse } from '#engine/contract/model-use.ts'
+import { requestIdOf } from '#engine/contract/request-id.ts'
 import type { RecorderLabels } from '#engine/contract/route.ts'
 import { TCP_REASONS, type TcpSession } from '#engine/contract/tcp.ts'
 import { TRACE } from '#engine/contract/tracing.ts'
@@ -18,11 +19,11 @@ import { ATOMIC_BYTES, type LineSink } from './line-sink.ts'
 import type { Metrics } from './metrics.ts'
 
 /**
- * Bounds of one field. Together they keep a line under 4096 bytes, which is what a pipe takes
- * without splitting it (line-sink.ts): one path, seven names, and about 700 bytes of fixed text; beside models, whose
- * fields need 900 bytes, a shorter path.
+ * Bounds of one field. Together they keep a line under 4096 bytes, which is what a pipe takes without splitting it
+ * (line-sink.ts): one path, seven names, an id, and about 700 bytes of fixed text; beside models, whose fields need
+ * 900 bytes, a shorter path.
  */
-const PATH_CHARS_MAX = 1200
+const PATH_CHARS_MAX = 1050
 const MODEL_PATH_CHARS_MAX = 300
 const NAME_CHARS_MAX = 255
 const DETAIL_CHARS_MAX = 400
@@ -209,6 +210,7 @@ export class AccessLog implements FieldSink {
     }
     out += this.#plain('bytes.in', ex.bytesReceived, skip)
     out += this.#plain('bytes.out', ex.bytesSent, skip)
+    if (!skip?.has('request.id')) out += field(this.#format, 'request.id', requestIdOf(ex), NAME_CHARS_MAX)
     if (ex.attempts > 1) out += this.#plain('retry.attempt', ex.attempts, skip)
     if (ex.llm !== null) out += this.#model(ex.llm, skip)
     if (ex.mcp !== null) out += this.#tools(ex.mcp, skip)

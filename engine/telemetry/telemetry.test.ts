@@ -163,12 +163,13 @@ test('a text line has the fields in order, without the query', async (t) => {
   const { telemetry, lines } = start(t)
   const ex = finishedExchange({ path: '/a/b', query: '?api_key=sk-canary', remoteAddress: '2001:db8::1' })
   ex.request.receive('authorization', 'Bearer sk-canary')
+  ex.request.receive('x-request-id', 'mine-1')
   ex.attempts = 2
   telemetry.recorderFor({ route: 'r 1', listener: 'main', port: 8080 }).record(ex)
   const [line] = await lines()
   assert.match(
     line!,
-    /^time=\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z level=info target=request listener=main route="r 1" endpoint=10\.0\.0\.1:8080 backend=web src\.addr=\[2001:db8::1\]:40000 http\.method=GET http\.host=example\.com http\.path=\/a\/b http\.version=HTTP\/1\.1 http\.status=200 bytes\.in=80 bytes\.out=1200 retry\.attempt=2 duration=\d+\.\d{3}ms$/
+    /^time=\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z level=info target=request listener=main route="r 1" endpoint=10\.0\.0\.1:8080 backend=web src\.addr=\[2001:db8::1\]:40000 http\.method=GET http\.host=example\.com http\.path=\/a\/b http\.version=HTTP\/1\.1 http\.status=200 bytes\.in=80 bytes\.out=1200 request\.id=mine-1 retry\.attempt=2 duration=\d+\.\d{3}ms$/
   )
 })
 
@@ -186,7 +187,8 @@ test('a JSON line has the same fields, typed', async (t) => {
   Object.assign(ex, { status: 503, error: 'NO_BACKEND', backend: null, endpoint: null })
   telemetry.recorderFor({ route: 'r', listener: 'main', port: 8080 }).record(ex)
   const line = (await lines())[0]!
-  const { time, duration, ...rest } = JSON.parse(line)
+  const { time, duration, 'request.id': id, ...rest } = JSON.parse(line)
+  assert.match(id, /^req_[0-9a-f]{32}$/)
   assert.equal(new Date(time).toISOString(), time)
   assert.equal(typeof duration, 'number')
   assert.deepEqual(rest, {

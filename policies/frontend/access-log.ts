@@ -29,7 +29,7 @@ const DEFAULTS = [
     'trace.id',
     'span.id'
   ],
-  ...['reason', 'reason.detail', 'bytes.in', 'bytes.out', 'retry.attempt'],
+  ...['reason', 'reason.detail', 'bytes.in', 'bytes.out', 'request.id', 'retry.attempt'],
   ...['gen_ai.operation.name', 'gen_ai.provider.name', 'gen_ai.request.model', 'gen_ai.response.model'],
   ...['gen_ai.usage.input_tokens', 'gen_ai.usage.cache_creation.input_tokens', 'gen_ai.usage.cache_read.input_tokens'],
   ...['gen_ai.usage.output_tokens', 'gen_ai.usage.reasoning.output_tokens'],

@@ -7,6 +7,7 @@ import type { ListClient } from '#backends/llm/routes/answer-spec.ts'
 import { type ModelNames, modelList } from '#backends/llm/routes/models.ts'
 import type { BackendContext } from '#engine/contract/backend.ts'
 import type { Dialect, Exchange, LocalReply } from '#engine/contract/exchange.ts'
+import { requestIdOf } from '#engine/contract/request-id.ts'
 
 /** Answers with the models that the configuration names. */
 export function listModels(
@@ -44,16 +45,17 @@ export function errorBody(
 ): { readonly body: JsonObject; readonly headers: readonly [string, string] } {
   const field = FORMATS[client].idField ?? 'x-request-id'
   // A provider that has answered knows its answer by its own id.
-  const sentId = ex.response?.get(field) ?? ex.request.get('x-request-id') ?? ''
-  const id = ID.test(sentId) ? sentId : `req_${crypto.randomUUID().replaceAll('-', '')}`
-  ex.errorDetail ??= `request ${id}`
+  const sentId = ex.response?.get(field) ?? ''
+  const isTheirs = ID.test(sentId)
+  const id = isTheirs ? sentId : requestIdOf(ex)
+  if (isTheirs) ex.errorDetail ??= `the provider's id is ${id}`
   const body = FORMATS[client].writeError({ ...refusal, type: typeOfStatus(refusal.status) })
   return { body: client === 'messages' ? { ...body, request_id: id } : body, headers: [field, id] }
 }
 
 const OPENAI: ReadonlySet<FormatName> = new Set<FormatName>(['completions', 'responses'])
 
-/** What a caller may give for an id. */
+/** What a provider may give for an id. */
 const ID = /^[\w.:-]{1,128}$/
 
 /** The same where others than models refuse. */

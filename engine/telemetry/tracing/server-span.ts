@@ -1,7 +1,9 @@
 /** The span of a request as the gateway serves it: attributes of the HTTP conventions for servers, and our own. */
+
 import { detailOf } from '#engine/contract/detail.ts'
 import { ERRORS } from '#engine/contract/errors.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
+import { requestIdOf } from '#engine/contract/request-id.ts'
 import type { CompiledMatch, Route } from '#engine/contract/route.ts'
 import { schemeOf } from '#engine/contract/transport.ts'
 import { hostOf } from '#engine/http/authority.ts'
@@ -90,6 +92,7 @@ export const SERVER_ATTRIBUTES: readonly Attribute<Exchange>[] = [
   ['url.path', (ex) => ex.originalPath],
   ['network.peer.port', (ex) => ex.client.remotePort || undefined],
   ['http.request.method_original', (ex) => (isMethod(ex.method) ? undefined : ex.method)],
+  ['weir.request.id', (ex) => requestIdOf(ex)],
   ['weir.reason.detail', (ex) => detailOf(ex) ?? undefined]
 ]
 
