@@ -262,20 +262,20 @@ class Builder {
   }
 
   #mirror({ plan, path }: PlacedMirror, spec: RouteSpec, settings: RouteSettings): RouteMirror {
-    const { backend: given, share } = plan
-    const isNamed = typeof given === 'string'
+    const { backend: mirror, share } = plan
+    const isNamed = typeof mirror === 'string'
     // What the policy has written in itself is a backend like those of the configuration.
-    const backend = isNamed ? given : `${ownName(spec)}/mirror`
+    const backend = isNamed ? mirror : `${ownName(spec)}/mirror`
     const { serve } = isNamed
       ? this.#backend({ backend, weight: 1, policies: {} }, settings, `${path}.backend`)
-      : this.#compileBackend(given as Backend, backend, settings)
+      : this.#compileBackend(mirror as Backend, backend, settings)
     const recorder = this.#deps.mirrorRecorderFor(spec.name)
     const { maxBufferBytes } = this.#snapshot.frontend.http
-    let isTold = false
+    let isLogged = false
     const looped = (): void => {
       recorder.dropped(backend)
-      if (!isTold) this.#deps.services.log('warn', `route ${spec.name}: the mirror ${backend} ${LEADS_BACK}`)
-      isTold = true
+      if (!isLogged) this.#deps.services.log('warn', `route ${spec.name}: the mirror ${backend} ${LEADS_BACK}`)
+      isLogged = true
     }
     return { backend, share, serve, recorder, looped, waitingBytesMax: maxBufferBytes, load: { copies: 0 } }
   }

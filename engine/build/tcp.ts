@@ -85,7 +85,7 @@ function buildListener(listener: Listener, build: TcpBuild): TcpListener {
       problems.push({ path: `${at}.hostnames`, message: 'connections of plain TCP name no host: only TLS does' })
     for (const hostname of spec.hostnames.length === 0 ? ['*'] : spec.hostnames) {
       if (table.get(hostname) !== undefined)
-        problems.push({ path: at, message: `the listener already has a route for ${said(hostname)}` })
+        problems.push({ path: at, message: `the listener already has a route for ${describeHostname(hostname)}` })
       table.set(hostname, route)
     }
   })
@@ -93,7 +93,7 @@ function buildListener(listener: Listener, build: TcpBuild): TcpListener {
   return { name: listener.name, recorder, route: (name) => table.find(name) ?? null }
 }
 
-function said(hostname: string): string {
+function describeHostname(hostname: string): string {
   return hostname === '*' ? 'every connection' : `"${hostname}"`
 }
 
@@ -110,7 +110,7 @@ interface Choice {
 class Route implements TcpRoute {
   readonly name: string
   readonly recorder: TcpRecorder
-  readonly #turn: Rotation<Choice>
+  readonly #next: Rotation<Choice>
   readonly #choices: readonly Choice[]
 
   constructor(spec: TcpRouteSpec, listener: string, build: TcpBuild) {
@@ -119,15 +119,15 @@ class Route implements TcpRoute {
     this.#choices = spec.backends
       .map((reference, i) => compile(reference, { ...build, path: `${build.path}.backends[${i}]` }))
       .filter(({ weight }) => weight > 0)
-    this.#turn = rotationOf(this.#choices)
+    this.#next = rotationOf(this.#choices)
   }
 
   dial(session: TcpSession, done: Dialled): () => void {
     const tried: Choice[] = []
     let giveUp: () => void = () => {}
     const next = (last: TcpReason): void => {
-      const fresh = tried.length === 0 ? null : this.#turn((choice) => !tried.includes(choice))
-      const choice = tried.length === 0 ? (this.#turn((one) => one.usable()) ?? this.#turn(always)) : fresh
+      const fresh = tried.length === 0 ? null : this.#next((choice) => !tried.includes(choice))
+      const choice = tried.length === 0 ? (this.#next((one) => one.usable()) ?? this.#next(always)) : fresh
       if (choice === null || tried.length >= BACKENDS_MAX) {
         done(last, null)
         return

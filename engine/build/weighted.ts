@@ -42,17 +42,17 @@ export function rotationOf<T extends { readonly weight: number }>(choices: reado
  * the same exchange goes to a choice that it has not tried, if there is one that can be reached.
  */
 export function weighted(choices: readonly Choice[]): Serve {
-  const turn = rotationOf(choices)
+  const next = rotationOf(choices)
   return (ex) => {
     const { retry } = ex
     if (retry === null) {
-      ;(turn(isUsable) ?? turn(always)!).serve(ex)
+      ;(next(isUsable) ?? next(always)!).serve(ex)
       return
     }
     // What has failed this very exchange comes last. A closure for each retry, and none without the policy.
     const { tried } = retry
-    const fresh = tried.length === 0 ? null : turn((choice) => !tried.includes(choice) && choice.isUsable())
-    const choice = fresh ?? turn(isUsable) ?? turn(always)!
+    const fresh = tried.length === 0 ? null : next((choice) => !tried.includes(choice) && choice.isUsable())
+    const choice = fresh ?? next(isUsable) ?? next(always)!
     tried.push(choice)
     choice.serve(ex)
   }

@@ -58,7 +58,7 @@ export interface ChannelEvents {
   /** A line longer than the bound was left out. */
   tooLong(): void
   /** Something for the log. */
-  said(text: string): void
+  log(text: string): void
   /** It takes more again. */
   drained(): void
   /** Once: in words. */

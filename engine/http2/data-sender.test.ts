@@ -18,7 +18,7 @@ it('a byte of window wakes one of many, in turn', () => {
       looks++
       return true
     },
-    sendHeld() {
+    sendPending() {
       if (sender.sendFrame(this, byte, 0, 1, null) > 0) served.push(id)
     },
     onSent() {}

@@ -21,7 +21,7 @@ export interface SendingStream {
   /** Bytes wait for a window. */
   readonly hasUnsent: boolean
   /** Sends one frame of what waits. */
-  sendHeld(): void
+  sendPending(): void
   /** Nothing waits any more: neither for windows nor for the wire. */
   onSent(): void
 }
@@ -101,7 +101,7 @@ export class DataSender {
       this.#forWindow.delete(stream)
       // Its own WINDOW_UPDATE brings it back.
       if (stream.sendWindow <= 0) continue
-      stream.sendHeld()
+      stream.sendPending()
       if (stream.hasUnsent) this.#forWindow.add(stream)
       else stream.onSent()
     }

@@ -62,17 +62,17 @@ function makeSteps(): void {
 
 function stepFrom(children: Int32Array, state: number, bits: number): number {
   let node = state
-  let given = 0
+  let emitted = 0
   for (let bit = 3; bit >= 0; bit--) {
     const next = children[node * 2 + ((bits >> bit) & 1)]!
     if (next >= 0) node = next
     else if (next === -1 - EOS) return FAILS
     else {
-      given = GIVES | ((-1 - next) << 8)
+      emitted = GIVES | ((-1 - next) << 8)
       node = 0
     }
   }
-  return node | given
+  return node | emitted
 }
 
 /** Eight fifths of the longest string that is decoded: its room. Grown when a longer one comes. */

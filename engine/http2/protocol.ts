@@ -3,7 +3,7 @@
 /** What a client says first, before its SETTINGS (section 3.4). */
 export const PREFACE = 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'
 /** So much of it no request of HTTP/1 begins with: its method is reserved (section 11.6). */
-export const PREFACE_TOLD = 'PRI '.length
+export const PREFACE_UNIQUE_BYTES = 'PRI '.length
 
 export const FRAME_HEAD_BYTES = 9
 

@@ -143,12 +143,13 @@ export class Lifecycle implements ClientEvents, ServerEvents {
   onServerReady(ex: Exchange): void {
     const server = ex.server!
     // A collected body is sent again when its first connection turned out to be dead.
-    const held = ex.heldRequest ?? (ex.requestBytes === null || ex.requestBytes.length === 0 ? null : [ex.requestBytes])
+    const buffered =
+      ex.heldRequest ?? (ex.requestBytes === null || ex.requestBytes.length === 0 ? null : [ex.requestBytes])
     let hasRoom = true
-    if (held !== null) {
+    if (buffered !== null) {
       ex.heldRequest = null
       ex.bodySent = true
-      for (const piece of held) hasRoom = server.sendBody(piece, 0, piece.length, null)
+      for (const piece of buffered) hasRoom = server.sendBody(piece, 0, piece.length, null)
     }
     if (ex.requestDone) server.sendEnd(requestTrailers(ex, ex.requestTrailers))
     // Also when the request is complete: only a reading connection notices that its client leaves.
@@ -214,10 +215,10 @@ export class Lifecycle implements ClientEvents, ServerEvents {
   }
 
   #releaseHeld(ex: Exchange): void {
-    const held = ex.heldResponse ?? []
+    const buffered = ex.heldResponse ?? []
     ex.heldResponse = null
     let hasRoom = true
-    for (const piece of held) hasRoom = ex.client.sendBody(ex, piece, 0, piece.length, null)
+    for (const piece of buffered) hasRoom = ex.client.sendBody(ex, piece, 0, piece.length, null)
     // Without room: it has been paused for a hook, and from now on it is for the client.
     if (ex.heldTrailers !== null) this.#finish(ex, ex.heldTrailers)
     else if (hasRoom) ex.server?.resumeBody()

@@ -19,9 +19,9 @@ export function replyFor(ex: Exchange, code: ErrorCode): LocalReply {
     const all = headers === null ? id : [...headers, ...id]
     return { status, body: `${message}\n`, contentType: null, headers: all }
   }
-  const told = dialect(status, message)
-  const all = told.headers === null ? headers : [...(headers ?? []), ...told.headers]
-  return { status, body: told.body, contentType: 'application/json', headers: all }
+  const rendered = dialect(status, message)
+  const all = rendered.headers === null ? headers : [...(headers ?? []), ...rendered.headers]
+  return { status, body: rendered.body, contentType: 'application/json', headers: all }
 }
 
 /** Makes the response of ex out of the reply: status, fields and framing. */

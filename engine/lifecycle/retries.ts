@@ -74,10 +74,10 @@ export class Retries {
     route.budget.request(turnStartedAt)
     const state = new RetryState(route, ex)
     ex.retry = state
-    const held = ex.heldRequest
+    const buffered = ex.heldRequest
     // A body that a hook has collected stays where it is: no second copy.
-    if (held !== null && ex.requestBytes === null)
-      for (const piece of held) keepForRetry(ex, state, piece, 0, piece.length)
+    if (buffered !== null && ex.requestBytes === null)
+      for (const piece of buffered) keepForRetry(ex, state, piece, 0, piece.length)
   }
 
   /** The attempt ended with `code`, without a response. True: another one follows. */

@@ -6,8 +6,8 @@
 import type { Handle, Handles } from './handles.ts'
 
 const WAITS = 1
-const ASKED = 2
-const SAID = 3
+const REQUESTED = 2
+const SENT = 3
 
 export class HalfClose {
   readonly #handle: Handle
@@ -22,22 +22,22 @@ export class HalfClose {
 
   /** The system has been asked and has not answered. */
   get isUnderWay(): boolean {
-    return this.#step === ASKED
+    return this.#step === REQUESTED
   }
 
   /** `then` is called when the end has been said, instead of what was to be called before. */
   expect(then: () => void): void {
     this.#then = then
-    if (this.#step === SAID) then()
+    if (this.#step === SENT) then()
   }
 
   /** Nothing that was written is under way. Returns a negative error of the system, or 0. */
   say(): number {
     if (this.#step !== WAITS) return 0
-    this.#step = ASKED
+    this.#step = REQUESTED
     const request = this.#handles.newShutdown()
     request.oncomplete = () => {
-      this.#step = SAID
+      this.#step = SENT
       this.#then()
     }
     return this.#handle.shutdown(request)

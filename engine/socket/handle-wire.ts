@@ -8,7 +8,7 @@ import { FLUSH_MS, keepLingering, LINGER_MS, stopLingering } from './linger.ts'
 import type { ReadMemory, ReadSlot } from './memory.ts'
 import { COPY_BYTES_MAX, GATHER_BYTES_MAX, Outbox, TEXT_BYTES_MAX } from './outbox.ts'
 import { inTurn, markDirty } from './round.ts'
-import { BULK_NONE, type Bulk, NOBODY, TEXT_WAITING_MAX, type Wire, type WireOwner } from './wire.ts'
+import { BULK_NONE, type Bulk, NO_OWNER, TEXT_WAITING_MAX, type Wire, type WireOwner } from './wire.ts'
 
 interface OwnedHandle extends Handle {
   wire: HandleWire
@@ -32,7 +32,7 @@ export interface Shared {
 }
 
 export class HandleWire implements Wire {
-  owner: WireOwner = NOBODY
+  owner: WireOwner = NO_OWNER
   bulk: Bulk = BULK_NONE
   handed = 0
   readonly ends: HandleEnds
@@ -277,7 +277,7 @@ export class HandleWire implements Wire {
   close(linger: boolean): void {
     if (this.#dead || this.#closing) return
     this.flush()
-    this.owner = NOBODY
+    this.owner = NO_OWNER
     this.#closing = true
     if (this.#dead) return
     if (this.#broken || (!linger && this.#pending === 0)) {
@@ -307,7 +307,7 @@ export class HandleWire implements Wire {
   }
 
   destroy(): void {
-    this.owner = NOBODY
+    this.owner = NO_OWNER
     this.#dispose()
   }
 
@@ -329,7 +329,7 @@ export class HandleWire implements Wire {
     if (this.#dead) return
     this.ends.handleGone()
     this.#dead = true
-    this.owner = NOBODY
+    this.owner = NO_OWNER
     // What waits for the end of the round stays until then: its writer may send it elsewhere.
     if (this.#outbox !== null) this.#out = this.unsent() ?? ''
     this.#outbox = null

@@ -45,7 +45,7 @@ export interface TlsHandle extends Handle {
   receive(bytes: Buffer): void
   /** Begins the handshake of a client. */
   start(): void
-  setVerifyMode(asks: boolean, needs: boolean): void
+  setVerifyMode(requests: boolean, needs: boolean): void
   /** Names with their lengths before them (RFC 7301 section 3.1), the preferred first. */
   setALPNProtocols(names: Buffer): void
   getALPNNegotiatedProtocol(): string | false

@@ -52,9 +52,9 @@ export function connectTls(
     fail(isReached ? protocolFault(error.code, error.message) : { code: error.code ?? 'EIO', text: '' })
   }
   const kept: Buffer[] = []
-  socket.on('session', (given) => {
-    if (isJudged) client.keepSession(given)
-    else kept.push(given)
+  socket.on('session', (session) => {
+    if (isJudged) client.keepSession(session)
+    else kept.push(session)
   })
   socket.once('error', failed)
   socket.once('connect', () => {
@@ -72,7 +72,7 @@ export function connectTls(
       return
     }
     isJudged = true
-    for (const given of kept) client.keepSession(given)
+    for (const session of kept) client.keepSession(session)
     socket.off('error', failed)
     const outcome = { reason: '', protocol: socket.alpnProtocol || '', resumed }
     inTurn(() => done(null, new NetWire(socket, memory), outcome))

@@ -4,13 +4,13 @@ import { KnownEnds } from './connection-ends.ts'
 import { FLUSH_MS, keepLingering, LINGER_MS, stopLingering } from './linger.ts'
 import { READ_BYTES, type ReadMemory, type ReadSlot } from './memory.ts'
 import { inTurn, markDirty } from './round.ts'
-import { BULK_NONE, type Bulk, NOBODY, TEXT_WAITING_MAX, type Wire, type WireOwner } from './wire.ts'
+import { BULK_NONE, type Bulk, NO_OWNER, TEXT_WAITING_MAX, type Wire, type WireOwner } from './wire.ts'
 
 /** Those that a wire listens to. */
 const EVENTS = ['data', 'end', 'error', 'close', 'drain']
 
 export class NetWire implements Wire {
-  owner: WireOwner = NOBODY
+  owner: WireOwner = NO_OWNER
   bulk: Bulk = BULK_NONE
   handed = 0
   readonly ends: KnownEnds
@@ -38,7 +38,7 @@ export class NetWire implements Wire {
   /** Gives the socket away: the wire is dead, and nobody hears of it. Null when it is dead already. */
   release(): Socket | null {
     if (this.#dead) return null
-    this.owner = NOBODY
+    this.owner = NO_OWNER
     this.#dead = true
     this.#out = ''
     this.#socket.pause()
@@ -110,7 +110,7 @@ export class NetWire implements Wire {
   close(linger: boolean): void {
     if (this.#dead || this.#closing) return
     this.flush()
-    this.owner = NOBODY
+    this.owner = NO_OWNER
     this.#closing = true
     this.#socket.end(() => {
       if (linger) keepLingering(this, LINGER_MS)
@@ -121,7 +121,7 @@ export class NetWire implements Wire {
   }
 
   destroy(): void {
-    this.owner = NOBODY
+    this.owner = NO_OWNER
     if (this.#dead) return
     this.#dead = true
     stopLingering(this)

@@ -2,7 +2,7 @@ import { deepEqual, equal } from 'node:assert/strict'
 import { after, it } from 'node:test'
 import { KnownEnds } from './connection-ends.ts'
 import { PipeEnd } from './pipe.ts'
-import { BULK_NONE, NOBODY, type Wire } from './wire.ts'
+import { BULK_NONE, NO_OWNER, type Wire } from './wire.ts'
 
 const MEMORY = Buffer.alloc(16)
 
@@ -14,7 +14,7 @@ after(() => clearInterval(alive))
 function fakeWire(done: string[], name: string): Wire & { congested: boolean } {
   const note = (what: string) => () => void done.push(`${name} ${what}`)
   return {
-    owner: NOBODY,
+    owner: NO_OWNER,
     bulk: BULK_NONE,
     congested: false,
     handed: 0,

@@ -108,9 +108,9 @@ function readV2(bytes: Buffer, start: number, end: number): ProxyHeader | ProxyF
   const after = start + V2_FIXED + length
   if (after > end) return 'more'
   // LOCAL, datagrams, unix sockets and what has no family: the connection's own addresses hold (section 2.2).
-  const isTold = command === 1 && protocol === STREAM && (family === INET || family === INET6)
+  const hasAddresses = command === 1 && protocol === STREAM && (family === INET || family === INET6)
   const at = start + V2_FIXED
-  if (!isTold) return { end: after, source: null }
+  if (!hasAddresses) return { end: after, source: null }
   return family === INET
     ? { end: after, source: { address: bytes.subarray(at, at + 4).join('.'), port: bytes.readUInt16BE(at + 8) } }
     : { end: after, source: { address: ipv6Of(bytes, at), port: bytes.readUInt16BE(at + 32) } }

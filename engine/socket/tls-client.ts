@@ -30,7 +30,7 @@ export function startClient(
   const { preamble = '' } = dial
   if (preamble === '') return shake(below, client, shared, done, dial)
   let giveUp = () => below.close()
-  const said = (status: number) => {
+  const onPreamble = (status: number) => {
     if (status >= 0) {
       giveUp = shake(below, client, shared, done, dial)
       return
@@ -42,11 +42,11 @@ export function startClient(
   const request = shared.handles.newWrite()
   let isOver = false
   request.oncomplete = (status) => {
-    if (!isOver) inTurn(said, status)
+    if (!isOver) inTurn(onPreamble, status)
   }
   const error = below.writeLatin1String(request, preamble)
   // A socket that has just been connected has room, so this is what happens.
-  if (error < 0 || shared.state[STATE_ASYNC] === 0) said(error)
+  if (error < 0 || shared.state[STATE_ASYNC] === 0) onPreamble(error)
   return () => {
     isOver = true
     giveUp()
@@ -64,9 +64,9 @@ function shake(below: Handle, client: TlsClient, shared: TlsShared, done: Connec
   if (session !== undefined) handle.setSession(session)
   const kept: Buffer[] = []
   let isJudged = false
-  handle.onnewsession = (_id, given) => {
-    if (isJudged) client.keepSession(given)
-    else kept.push(given)
+  handle.onnewsession = (_id, session) => {
+    if (isJudged) client.keepSession(session)
+    else kept.push(session)
   }
   handle.enableSessionCallbacks()
   const fail = ({ code, text }: TlsFault) => {
@@ -91,7 +91,7 @@ function shake(below: Handle, client: TlsClient, shared: TlsShared, done: Connec
       return
     }
     isJudged = true
-    for (const given of kept) client.keepSession(given)
+    for (const session of kept) client.keepSession(session)
     done(null, wire, { reason: '', protocol: handle.getALPNNegotiatedProtocol() || '', resumed })
   })
   dial.reached?.()

@@ -69,7 +69,7 @@ export class TlsServer {
   /** With their lengths before them. */
   readonly alpn: Buffer
   readonly alpnNames: string[]
-  readonly asksForCertificate: boolean
+  readonly requestsCertificate: boolean
 
   /**
    * `secret`: of the process; the same secret and settings make sessions that go on. Throws an Error where
@@ -81,7 +81,7 @@ export class TlsServer {
     this.#identity = createHash('sha256')
       .update(JSON.stringify([cert, clientCa, minVersion, maxVersion, settings.cipherSuites]))
       .digest()
-    this.asksForCertificate = clientCa !== null
+    this.requestsCertificate = clientCa !== null
     this.alpnNames = [...alpn]
     this.alpn = Buffer.concat(alpn.map((name) => Buffer.from(`${String.fromCharCode(name.length)}${name}`, 'latin1')))
     this.#context = createSecureContext({
@@ -113,7 +113,7 @@ export class TlsServer {
 
   /** Null, or why a client with this certificate does not get in. */
   refuses(peer: PeerCertificate | null, verifyError: string | null): string | null {
-    if (!this.asksForCertificate) return null
+    if (!this.requestsCertificate) return null
     if (peer === null) return NO_CERTIFICATE
     return verifyError
   }
@@ -129,15 +129,15 @@ export function startOverHandle(
 ): () => void {
   const handle = shared.handles.wrapTls(below, server.context().context, true)
   handle.setALPNProtocols(server.alpn)
-  if (server.asksForCertificate) handle.setVerifyMode(true, true)
+  if (server.requestsCertificate) handle.setVerifyMode(true, true)
   const wire = new TlsWire(below, handle, shared, (code) => {
     if (code !== null) {
       done(code, null, null)
       return
     }
-    const peer = server.asksForCertificate ? peerOf(handle.getPeerCertificate(true)?.raw) : null
+    const peer = server.requestsCertificate ? peerOf(handle.getPeerCertificate(true)?.raw) : null
     // Asking OpenSSL for an error that nobody looks at is not free.
-    const refusal = server.asksForCertificate ? server.refuses(peer, codeOf(handle.verifyError())) : null
+    const refusal = server.requestsCertificate ? server.refuses(peer, codeOf(handle.verifyError())) : null
     if (refusal !== null) {
       wire.destroy()
       done(refusal, null, null)
@@ -151,7 +151,7 @@ export function startOverHandle(
       isResumed: handle.isSessionReused()
     })
   })
-  if (server.asksForCertificate && typeof handle.enableKeylogCallback === 'function') {
+  if (server.requestsCertificate && typeof handle.enableKeylogCallback === 'function') {
     const judge = refusingBy({
       refusal: () => codeOf(handle.verifyError()),
       protocol: () => handle.getProtocol(),
@@ -180,7 +180,7 @@ export function startOverSocket(
     isServer: true,
     secureContext: server.context(),
     ALPNProtocols: server.alpnNames,
-    requestCert: server.asksForCertificate,
+    requestCert: server.requestsCertificate,
     // Decided below, as over handles.
     rejectUnauthorized: false
   })
@@ -210,14 +210,14 @@ export function startOverSocket(
       endBehindAlert(below, record, () => socket.destroy())
       done(code, null, null)
     })
-  if (server.asksForCertificate) alertOver(socket, server, refuse)
+  if (server.requestsCertificate) alertOver(socket, server, refuse)
   socket.on('end', () => {
     failed()
     if (isFailed) socket.destroy()
   })
   socket.on('secure', () => {
     stopLooking()
-    const peer = server.asksForCertificate ? peerOf(socket.getPeerCertificate().raw) : null
+    const peer = server.requestsCertificate ? peerOf(socket.getPeerCertificate().raw) : null
     const refusal = server.refuses(peer, socket.authorized ? null : codeOf(verifyErrorOf(socket)))
     settle(() => {
       if (refusal !== null) {

@@ -13,7 +13,7 @@ import { inTurn, markDirty } from './round.ts'
 import { closeBehindAlert, mayAlert } from './tls-alert.ts'
 import { TlsQueue } from './tls-queue.ts'
 import { COPIED_BYTES_MAX, LENT_BYTES_MAX, type TlsShared } from './tls-shared.ts'
-import { BULK_NONE, type Bulk, NOBODY, TEXT_WAITING_MAX, type Wire, type WireOwner } from './wire.ts'
+import { BULK_NONE, type Bulk, NO_OWNER, TEXT_WAITING_MAX, type Wire, type WireOwner } from './wire.ts'
 
 /** Shorter pieces become part of the text around them: one record, and one write, for head and body. */
 const TEXT_BYTES_MAX = 16 * 1024
@@ -35,7 +35,7 @@ interface OwnedWrite extends WriteRequest {
 export type Secured = (code: string | null) => void
 
 export class TlsWire implements Wire {
-  owner: WireOwner = NOBODY
+  owner: WireOwner = NO_OWNER
   bulk: Bulk = BULK_NONE
   handed = 0
   readonly ends: HandleEnds
@@ -278,7 +278,7 @@ export class TlsWire implements Wire {
   close(linger: boolean): void {
     if (this.#dead || this.#closing) return
     this.flush()
-    this.owner = NOBODY
+    this.owner = NO_OWNER
     this.#closing = true
     if (this.#dead) return
     if (this.#broken || this.#secured !== null) {
@@ -309,7 +309,7 @@ export class TlsWire implements Wire {
   }
 
   destroy(): void {
-    this.owner = NOBODY
+    this.owner = NO_OWNER
     this.#secured = null
     this.#dispose()
   }
@@ -335,7 +335,7 @@ export class TlsWire implements Wire {
     if (this.#dead) return
     this.ends.handleGone()
     this.#dead = true
-    this.owner = NOBODY
+    this.owner = NO_OWNER
     this.#queue.clear()
     if (this.#lingering) stopLingering(this)
     const { handle } = this

@@ -16,7 +16,7 @@ export interface TlsSettings extends TlsMaterial {
 }
 
 /** Protocols that the upstream side speaks so far, by their ALPN names. */
-export const SPOKEN: readonly string[] = ['http/1.1']
+export const ALPN_DEFAULT: readonly string[] = ['http/1.1']
 
 /**
  * Sessions of a destination that are kept. Servers give two tickets or so with each handshake, and want each of them
@@ -35,7 +35,7 @@ export class TlsClient {
   readonly #sessions: Buffer[] = []
 
   /** `protocols`: to choose from. When the settings allow none of them, what they allow is offered all the same. */
-  constructor(settings: TlsSettings, protocols: readonly string[] = SPOKEN) {
+  constructor(settings: TlsSettings, protocols: readonly string[] = ALPN_DEFAULT) {
     const { serverName, alpn = protocols } = settings
     const offered = alpn.filter((name) => protocols.includes(name))
     this.settings = settings

@@ -73,7 +73,7 @@ export type Bulk = typeof BULK_NONE | typeof BULK_BODY | typeof BULK_LONG
 export const TEXT_WAITING_MAX = 64 * 1024
 
 /** An owner for wires that nobody listens to any more. */
-export const NOBODY: WireOwner = {
+export const NO_OWNER: WireOwner = {
   onRead() {},
   onEnd() {},
   onError() {},

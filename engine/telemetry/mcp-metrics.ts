@@ -72,8 +72,8 @@ export class McpMetrics {
     return type
   }
 
-  #nameOf(route: string, target: string, kind: string, given: string, isThere: boolean): string {
-    const name = given.slice(0, NAME_CHARS_MAX)
+  #nameOf(route: string, target: string, kind: string, rawName: string, isThere: boolean): string {
+    const name = rawName.slice(0, NAME_CHARS_MAX)
     const key = JSON.stringify([route, target, kind, name])
     if (this.#named.has(key)) return name
     const count = this.#counts.get(route) ?? 0

@@ -81,7 +81,7 @@ interface Found {
   readonly route: string
   readonly operation: string
   readonly provider: string
-  readonly asked: string
+  readonly requested: string
   readonly answered: string
   readonly series: ModelSeries
 }
@@ -111,14 +111,14 @@ export class ModelMetrics {
 
   #of(route: string, llm: ModelUse, isGood: boolean): ModelSeries {
     const { operation = '', provider = '' } = llm
-    const asked = (llm.requestModel ?? '').slice(0, MODEL_CHARS_MAX)
+    const requested = (llm.requestModel ?? '').slice(0, MODEL_CHARS_MAX)
     const answered = (llm.responseModel ?? '').slice(0, MODEL_CHARS_MAX)
     const last = this.#last
     const isLast = last !== null && last.route === route && last.operation === operation && last.provider === provider
-    if (isLast && last.asked === asked && last.answered === answered) return last.series
-    const series = this.#find(route, operation, provider, asked, answered, isGood)
+    if (isLast && last.requested === requested && last.answered === answered) return last.series
+    const series = this.#find(route, operation, provider, requested, answered, isGood)
     // A failure may be counted for another provider, and the next answer names its own.
-    if (isGood) this.#last = { route, operation, provider, asked, answered, series }
+    if (isGood) this.#last = { route, operation, provider, requested, answered, series }
     return series
   }
 
@@ -126,34 +126,41 @@ export class ModelMetrics {
     route: string,
     operation: string,
     provider: string,
-    asked: string,
+    requested: string,
     answered: string,
     isGood: boolean
   ): ModelSeries {
     // No name of a model or route can be taken for two: JSON keeps them apart.
-    const key = JSON.stringify([route, operation, provider, asked, answered])
+    const key = JSON.stringify([route, operation, provider, requested, answered])
     const known = this.#series.get(key)
     if (known !== undefined) return known
     const ofRoute = this.#pairs.get(route) ?? 0
-    const askedKey = JSON.stringify([route, provider, asked])
-    const isNamed = isGood || this.#answered.has(askedKey)
+    const requestedKey = JSON.stringify([route, provider, requested])
+    const isNamed = isGood || this.#answered.has(requestedKey)
     if (!isNamed || ofRoute >= ROUTE_MODELS_MAX || this.#total >= MODELS_MAX) {
       // Route, operation and provider are the configuration's, so that these are few.
       const rest = JSON.stringify([route, operation, provider])
       return this.#series.get(rest) ?? this.#make(rest, route, operation, provider, OTHER, OTHER)
     }
-    this.#answered.add(askedKey)
+    this.#answered.add(requestedKey)
     this.#pairs.set(route, ofRoute + 1)
     this.#total++
-    return this.#make(key, route, operation, provider, asked, answered)
+    return this.#make(key, route, operation, provider, requested, answered)
   }
 
-  #make(key: string, route: string, operation: string, provider: string, asked: string, answered: string): ModelSeries {
+  #make(
+    key: string,
+    route: string,
+    operation: string,
+    provider: string,
+    requested: string,
+    answered: string
+  ): ModelSeries {
     const series = new ModelSeries(this.#metrics, {
       route,
       gen_ai_operation_name: operation,
       gen_ai_provider_name: provider,
-      gen_ai_request_model: asked,
+      gen_ai_request_model: requested,
       gen_ai_response_model: answered
     })
     this.#series.set(key, series)

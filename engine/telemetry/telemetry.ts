@@ -142,20 +142,20 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
 
 function createSink(fd: number, metrics: Metrics, logger: Logger): LineSink {
   const dropped = metrics.counter('weir_access_log_dropped_total', {})
-  let told = false
+  let isLogged = false
   return new LineSink({
     fd,
     onDropped: (lines, why) => {
       dropped.add(lines)
       // Once: an output that stays broken must not fill the other one. The counter has the rest.
-      if (!told) logger.log('warn', 'access_log', 'access log lines are being dropped', { why })
-      told = true
+      if (!isLogged) logger.log('warn', 'access_log', 'access log lines are being dropped', { why })
+      isLogged = true
     }
   })
 }
 
 function upstreamTelemetry(metrics: Metrics, logger: Logger): UpstreamTelemetry {
-  const held = metrics.gauge('weir_buffered_bytes', {})
+  const bufferedBytes = metrics.gauge('weir_buffered_bytes', {})
   const heldRefused = metrics.counter('weir_buffered_refusals_total', {})
   let heldRefusedBefore = 0
   const busy = metrics.gauge('weir_upstream_connections', { state: 'busy' })
@@ -174,7 +174,7 @@ function upstreamTelemetry(metrics: Metrics, logger: Logger): UpstreamTelemetry 
     sample: (now) => {
       idle.set(now.idle)
       busy.set(now.busy)
-      held.set(now.heldBytes)
+      bufferedBytes.set(now.heldBytes)
       heldRefused.add(now.heldRefused - heldRefusedBefore)
       heldRefusedBefore = now.heldRefused
     },

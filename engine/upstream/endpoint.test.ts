@@ -11,7 +11,7 @@ import { KnownEnds } from '#engine/socket/connection-ends.ts'
 import { inTurn } from '#engine/socket/round.ts'
 import type { Address, SocketLayer } from '#engine/socket/socket-layer.ts'
 import { TimerWheel, type WheelTimer } from '#engine/socket/timer-wheel.ts'
-import { BULK_NONE, type Bulk, NOBODY, type Wire } from '#engine/socket/wire.ts'
+import { BULK_NONE, type Bulk, NO_OWNER, type Wire } from '#engine/socket/wire.ts'
 import { DestinationState } from './destination.ts'
 import { EndpointState } from './endpoint.ts'
 import { Resolver } from './resolver.ts'
@@ -20,7 +20,7 @@ const { memory } = llhttp()
 
 /** A wire that keeps what is written to it; `answer` makes its owner read. */
 class FakeWire implements Wire {
-  owner = NOBODY
+  owner = NO_OWNER
   bulk: Bulk = BULK_NONE
   readonly ends = new KnownEnds('', 0, '')
   readonly congested = false

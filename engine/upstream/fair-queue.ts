@@ -68,7 +68,7 @@ export class FairQueue<W extends Waiter> {
   }
 
   /** Of the clients that wait, how many each keeps, the fewest first. */
-  heldByClients(): number[] {
+  connectionsByWaitingClient(): number[] {
     const kept = this.#count()
     return Array.from(this.#queue.names, (name) => kept.get(name) ?? 0).sort((a, b) => a - b)
   }

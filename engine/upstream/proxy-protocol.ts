@@ -26,7 +26,7 @@ export class ProxyProtocolEndpoint implements Endpoint {
   readonly #destination: DestinationState
   readonly #shared: UpstreamShared
   /** Sends nothing: it knows the addresses. */
-  readonly #nobody: EndpointState
+  readonly #direct: EndpointState
   /** By what their connections begin with; who has sent last stands last. */
   readonly #clients = new Map<string, ClientEndpoint>()
   /** Those that wait for a connection, the next one first. */
@@ -42,21 +42,21 @@ export class ProxyProtocolEndpoint implements Endpoint {
     this.#version = version
     this.#destination = destination
     this.#shared = shared
-    this.#nobody = new EndpointState(destination, shared)
+    this.#direct = new EndpointState(destination, shared)
     const { timers, events } = shared
     this.#eviction = new SlowClientEviction({
       timers,
       connections: () => this.#connections(),
       waiting: () => this.#waiting,
       // Clients are connections here, and often of one address: none of them has to give way sooner for keeping much.
-      heldByWaiting: () => [],
+      keptByWaiting: () => [],
       giveUp: (ex, code) => events.onServerFault(ex, code),
       now: () => timers.now
     })
   }
 
   get usable(): boolean {
-    return this.#nobody.usable
+    return this.#direct.usable
   }
 
   get idle(): number {

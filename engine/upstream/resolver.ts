@@ -76,9 +76,9 @@ export class Resolver {
 }
 
 async function askSystem(host: string): Promise<Answer> {
-  const asked = Promise.allSettled([resolve4(host, { ttl: true }), resolve6(host, { ttl: true })])
+  const queries = Promise.allSettled([resolve4(host, { ttl: true }), resolve6(host, { ttl: true })])
   const [local] = await Promise.allSettled([lookup(host, { all: true })])
-  const results = local.status === 'fulfilled' ? await within(asked, TTL_WAIT_MS) : await asked
+  const results = local.status === 'fulfilled' ? await within(queries, TTL_WAIT_MS) : await queries
   const records = (results ?? []).flatMap((result) => (result.status === 'fulfilled' ? result.value : []))
   if (local.status === 'fulfilled') {
     const addresses = local.value.map(({ address, family }) => ({ ip: address, family: family === 6 ? 6 : 4 }) as const)

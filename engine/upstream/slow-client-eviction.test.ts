@@ -17,7 +17,7 @@ function cut(t: TestContext, held: readonly [address: string, idle: number][], w
     timers: new TimerWheel(),
     connections: () => connections,
     waiting: () => waiting.length,
-    heldByWaiting: () => waiting,
+    keptByWaiting: () => waiting,
     giveUp: (ex) => given.push(connections.find(({ exchange }) => exchange === ex)!.name),
     now: () => 100_000
   })

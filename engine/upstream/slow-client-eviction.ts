@@ -30,7 +30,7 @@ export interface EvictionOptions {
   /** How many wait for one. */
   readonly waiting: () => number
   /** Of the clients among those, how many each keeps, the fewest first. */
-  readonly heldByWaiting: () => readonly number[]
+  readonly keptByWaiting: () => readonly number[]
   readonly giveUp: (ex: Exchange, code: ErrorCode) => void
   /** performance.now() */
   readonly now: () => number
@@ -59,7 +59,7 @@ export class SlowClientEviction {
   }
 
   #look(now: number): void {
-    const { connections, waiting, heldByWaiting, giveUp } = this.#parts
+    const { connections, waiting, keptByWaiting, giveUp } = this.#parts
     const counts = new Map<string, number>()
     const found: { ex: Exchange; since: number; client: string }[] = []
     for (const { idleSince, exchange } of connections()) {
@@ -70,14 +70,14 @@ export class SlowClientEviction {
     }
     // The client that keeps most gives first, for the one that keeps least.
     found.sort((a, b) => counts.get(b.client)! - counts.get(a.client)! || a.since - b.since)
-    const kept = heldByWaiting()
+    const kept = keptByWaiting()
     const most = waiting()
-    let given = 0
+    let granted = 0
     for (const { ex, since, client } of found) {
-      if (given === most) return
-      const isGreedy = given < kept.length && counts.get(client)! >= 2 * (kept[given]! + 1)
+      if (granted === most) return
+      const isGreedy = granted < kept.length && counts.get(client)! >= 2 * (kept[granted]! + 1)
       if (!isGreedy && since > now - IDLE_MS) continue
-      given++
+      granted++
       giveUp(ex, 'CLIENT_TOO_SLOW')
     }
   }

@@ -12,7 +12,7 @@ export class WorkerHeldBytes implements HeldBytes {
   /** Requests and answers that were refused for want of room. */
   refused = 0
   #bytes = 0
-  #toldBytes = 0
+  #publishedBytes = 0
   readonly #state: SharedState
   readonly #worker: number
 
@@ -29,7 +29,7 @@ export class WorkerHeldBytes implements HeldBytes {
   }
 
   get isScarce(): boolean {
-    return this.#state.heldBytes - this.#toldBytes + this.#bytes > this.max * SCARCE
+    return this.#state.heldBytes - this.#publishedBytes + this.#bytes > this.max * SCARCE
   }
 
   refuse(): void {
@@ -42,32 +42,32 @@ export class WorkerHeldBytes implements HeldBytes {
   }
 
   take(bytes: number): boolean {
-    const held = this.#bytes + bytes
-    if (held > this.#toldBytes + STEP_BYTES && !this.#tell(held)) {
+    const total = this.#bytes + bytes
+    if (total > this.#publishedBytes + STEP_BYTES && !this.#tell(total)) {
       this.refused++
       return false
     }
-    this.#bytes = held
+    this.#bytes = total
     return true
   }
 
   /** False: all of them together would keep too much. */
-  #tell(held: number): boolean {
-    if (this.#state.heldBytes - this.#toldBytes + held > this.max) return false
-    this.#toldBytes = held
-    this.#state.setHeldBytes(this.#worker, held)
+  #tell(total: number): boolean {
+    if (this.#state.heldBytes - this.#publishedBytes + total > this.max) return false
+    this.#publishedBytes = total
+    this.#state.setHeldBytes(this.#worker, total)
     return true
   }
 
   give(bytes: number): void {
     this.#bytes -= bytes
-    if (this.#bytes < this.#toldBytes - STEP_BYTES || this.#bytes === 0) this.publish()
+    if (this.#bytes < this.#publishedBytes - STEP_BYTES || this.#bytes === 0) this.publish()
   }
 
   /** Tells the others what is kept now. */
   publish(): void {
-    if (this.#bytes === this.#toldBytes) return
-    this.#toldBytes = this.#bytes
+    if (this.#bytes === this.#publishedBytes) return
+    this.#publishedBytes = this.#bytes
     this.#state.setHeldBytes(this.#worker, this.#bytes)
   }
 }

@@ -22,13 +22,14 @@ export interface Job {
 /** Runs the engine's jobs and `more`. Rejects at a name that nobody has. */
 export function runnerOf(more: JobRows): (job: Job) => Promise<unknown> {
   /** What an expression reads of models' requests and answers, made by the row of their backend. */
-  const told = async ({ llm }: PackedFacts): Promise<ModelContent | undefined> => {
+  const contentOf = async ({ llm }: PackedFacts): Promise<ModelContent | undefined> => {
     const from = llm?.content.from
     return from === undefined ? undefined : ((await more[from.job]!(from.argument)) as ModelContent)
   }
   const expressions: JobRows = {
-    [CEL_JOB]: async (argument) => runCelJob(argument as CelJob, await told((argument as CelJob).facts)),
-    [CEL_LOG_JOB]: async (argument) => runCelLogJob(argument as CelLogJob, await told((argument as CelLogJob).facts))
+    [CEL_JOB]: async (argument) => runCelJob(argument as CelJob, await contentOf((argument as CelJob).facts)),
+    [CEL_LOG_JOB]: async (argument) =>
+      runCelLogJob(argument as CelLogJob, await contentOf((argument as CelLogJob).facts))
   }
   const rows = new Map(Object.entries({ ...ENGINE_JOBS, ...expressions, ...more }))
   return async ({ job, argument }) => {

@@ -20,12 +20,12 @@ interface Class {
   readonly caller: (argument: unknown) => string
 }
 
-const NOBODY = (): string => ''
+const NO_CALLER = (): string => ''
 
 /** Jobs that share a thread. All others have one by their own name: no class waits for another. */
 const CLASSES: Readonly<Record<string, Class>> = {
   // Who guesses many passwords waits already (policies/shared/password-verifier.ts).
-  [PASSWORD_JOB]: { lane: 'passwords', caller: NOBODY },
+  [PASSWORD_JOB]: { lane: 'passwords', caller: NO_CALLER },
   [CEL_JOB]: { lane: 'expressions', caller: (argument) => (argument as CelJob).source },
   [CEL_LOG_JOB]: {
     lane: 'expressions',
@@ -59,7 +59,7 @@ export class OffloadPool implements Offload {
   async run(job: string, argument: unknown, client = ''): Promise<unknown> {
     // A job that was waiting elsewhere must not start another thread, which would keep the process from ending.
     if (this.#isClosed) throw new Error('the offload pool is closed')
-    const { lane: name, caller } = CLASSES[job] ?? { lane: job, caller: NOBODY }
+    const { lane: name, caller } = CLASSES[job] ?? { lane: job, caller: NO_CALLER }
     let lane = this.#lanes.get(name)
     if (lane === undefined) {
       const { jobMsMax = JOB_MS_MAX, lost } = this.#options
@@ -76,7 +76,7 @@ export class OffloadPool implements Offload {
   }
 }
 
-interface Asked {
+interface PendingJob {
   readonly job: Job
   readonly resolve: (result: unknown) => void
   readonly reject: (error: unknown) => void
@@ -87,7 +87,7 @@ class Lane {
   readonly #entry: string
   readonly #jobMsMax: number
   readonly #lost: (why: JobLoss) => void
-  readonly #queue = new RoundRobinQueue<Asked>(QUEUE_MAX)
+  readonly #queue = new RoundRobinQueue<PendingJob>(QUEUE_MAX)
   #pool: Promise<Piscina> | null = null
   #isBusy = false
   #isClosed = false
@@ -112,22 +112,22 @@ class Lane {
 
   async close(): Promise<void> {
     this.#isClosed = true
-    for (let asked = this.#queue.next(); asked !== undefined; asked = this.#queue.next()) {
-      asked.reject(new Error('the offload pool is closed'))
+    for (let pending = this.#queue.next(); pending !== undefined; pending = this.#queue.next()) {
+      pending.reject(new Error('the offload pool is closed'))
     }
     await (await this.#pool)?.destroy()
   }
 
   #next(): void {
     if (this.#isBusy || this.#isClosed) return
-    const asked = this.#queue.next()
-    if (asked === undefined) return
+    const pending = this.#queue.next()
+    if (pending === undefined) return
     this.#isBusy = true
     const done = () => {
       this.#isBusy = false
       this.#next()
     }
-    this.#start(asked.job).then(asked.resolve, asked.reject).finally(done)
+    this.#start(pending.job).then(pending.resolve, pending.reject).finally(done)
   }
 
   /** A job that never ends is ended with its thread; the next one gets another. */

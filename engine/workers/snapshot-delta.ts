@@ -14,13 +14,13 @@ interface ListenerDelta extends Omit<Listener, 'routes'> {
   readonly routes: readonly (RouteSpec | number)[]
 }
 
-/** `held`: what the receiver got last; parts of `snapshot` that are the same objects are not sent. */
-export function encodeDelta(held: Snapshot | null, snapshot: Snapshot): SnapshotDelta {
-  if (held === null) return snapshot
-  const places = new Map(routesOf(held).map((route, i) => [route, i]))
+/** `previous`: what the receiver got last; parts of `snapshot` that are the same objects are not sent. */
+export function encodeDelta(previous: Snapshot | null, snapshot: Snapshot): SnapshotDelta {
+  if (previous === null) return snapshot
+  const places = new Map(routesOf(previous).map((route, i) => [route, i]))
   const backends: Record<string, Backend | null> = {}
   for (const [name, backend] of Object.entries(snapshot.backends)) {
-    backends[name] = Object.hasOwn(held.backends, name) && held.backends[name] === backend ? null : backend
+    backends[name] = Object.hasOwn(previous.backends, name) && previous.backends[name] === backend ? null : backend
   }
   const binds = snapshot.binds.map((bind) => ({
     ...bind,
@@ -32,11 +32,11 @@ export function encodeDelta(held: Snapshot | null, snapshot: Snapshot): Snapshot
   return { ...snapshot, binds, backends }
 }
 
-/** The Snapshot that was encoded for a receiver that holds `held`; what has not changed is the same object as there. */
-export function applyDelta(held: Snapshot | null, delta: SnapshotDelta): Snapshot {
-  const routes = held === null ? [] : routesOf(held)
+/** Restores the Snapshot for a receiver that has `previous`; unchanged parts are the same objects as there. */
+export function applyDelta(previous: Snapshot | null, delta: SnapshotDelta): Snapshot {
+  const routes = previous === null ? [] : routesOf(previous)
   const backends: Record<string, Backend> = {}
-  for (const [name, backend] of Object.entries(delta.backends)) backends[name] = backend ?? held!.backends[name]!
+  for (const [name, backend] of Object.entries(delta.backends)) backends[name] = backend ?? previous!.backends[name]!
   const binds = delta.binds.map((bind) => ({
     ...bind,
     listeners: bind.listeners.map((listener) => ({
@@ -44,7 +44,7 @@ export function applyDelta(held: Snapshot | null, delta: SnapshotDelta): Snapsho
       routes: listener.routes.map((route) => (typeof route === 'number' ? routes[route]! : route))
     }))
   }))
-  return share(held, { ...delta, binds, backends })
+  return share(previous, { ...delta, binds, backends })
 }
 
 function routesOf({ binds }: Snapshot): RouteSpec[] {

@@ -60,7 +60,7 @@ export interface WorkerStatus {
   readonly connections: number
 }
 
-interface Seat {
+interface WorkerSlot {
   readonly index: number
   thread: Worker
   startedAt: number
@@ -70,8 +70,8 @@ interface Seat {
   /** Version of the snapshot it serves; 0: none yet. */
   version: number
   /** What its thread was sent last. */
-  held: Snapshot | null
-  /** Runs while the seat is empty, until the next worker starts. */
+  lastSent: Snapshot | null
+  /** Runs while the slot has no worker, until the next worker starts. */
   pause: NodeJS.Timeout | null
   drained: boolean
   stopped: boolean
@@ -96,7 +96,7 @@ export class Supervisor {
   readonly #options: SupervisorOptions
   readonly #heapMb: number
   #logging: Snapshot['process']['logging']
-  readonly #seats: Seat[] = []
+  readonly #slots: WorkerSlot[] = []
   #snapshot: Snapshot | null = null
   #waiting: Waiting | null = null
   #stopping = false
@@ -110,13 +110,13 @@ export class Supervisor {
     this.#logging = options.logging
     this.#heapMb = options.heapMb ?? heapMbFor(options.count)
     this.state = SharedState.create(options.count)
-    for (let index = 0; index < options.count; index++) this.#seats.push(this.#seat(index))
+    for (let index = 0; index < options.count; index++) this.#slots.push(this.#slot(index))
     this.#heartbeat = setInterval(() => this.#checkHeartbeats(), HEARTBEAT_MS)
     this.#heartbeat.unref()
   }
 
   get workers(): readonly WorkerStatus[] {
-    return this.#seats.map(({ index, version, startedAt, stopped }) => ({
+    return this.#slots.map(({ index, version, startedAt, stopped }) => ({
       index,
       isServing: version > 0 && !stopped,
       isStopped: stopped,
@@ -126,7 +126,7 @@ export class Supervisor {
   }
 
   get connections(): number {
-    return this.#seats.reduce((sum, { index }) => sum + this.state.connections(index), 0)
+    return this.#slots.reduce((sum, { index }) => sum + this.state.connections(index), 0)
   }
 
   /** Puts `snapshot` in force in every worker. One failure fails it: workers then return to the one before. */
@@ -140,11 +140,11 @@ export class Supervisor {
 
   #send(snapshot: Snapshot): Promise<Published> {
     return new Promise((done) => {
-      const missing = new Set(this.#seats.map(({ index }) => index))
+      const missing = new Set(this.#slots.map(({ index }) => index))
       this.#waiting = { snapshot, missing, deaths: new Map(), done }
-      for (const seat of this.#seats) this.#give(seat, snapshot)
+      for (const slot of this.#slots) this.#give(slot, snapshot)
       // A worker that keeps dying gets its chance with the new snapshot now, not when its pause is over.
-      for (const seat of this.#seats) if (seat.pause !== null) this.#replace(seat)
+      for (const slot of this.#slots) if (slot.pause !== null) this.#replace(slot)
     })
   }
 
@@ -156,7 +156,7 @@ export class Supervisor {
 
   /** What a child process has for a worker; a worker that has died needs it no more. */
   report(worker: number, report: ChildEvent): void {
-    this.#seats[worker]?.thread.postMessage(report satisfies ToWorker)
+    this.#slots[worker]?.thread.postMessage(report satisfies ToWorker)
   }
 
   /** Workers go on, and tell their clients that the end is near. */
@@ -181,7 +181,7 @@ export class Supervisor {
     this.#stopping = true
     clearInterval(this.#heartbeat)
     const overdue = setTimeout(() => {
-      for (const { index, stopped } of this.#seats) if (!stopped) this.terminate(index)
+      for (const { index, stopped } of this.#slots) if (!stopped) this.terminate(index)
     }, STOP_MAX_MS)
     await new Promise<void>((resolve) => {
       this.#onStopped = resolve
@@ -194,21 +194,21 @@ export class Supervisor {
   /** Ends a worker at once, whatever it does; its 'exit' event brings the replacement. */
   terminate(worker: number): void {
     // Resolves with an exit code that the 'exit' event also has.
-    this.#seats[worker]?.thread.terminate().catch(() => undefined)
+    this.#slots[worker]?.thread.terminate().catch(() => undefined)
   }
 
-  #give(seat: Seat, snapshot: Snapshot): void {
-    const message: ToWorker = { kind: 'snapshot', snapshot: encodeDelta(seat.held, snapshot) }
-    seat.thread.postMessage(message)
-    seat.held = snapshot
+  #give(slot: WorkerSlot, snapshot: Snapshot): void {
+    const message: ToWorker = { kind: 'snapshot', snapshot: encodeDelta(slot.lastSent, snapshot) }
+    slot.thread.postMessage(message)
+    slot.lastSent = snapshot
   }
 
   #broadcast(message: ToWorker): void {
-    for (const seat of this.#seats) seat.thread.postMessage(message)
+    for (const slot of this.#slots) slot.thread.postMessage(message)
   }
 
-  #seat(index: number): Seat {
-    const seat: Seat = {
+  #slot(index: number): WorkerSlot {
+    const slot: WorkerSlot = {
       index,
       thread: this.#start(index),
       startedAt: performance.now(),
@@ -216,13 +216,13 @@ export class Supervisor {
       lastBeats: 0,
       silentFor: 0,
       version: 0,
-      held: null,
+      lastSent: null,
       pause: null,
       drained: false,
       stopped: false
     }
-    this.#listen(seat)
-    return seat
+    this.#listen(slot)
+    return slot
   }
 
   #start(index: number): Worker {
@@ -244,34 +244,34 @@ export class Supervisor {
     return thread
   }
 
-  #listen(seat: Seat): void {
-    const { thread } = seat
+  #listen(slot: WorkerSlot): void {
+    const { thread } = slot
     let reason = 'it exited'
-    thread.on('message', (message: ToMain) => this.#onMessage(seat, message))
+    thread.on('message', (message: ToMain) => this.#onMessage(slot, message))
     thread.on('error', (error: unknown) => {
       reason = error instanceof Error ? (error.stack ?? error.message) : String(error)
     })
-    thread.on('exit', () => this.#onExit(seat, thread, reason))
+    thread.on('exit', () => this.#onExit(slot, thread, reason))
   }
 
-  #onMessage(seat: Seat, message: ToMain): void {
-    if (message.kind === 'child') this.#options.onChild?.(seat.index, message)
-    else if (message.kind === 'series') this.#options.onSeries(seat.index, message.series)
-    else if (message.kind === 'drained') this.#markDrained(seat)
+  #onMessage(slot: WorkerSlot, message: ToMain): void {
+    if (message.kind === 'child') this.#options.onChild?.(slot.index, message)
+    else if (message.kind === 'series') this.#options.onSeries(slot.index, message.series)
+    else if (message.kind === 'drained') this.#markDrained(slot)
     // It has flushed; its 'exit' event says that it is gone.
-    else if (message.kind === 'stopped') this.terminate(seat.index)
-    else this.#onAnswer(seat, message)
+    else if (message.kind === 'stopped') this.terminate(slot.index)
+    else this.#onAnswer(slot, message)
   }
 
-  #onAnswer(seat: Seat, message: ToMain & { kind: 'serving' | 'failed' }): void {
-    if (message.kind === 'serving') seat.version = message.version
+  #onAnswer(slot: WorkerSlot, message: ToMain & { kind: 'serving' | 'failed' }): void {
+    if (message.kind === 'serving') slot.version = message.version
     const waiting = this.#waiting
     if (waiting === null || waiting.snapshot.version !== message.version) return
     if (message.kind === 'failed') {
       this.#answer({ ok: false, message: message.message, code: message.code })
       return
     }
-    waiting.missing.delete(seat.index)
+    waiting.missing.delete(slot.index)
     if (waiting.missing.size === 0) this.#answer({ ok: true, binds: message.binds })
   }
 
@@ -283,27 +283,27 @@ export class Supervisor {
 
   // --- death and replacement ---
 
-  #onExit(seat: Seat, thread: Worker, reason: string): void {
-    if (thread !== seat.thread) return
-    this.state.setConnections(seat.index, 0)
-    this.buckets.release(seat.index)
+  #onExit(slot: WorkerSlot, thread: Worker, reason: string): void {
+    if (thread !== slot.thread) return
+    this.state.setConnections(slot.index, 0)
+    this.buckets.release(slot.index)
     if (this.#stopping) {
-      this.#markStopped(seat)
+      this.#markStopped(slot)
       return
     }
-    if (performance.now() - seat.startedAt > RECOVERED_MS) seat.deaths = 0
-    seat.deaths++
-    seat.version = 0
+    if (performance.now() - slot.startedAt > RECOVERED_MS) slot.deaths = 0
+    slot.deaths++
+    slot.version = 0
     this.restarts++
-    const pauseMs = seat.deaths === 1 ? 0 : Math.min(RESTART_FIRST_MS * 2 ** (seat.deaths - 2), RESTART_MAX_MS)
-    this.#options.log('error', `worker ${seat.index} died and is replaced in ${pauseMs} ms: ${reason}`)
-    this.#options.onDeath(seat.index)
-    seat.pause = setTimeout(() => this.#replace(seat), pauseMs)
-    this.#blameSnapshot(seat, reason)
+    const pauseMs = slot.deaths === 1 ? 0 : Math.min(RESTART_FIRST_MS * 2 ** (slot.deaths - 2), RESTART_MAX_MS)
+    this.#options.log('error', `worker ${slot.index} died and is replaced in ${pauseMs} ms: ${reason}`)
+    this.#options.onDeath(slot.index)
+    slot.pause = setTimeout(() => this.#replace(slot), pauseMs)
+    this.#blameSnapshot(slot, reason)
   }
 
   /** A snapshot that kills its workers must not be waited for without end. */
-  #blameSnapshot({ index }: Seat, reason: string): void {
+  #blameSnapshot({ index }: WorkerSlot, reason: string): void {
     const waiting = this.#waiting
     if (waiting === null || !waiting.missing.has(index)) return
     const deaths = (waiting.deaths.get(index) ?? 0) + 1
@@ -312,24 +312,24 @@ export class Supervisor {
     this.#answer({ ok: false, message: `worker ${index} died of it ${deaths} times: ${reason}`, code: null })
   }
 
-  #replace(seat: Seat): void {
-    if (seat.pause !== null) clearTimeout(seat.pause)
-    seat.pause = null
-    seat.thread = this.#start(seat.index)
-    seat.held = null
-    seat.startedAt = performance.now()
-    seat.silentFor = 0
-    this.#listen(seat)
+  #replace(slot: WorkerSlot): void {
+    if (slot.pause !== null) clearTimeout(slot.pause)
+    slot.pause = null
+    slot.thread = this.#start(slot.index)
+    slot.lastSent = null
+    slot.startedAt = performance.now()
+    slot.silentFor = 0
+    this.#listen(slot)
     const snapshot = this.#waiting?.snapshot ?? this.#snapshot
-    if (snapshot !== null) this.#give(seat, snapshot)
+    if (snapshot !== null) this.#give(slot, snapshot)
   }
 
   #checkHeartbeats(): void {
-    for (const seat of this.#seats) {
-      const beats = this.state.beats(seat.index)
-      seat.silentFor = beats === seat.lastBeats && seat.pause === null ? seat.silentFor + 1 : 0
-      seat.lastBeats = beats
-      const { index, silentFor } = seat
+    for (const slot of this.#slots) {
+      const beats = this.state.beats(slot.index)
+      slot.silentFor = beats === slot.lastBeats && slot.pause === null ? slot.silentFor + 1 : 0
+      slot.lastBeats = beats
+      const { index, silentFor } = slot
       if (silentFor === HANG_WARN_BEATS) {
         this.#options.log('warn', `worker ${index} has not turned its event loop for ${silentFor} s`)
       } else if (silentFor === HANG_REPLACE_BEATS) {
@@ -343,27 +343,27 @@ export class Supervisor {
 
   /** Seats between two workers have nothing to drain or stop. */
   #empty(): void {
-    for (const seat of this.#seats) {
-      if (seat.pause === null) continue
-      clearTimeout(seat.pause)
-      seat.pause = null
-      this.#markStopped(seat)
+    for (const slot of this.#slots) {
+      if (slot.pause === null) continue
+      clearTimeout(slot.pause)
+      slot.pause = null
+      this.#markStopped(slot)
     }
     this.#checkEnd()
   }
 
-  #markDrained(seat: Seat): void {
-    seat.drained = true
+  #markDrained(slot: WorkerSlot): void {
+    slot.drained = true
     this.#checkEnd()
   }
 
-  #markStopped(seat: Seat): void {
-    seat.stopped = true
-    this.#markDrained(seat)
+  #markStopped(slot: WorkerSlot): void {
+    slot.stopped = true
+    this.#markDrained(slot)
   }
 
   #checkEnd(): void {
-    if (this.#seats.every(({ drained }) => drained)) this.#onDrained?.()
-    if (this.#seats.every(({ stopped }) => stopped)) this.#onStopped?.()
+    if (this.#slots.every(({ drained }) => drained)) this.#onDrained?.()
+    if (this.#slots.every(({ stopped }) => stopped)) this.#onStopped?.()
   }
 }

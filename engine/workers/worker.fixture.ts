@@ -1,7 +1,7 @@
 /**
- * A worker for tests of the supervisor. The snapshot's hash tells it what to do: one word per worker that
- * has sat in the seat, so that a successor can behave better ("exit serve" dies once); behind a seat's
- * number and a colon the words are for that seat only ("1:exit serve"), and the others serve.
+ * A worker for tests of the supervisor. The snapshot's hash tells it what to do: one word per worker
+ * that the slot has had, so that a successor can behave better ("exit serve" dies once). Words behind a slot's
+ * number and a colon are for that slot only ("1:exit serve"), and the others serve.
  */
 import { parentPort } from 'node:worker_threads'
 import { BucketTable } from './bucket-table.ts'
@@ -9,14 +9,14 @@ import type { ToMain, ToWorker, WorkerData } from './messages.ts'
 import { SharedState } from './shared.ts'
 
 const port = parentPort!
-let seat: Seat
+let data: ScriptedWorkerData
 
-interface Seat extends WorkerData {
-  /** How many sat in the seat before. */
+interface ScriptedWorkerData extends WorkerData {
+  /** How many workers the slot had before. */
   readonly generation: number
 }
 
-function begin(data: WorkerData): Seat {
+function begin(data: WorkerData): ScriptedWorkerData {
   const state = SharedState.attach(data.state)
   // The count of beats outlives a worker.
   const generation = state.beats(data.worker)
@@ -31,7 +31,7 @@ const serve = (version: number) =>
 const deeds: Record<string, (version: number) => void> = {
   serve,
   refuse: (version) =>
-    post({ kind: 'failed', version, message: `refused by worker ${seat.worker}`, code: 'EADDRINUSE' }),
+    post({ kind: 'failed', version, message: `refused by worker ${data.worker}`, code: 'EADDRINUSE' }),
   exit: () => process.exit(7),
   // Ends where it holds the lock of the buckets: the clock is read there.
   lock: () => makeBucket(() => process.exit(7)),
@@ -53,19 +53,19 @@ const deeds: Record<string, (version: number) => void> = {
 }
 
 function makeBucket(clock: () => number): number {
-  const table = new BucketTable(seat.buckets, { owner: seat.worker, clock })
+  const table = new BucketTable(data.buckets, { owner: data.worker, clock })
   return table.findOrMake(1, 1, { amount: 1, capacity: 1, unitMs: 1, tagLow: 1, isShared: false })
 }
 
 function deedOf(hash: string): string {
   const [index, plan] = hash.split(':')
-  if (plan !== undefined && Number(index) !== seat.worker) return 'serve'
+  if (plan !== undefined && Number(index) !== data.worker) return 'serve'
   const words = (plan ?? hash).split(' ')
-  return words[Math.min(seat.generation, words.length - 1)]!
+  return words[Math.min(data.generation, words.length - 1)]!
 }
 
 port.on('message', (message: ToWorker) => {
-  if (message.kind === 'begin') seat = begin(message.data)
+  if (message.kind === 'begin') data = begin(message.data)
   else if (message.kind === 'snapshot') deeds[deedOf(message.snapshot.hash)]!(message.snapshot.version)
   else if (message.kind === 'level') post({ kind: 'series', series: message.level })
   else if (message.kind === 'drain') post({ kind: 'drained' })

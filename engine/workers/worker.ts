@@ -67,7 +67,7 @@ export class WorkerThread {
   #lifecycle: Lifecycle | null = null
   #upstream: Upstream | null = null
   #limiter: ConnectionLimiter | null = null
-  #held: WorkerHeldBytes | null = null
+  #heldBytes: WorkerHeldBytes | null = null
   readonly #reclaim = new Reclaim()
   /** Snapshots are taken one after the other, however fast they come. */
   #queue: Promise<void> = Promise.resolve()
@@ -132,8 +132,8 @@ export class WorkerThread {
       retries: telemetry.upstream
     })
     this.#lifecycle = lifecycle
-    this.#held = new WorkerHeldBytes(this.#parts.state, this.#parts.worker, snapshot.process.bufferedBytesMax)
-    useHeldBytes(this.#held)
+    this.#heldBytes = new WorkerHeldBytes(this.#parts.state, this.#parts.worker, snapshot.process.bufferedBytesMax)
+    useHeldBytes(this.#heldBytes)
     this.#limiter = new ConnectionLimiter(clientsMax(snapshot.process.workerThreads), telemetry.evicted)
     this.#upstream = createUpstream({
       sockets: this.#sockets,
@@ -249,9 +249,9 @@ export class WorkerThread {
       if (left === 0) this.#retired.delete(bind)
     }
     state.setConnections(worker, connections)
-    this.#held?.publish()
+    this.#heldBytes?.publish()
     lookAtUnsent()
-    const { bytes: heldBytes = 0, refused: heldRefused = 0 } = this.#held ?? {}
+    const { bytes: heldBytes = 0, refused: heldRefused = 0 } = this.#heldBytes ?? {}
     this.#reclaim.look(heldBytes)
     telemetry.sample({ ...(this.#upstream?.counts() ?? { idle: 0, busy: 0 }), heldBytes, heldRefused })
     return connections

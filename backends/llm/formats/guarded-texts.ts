@@ -11,7 +11,7 @@ export const asked = (texts: readonly string[], declared: readonly string[]): Re
   texts,
   declared,
   hasNames: true,
-  isAsked: true
+  isRequest: true
 })
 
 /** Of a provider's answer. A name in it is one that the request has declared. */
@@ -19,7 +19,7 @@ export const answered = (...texts: readonly string[]): Reach => ({
   texts,
   declared: [],
   hasNames: false,
-  isAsked: false
+  isRequest: false
 })
 
 // --- events of streams: which texts go on from event to event, and which are complete ---

@@ -22,10 +22,10 @@ const OTHERS: { readonly [type in AiRouteType]?: { readonly [format in ClientFor
 }
 
 /** The same there, and below the fields `names`. */
-function below({ texts, declared, hasNames, isAsked }: Reach, names: readonly string[]): Reach {
+function below({ texts, declared, hasNames, isRequest }: Reach, names: readonly string[]): Reach {
   const both = (paths: readonly string[]) =>
     ['', ...names.map((name) => `${name}.`)].flatMap((at) => paths.map((path) => at + path))
-  return { texts: both(texts), declared: both(declared), hasNames, isAsked }
+  return { texts: both(texts), declared: both(declared), hasNames, isRequest }
 }
 
 /** 'nothing': there is nothing in it; 'unknown': guards would see nothing of it. */

@@ -77,7 +77,7 @@ test('rules that follow one another are one job', async () => {
   const run = runIn({ offload }, fakeExchange())
   const shape = {
     kind: 'json',
-    reach: { texts: ['messages'], declared: [], hasNames: true, isAsked: true },
+    reach: { texts: ['messages'], declared: [], hasNames: true, isRequest: true },
     role: 'user'
   } as const
   const step = { kind: 'search', guards: [] } as const

@@ -128,7 +128,7 @@ class HandshakeLink implements Link {
       })
     }
     const handshake: LinkEvents = {
-      message: (said, eventId) => events.message(said, eventId),
+      message: (serverMessage, eventId) => events.message(serverMessage, eventId),
       answered: (response) => {
         if ('error' in response) fallBack(response)
         else events.answered(response)

@@ -21,7 +21,7 @@ interface Stream {
 export class GetStreamBridge {
   readonly #states: SessionStates
   readonly #key: string
-  readonly #who: ClientIdentity
+  readonly #client: ClientIdentity
   readonly #open: () => Link
   readonly #events: ListenEvents
   #unwatch: () => void = () => undefined
@@ -32,10 +32,10 @@ export class GetStreamBridge {
   #isAcknowledged = false
   #lastId = 0
 
-  constructor(states: SessionStates, key: string, who: ClientIdentity, open: () => Link, events: ListenEvents) {
+  constructor(states: SessionStates, key: string, client: ClientIdentity, open: () => Link, events: ListenEvents) {
     this.#states = states
     this.#key = key
-    this.#who = who
+    this.#client = client
     this.#open = open
     this.#events = events
   }
@@ -54,9 +54,9 @@ export class GetStreamBridge {
     const request: RpcRequest = { jsonrpc: '2.0', id, method: 'subscriptions/listen', params: { notifications } }
     const link = this.#open()
     const stop = link.request(
-      statelessRequest(request, this.#who, null),
+      statelessRequest(request, this.#client, null),
       {
-        message: (said) => this.#onMessage(said, stream),
+        message: (serverMessage) => this.#onMessage(serverMessage, stream),
         answered: (response) => this.#onEnd(stream, 'error' in response ? NO_STREAM : null),
         failed: (why) => this.#onEnd(stream, why)
       },
@@ -71,16 +71,16 @@ export class GetStreamBridge {
     this.#next = stream
   }
 
-  #onMessage(said: RpcRequest | RpcNotification, stream: Stream): void {
-    if (this.#isOver || 'id' in said) return
-    if (said.method === ACKNOWLEDGED) {
+  #onMessage(serverMessage: RpcRequest | RpcNotification, stream: Stream): void {
+    if (this.#isOver || 'id' in serverMessage) return
+    if (serverMessage.method === ACKNOWLEDGED) {
       if (stream !== this.#next) return
       this.#current?.leave()
       this.#current = stream
       this.#next = null
       if (!this.#isAcknowledged) this.#events.opened?.()
       this.#isAcknowledged = true
-    } else if (stream === this.#current) this.#events.message(withoutSubscriptionId(said), null)
+    } else if (stream === this.#current) this.#events.message(withoutSubscriptionId(serverMessage), null)
   }
 
   /** `NO_STREAM`: the server does not know the method, or this client may not listen. */

@@ -27,7 +27,7 @@ const PAGES_MAX = 64
 
 export interface MultiRoundTripParts {
   readonly key: string
-  readonly who: ClientIdentity
+  readonly client: ClientIdentity
   readonly states: SessionStates
   readonly tools: ToolHeaders
   /** A link whose requests also carry these headers, flat. */
@@ -74,13 +74,13 @@ export class MultiRoundTrip {
   }
 
   #ask(message: RpcRequest): void {
-    const { states, key, who, tools, open } = this.#parts
+    const { states, key, client, tools, open } = this.#parts
     const link = open(tools.of(message))
     this.#stop = link.request(
-      statelessRequest(message, who, states.level(key)),
+      statelessRequest(message, client, states.level(key)),
       {
-        message: (said) => {
-          if (!('id' in said)) this.#once.message(said)
+        message: (serverMessage) => {
+          if (!('id' in serverMessage)) this.#once.message(serverMessage)
         },
         answered: (response) => {
           link.release()
@@ -109,18 +109,18 @@ export class MultiRoundTrip {
       this.#input(result)
       return
     }
-    const said = statefulResult(method, result)
-    if (said === null) this.#refuse('the server answered with a type of result that this revision does not have')
+    const translated = statefulResult(method, result)
+    if (translated === null) this.#refuse('the server answered with a type of result that this revision does not have')
     else {
       this.#once.cacheHints(result.ttlMs, result.cacheScope)
-      this.#once.answered({ ...response, result: said })
+      this.#once.answered({ ...response, result: translated })
     }
   }
 
   /** Other mirrored headers are needed: the tools may have changed (Client Behavior: list them and try again). */
   #mend(message: RpcRequest, cursor: string | null, page: number): void {
     this.#isMended = true
-    const { who, tools, open } = this.#parts
+    const { client, tools, open } = this.#parts
     const params: JsonObject = cursor === null ? {} : { cursor }
     const list: RpcRequest = { jsonrpc: '2.0', id: `${this.#message.id}.list${page}`, method: 'tools/list', params }
     const link = open([])
@@ -129,7 +129,7 @@ export class MultiRoundTrip {
       if (!this.#once.isOver) this.#ask(message)
     }
     this.#stop = link.request(
-      statelessRequest(list, who, null),
+      statelessRequest(list, client, null),
       {
         message: () => undefined,
         failed: done,
@@ -163,7 +163,7 @@ export class MultiRoundTrip {
     const requests: (readonly [string, RpcRequest])[] = []
     for (const [name, input] of inputs) {
       const request = requestOf(input, `weir-${randomBytes(16).toString('base64url')}`)
-      if (request === null || !takesInput(this.#parts.who.capabilities, request))
+      if (request === null || !takesInput(this.#parts.client.capabilities, request))
         return 'the server asks for what the client does not offer'
       requests.push([name, request])
     }

@@ -53,7 +53,7 @@ export class StatefulCall implements SessionListener {
   #events: LinkEvents | null = null
   #clientId: RpcId = 0
   #timer: NodeJS.Timeout | null = null
-  #asked = new Map<string, RpcRequest>()
+  #inputRequests = new Map<string, RpcRequest>()
   /** Inputs of the server's error -32042: the call is sent again after them. */
   #urls: JsonObject | null = null
   #backlog: RpcNotification[] = []
@@ -125,16 +125,16 @@ export class StatefulCall implements SessionListener {
       this.#send()
       return
     }
-    for (const [key, request] of this.#asked) {
+    for (const [key, request] of this.#inputRequests) {
       const answer = Object.hasOwn(answers, key) ? answers[key] : undefined
       if (!isObject(answer)) continue
-      this.#asked.delete(key)
+      this.#inputRequests.delete(key)
       void this.#link.send({ jsonrpc: '2.0', id: request.id, result: answer })
     }
-    if (this.#asked.size > 0 && this.#outcome === null) this.#ask()
+    if (this.#inputRequests.size > 0 && this.#outcome === null) this.#ask()
   }
 
-  get mayBeAsked(): boolean {
+  get acceptsRequests(): boolean {
     const asksBack = STATELESS_METHODS.get(this.#message.method)?.asksBack === true
     return asksBack && !this.#isOver && takesAnyInput(this.#client.capabilities)
   }
@@ -151,13 +151,13 @@ export class StatefulCall implements SessionListener {
       this.session.refuse(request, why)
       return
     }
-    this.#asked.set(`input${++this.#lastKey}`, request)
+    this.#inputRequests.set(`input${++this.#lastKey}`, request)
     if (this.#isFlushing) return
     // What a server asks in one turn of the event loop goes to the client together.
     this.#isFlushing = true
     setImmediate(() => {
       this.#isFlushing = false
-      if (!this.#isOver && this.#asked.size > 0) this.#ask()
+      if (!this.#isOver && this.#inputRequests.size > 0) this.#ask()
     })
   }
 
@@ -166,12 +166,12 @@ export class StatefulCall implements SessionListener {
     if (STATELESS_METHODS.get(this.#message.method)?.asksBack !== true)
       return `${this.#message.method} asks nothing back`
     if (!takesInput(this.#client.capabilities, request)) return `it does not take ${request.method}`
-    return this.#asked.size >= INPUTS_MAX ? 'too much is asked at once' : null
+    return this.#inputRequests.size >= INPUTS_MAX ? 'too much is asked at once' : null
   }
 
   #ask(): void {
     const inputs: Record<string, JsonValue> = {}
-    for (const [key, request] of this.#asked) inputs[key] = inputRequest(request)
+    for (const [key, request] of this.#inputRequests) inputs[key] = inputRequest(request)
     this.#interim(inputs)
   }
 
@@ -181,8 +181,9 @@ export class StatefulCall implements SessionListener {
     this.round++
     const state = this.#owner.suspend(this)
     if (state === null) {
-      for (const request of this.#asked.values()) this.session.refuse(request, 'too many calls wait for answers')
-      this.#asked.clear()
+      for (const request of this.#inputRequests.values())
+        this.session.refuse(request, 'too many calls wait for answers')
+      this.#inputRequests.clear()
       if (this.#urls !== null) this.#finish(failure('refused', 'too many calls wait for answers'))
       return
     }
@@ -193,14 +194,14 @@ export class StatefulCall implements SessionListener {
   }
 
   #onNotification(notification: RpcNotification): void {
-    const said = this.#forClient(notification)
-    if (said === null) return
+    const translated = this.#forClient(notification)
+    if (translated === null) return
     if (this.#events !== null) {
-      this.#events.message(said)
+      this.#events.message(translated)
       return
     }
     if (this.#backlog.length >= BACKLOG_MAX) this.#backlog.shift()
-    this.#backlog.push(said)
+    this.#backlog.push(translated)
   }
 
   /** Progress under the client's token, log messages of its level; changes go to subscriptions. */

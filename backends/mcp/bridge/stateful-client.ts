@@ -41,22 +41,22 @@ export function clientIdentityOf(initialize: RpcRequest): ClientIdentity {
 }
 
 /** The client's request for the server. `logLevel`: of logging/setLevel; null: no log messages. */
-export function statelessRequest(message: RpcRequest, who: ClientIdentity, logLevel: string | null): RpcRequest {
+export function statelessRequest(message: RpcRequest, client: ClientIdentity, logLevel: string | null): RpcRequest {
   const { task, ...params } = message.params ?? {}
-  const _meta: Record<string, JsonValue> = { ...metaOf(message.params), ...claimMeta(who) }
+  const _meta: Record<string, JsonValue> = { ...metaOf(message.params), ...claimMeta(client) }
   if (logLevel !== null) _meta[META_LOG_LEVEL] = logLevel
   return { jsonrpc: '2.0', id: message.id, method: message.method, params: { ...params, _meta } }
 }
 
-export function discoverFor(who: ClientIdentity, id: number | string): RpcRequest {
-  return { jsonrpc: '2.0', id, method: 'server/discover', params: { _meta: claimMeta(who) } }
+export function discoverFor(client: ClientIdentity, id: number | string): RpcRequest {
+  return { jsonrpc: '2.0', id, method: 'server/discover', params: { _meta: claimMeta(client) } }
 }
 
-function claimMeta(who: ClientIdentity): JsonObject {
+function claimMeta(client: ClientIdentity): JsonObject {
   return {
     [META_VERSION]: STATELESS,
-    [META_CLIENT_INFO]: who.clientInfo,
-    [META_CLIENT_CAPABILITIES]: who.capabilities
+    [META_CLIENT_INFO]: client.clientInfo,
+    [META_CLIENT_CAPABILITIES]: client.capabilities
   }
 }
 
@@ -78,12 +78,12 @@ export function readDiscoverResult(discovered: JsonObject, fallbackName: string)
 export function initializeResult(initialize: RpcRequest, facts: ServerFacts): JsonObject {
   const { extensions, ...rest } = facts.capabilities
   const others = withoutTasks(extensions)
-  const said: JsonObject = {
+  const result: JsonObject = {
     protocolVersion: agreedVersion(initialize.params?.protocolVersion),
     capabilities: others === null ? rest : { ...rest, extensions: others },
     serverInfo: facts.serverInfo
   }
-  return facts.instructions === null ? said : { ...said, instructions: facts.instructions }
+  return facts.instructions === null ? result : { ...result, instructions: facts.instructions }
 }
 
 /** A result for a client that knows neither result types nor cache hints; null: it is not complete. */

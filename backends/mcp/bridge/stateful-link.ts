@@ -39,18 +39,18 @@ export interface StatefulParts {
   readonly tools: ToolHeaders
 }
 
-const NOBODY: ClientIdentity = { clientInfo: { name: 'unknown', version: '0' }, capabilities: {} }
+const UNKNOWN_CLIENT: ClientIdentity = { clientInfo: { name: 'unknown', version: '0' }, capabilities: {} }
 
 export class StatefulLink implements Link {
   readonly upstreamSession = BRIDGED
   readonly #parts: StatefulParts
   readonly #options: LinkOptions
-  #who: ClientIdentity
+  #client: ClientIdentity
 
   constructor(parts: StatefulParts, options: LinkOptions) {
     this.#parts = parts
     this.#options = options
-    this.#who = options.client === undefined ? NOBODY : introduction(options.client)
+    this.#client = options.client === undefined ? UNKNOWN_CLIENT : introduction(options.client)
   }
 
   setVersion(): void {}
@@ -98,7 +98,7 @@ export class StatefulLink implements Link {
   }
 
   #initialize(message: RpcRequest, events: LinkEvents, timeoutMs: number): () => void {
-    this.#who = clientIdentityOf(message)
+    this.#client = clientIdentityOf(message)
     const link = this.#open([])
     const answered = (response: RpcResponse): void => {
       link.release()
@@ -110,12 +110,16 @@ export class StatefulLink implements Link {
       link.release()
       events.failed(why)
     }
-    return link.request(discoverFor(this.#who, message.id), { message: () => undefined, answered, failed }, timeoutMs)
+    return link.request(
+      discoverFor(this.#client, message.id),
+      { message: () => undefined, answered, failed },
+      timeoutMs
+    )
   }
 
   #roundTripParts(): MultiRoundTripParts {
     const { states, tools } = this.#parts
-    return { key: this.#options.sessionKey, who: this.#who, states, tools, open: (fields) => this.#open(fields) }
+    return { key: this.#options.sessionKey, client: this.#client, states, tools, open: (fields) => this.#open(fields) }
   }
 
   #open(fields: string[]): Link {
@@ -138,7 +142,7 @@ export class StatefulLink implements Link {
 
   listen(_lastEventId: string | null, events: ListenEvents): () => void {
     const { states } = this.#parts
-    return new GetStreamBridge(states, this.#options.sessionKey, this.#who, () => this.#open([]), events).begin()
+    return new GetStreamBridge(states, this.#options.sessionKey, this.#client, () => this.#open([]), events).begin()
   }
 
   close(): void {

@@ -103,13 +103,13 @@ export function discovery(facts: ServerFacts): JsonObject {
   const { tasks, ...rest } = facts.capabilities
   const extensions = withoutTasks(rest.extensions)
   const { extensions: _, ...plain } = rest
-  const said: JsonObject = {
+  const result: JsonObject = {
     supportedVersions: SUPPORTED_VERSIONS,
     capabilities: extensions === null ? plain : { ...plain, extensions }
   }
   return statelessResult(
     'server/discover',
-    facts.instructions === null ? said : { ...said, instructions: facts.instructions },
+    facts.instructions === null ? result : { ...result, instructions: facts.instructions },
     facts
   )
 }

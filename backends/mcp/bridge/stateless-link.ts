@@ -52,8 +52,8 @@ export class StatelessLink implements Link {
 
   setVersion(): void {}
 
-  request(given: RpcRequest, events: LinkEvents, timeoutMs: number, json?: Buffer): () => void {
-    const message = this.#withClientMeta(given)
+  request(request: RpcRequest, events: LinkEvents, timeoutMs: number, json?: Buffer): () => void {
+    const message = this.#withClientMeta(request)
     let isOver = false
     let leave = (): void => undefined
     const leftMs = deadline(timeoutMs)
@@ -111,8 +111,8 @@ export class StatelessLink implements Link {
     const { answeredBytes } = events
     const direct: LinkEvents = {
       // Servers of this era must not send requests, and nobody could answer them.
-      message: (said, eventId) => {
-        if (!('id' in said)) events.message(said, eventId)
+      message: (serverMessage, eventId) => {
+        if (!('id' in serverMessage)) events.message(serverMessage, eventId)
       },
       answered: (response) => {
         link.release()
@@ -242,7 +242,7 @@ export class StatelessLink implements Link {
       const call = new StatefulCall(message, client, session, session.linkFor(raw, this.#options.headers), keeper)
       if (needsStream) release = session.addListener(call)
       const attempt: LinkEvents = {
-        message: (said) => events.message(said),
+        message: (serverMessage) => events.message(serverMessage),
         answered: (response) => events.answered(response),
         failed: (why) => {
           if (why.kind === 'expired') pool.discard(session)

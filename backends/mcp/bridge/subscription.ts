@@ -13,10 +13,10 @@ export const RESOURCES_MAX = 256
 
 const UNSUBSCRIBE_MS = 10_000
 
-type Asks = 'resources/subscribe' | 'resources/unsubscribe'
+type SubscriptionMethod = 'resources/subscribe' | 'resources/unsubscribe'
 
-const asker =
-  (session: UpstreamSession, link: Link, method: Asks, uri: string, timeoutMs: number) =>
+const requesterOf =
+  (session: UpstreamSession, link: Link, method: SubscriptionMethod, uri: string, timeoutMs: number) =>
   (done: (agreed: boolean) => void): void => {
     const events: LinkEvents = {
       message: () => undefined,
@@ -32,7 +32,7 @@ export class Subscription implements SessionListener {
   #filter: JsonObject | null = null
   #session: UpstreamSession | null = null
   readonly #subscribed: string[] = []
-  readonly mayBeAsked = false
+  readonly acceptsRequests = false
 
   constructor(message: RpcRequest, events: LinkEvents) {
     this.#message = message
@@ -42,8 +42,8 @@ export class Subscription implements SessionListener {
   /** Subscribes to each resource; acknowledges what the server has agreed to. */
   begin(session: UpstreamSession, link: Link, timeoutMs: number): void {
     this.#session = session
-    const asked = this.#message.params?.notifications
-    const filter = honouredFilter(isObject(asked) ? asked : {}, session.facts.capabilities)
+    const requested = this.#message.params?.notifications
+    const filter = honouredFilter(isObject(requested) ? requested : {}, session.facts.capabilities)
     const uris = Array.isArray(filter.resourceSubscriptions) ? filter.resourceSubscriptions.slice(0, RESOURCES_MAX) : []
     const agreed = new Set<string>()
     let missing = uris.length
@@ -56,7 +56,7 @@ export class Subscription implements SessionListener {
     for (const uri of uris) {
       if (typeof uri !== 'string') continue
       this.#subscribed.push(uri)
-      const subscribe = asker(session, link, 'resources/subscribe', uri, timeoutMs)
+      const subscribe = requesterOf(session, link, 'resources/subscribe', uri, timeoutMs)
       session.subscriptions.subscribe(uri, subscribe, (isAgreed) => {
         if (isAgreed) agreed.add(uri)
         else this.#subscribed.splice(this.#subscribed.indexOf(uri), 1)
@@ -71,7 +71,7 @@ export class Subscription implements SessionListener {
     const session = this.#session
     if (session === null) return
     for (const uri of this.#subscribed.splice(0))
-      session.subscriptions.unsubscribe(uri, asker(session, link, 'resources/unsubscribe', uri, UNSUBSCRIBE_MS))
+      session.subscriptions.unsubscribe(uri, requesterOf(session, link, 'resources/unsubscribe', uri, UNSUBSCRIBE_MS))
   }
 
   #acknowledge(filter: JsonObject): void {

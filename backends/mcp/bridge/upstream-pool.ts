@@ -222,8 +222,8 @@ const TOO_MANY_OF_ONE = failure('refused', 'as many sessions with this server as
 
 /** Null: a session for this request alone. */
 function keyOf({ options, client, method }: PoolRequest): string | null {
-  const who = JSON.stringify([client.clientInfo, client.capabilities])
-  const key = `${options.sessionKey} ${createHash('sha256').update(who).digest('base64url')}`
+  const identity = JSON.stringify([client.clientInfo, client.capabilities])
+  const key = `${options.sessionKey} ${createHash('sha256').update(identity).digest('base64url')}`
   if (options.isAnonymous !== true) return key
   return method === 'server/discover' || LISTS.has(method) ? `${key} lists` : null
 }

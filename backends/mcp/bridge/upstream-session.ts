@@ -30,7 +30,7 @@ const LISTEN_WAIT_MAX_MS = 1000
 export interface SessionListener {
   onMessage(message: RpcRequest | RpcNotification): void
   /** Whether its client can be sent a request. */
-  readonly mayBeAsked: boolean
+  readonly acceptsRequests: boolean
   /** The stream of server-initiated messages has ended. */
   onStreamEnd?(): void
 }
@@ -147,15 +147,16 @@ export class UpstreamSession {
       for (const listener of [...this.#listeners]) listener.onMessage(message)
       return
     }
-    const asked = [...this.#listeners].findLast(({ mayBeAsked }) => mayBeAsked)
-    if (asked === undefined || message.method === 'ping') this.refuse(message, 'no request of the client is under way')
-    else asked.onMessage(message)
+    const listener = [...this.#listeners].findLast(({ acceptsRequests }) => acceptsRequests)
+    if (listener === undefined || message.method === 'ping')
+      this.refuse(message, 'no request of the client is under way')
+    else listener.onMessage(message)
   }
 
   /** For messages on the stream of one request: those of no request may come there, too. */
   route(listener: SessionListener, message: RpcRequest | RpcNotification): void {
     if ('id' in message) {
-      if (listener.mayBeAsked) listener.onMessage(message)
+      if (listener.acceptsRequests) listener.onMessage(message)
       else this.#dispatch(message)
     } else if (OF_REQUESTS.has(message.method)) listener.onMessage(message)
     else this.#dispatch(message)

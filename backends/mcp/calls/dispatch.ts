@@ -87,24 +87,24 @@ function invalid({ reply, message }: Call, what: string): void {
 interface ItemRequest {
   readonly kind: Kind
   /** As the client names it. */
-  readonly asked: string
+  readonly requested: string
   /** Null: no target has it. */
   readonly owned: OwnedName | null
-  readonly given?: McpItem['arguments']
+  readonly args?: McpItem['arguments']
   /** The params with the target's own name in place of the client's. */
   readonly rename: (name: string) => JsonObject
 }
 
-function itemOf({ kind, owned, given }: ItemRequest): McpItem | null {
-  return owned === null ? null : { kind, target: owned.target, name: owned.name, arguments: given }
+function itemOf({ kind, owned, args }: ItemRequest): McpItem | null {
+  return owned === null ? null : { kind, target: owned.target, name: owned.name, arguments: args }
 }
 
 /** Forwards the request to the item's owner if rules allow it. */
 function forwardItem(call: Call, request: ItemRequest, item: McpItem | null): void {
   const { services, reply, params } = call
-  const { kind, asked, rename } = request
-  if (item === null || !services.mayUse(reply.ex, item)) unknown(call, kind, asked)
-  else forwardTo(call, services.targets.get(item.target), item.name === asked ? params : rename(item.name))
+  const { kind, requested, rename } = request
+  if (item === null || !services.mayUse(reply.ex, item)) unknown(call, kind, requested)
+  else forwardTo(call, services.targets.get(item.target), item.name === requested ? params : rename(item.name))
 }
 
 /** The same, and the item is what expressions, logs and metrics see. */
@@ -122,13 +122,13 @@ function byName(call: Call, kind: 'tool' | 'prompt'): void {
     return
   }
   const owned = services.names.ownerOfName(name)
-  const given = argumentsOf(params)
+  const args = argumentsOf(params)
   const callOwner = (owner: OwnedName | null): void =>
-    callItem(call, { kind, asked: name, owned: owner, given, rename: (own) => ({ ...params, name: own }) })
+    callItem(call, { kind, requested: name, owned: owner, args, rename: (own) => ({ ...params, name: own }) })
   if (owned === null && !hasPlainNames(call)) unknown(call, kind, name)
   // Only the lists of the targets tell whose the name is, and whether there is such a one.
   else if (owned === null || services.hasRules(owned.target))
-    findOwners(call, { kind, name, owned, given }, (owners) => {
+    findOwners(call, { kind, name, owned, args }, (owners) => {
       if (!isList(owners)) {
         replyFailure(call, 'list', owners)
         return
@@ -146,7 +146,7 @@ const hasPlainNames = ({ services: { names } }: Call): boolean => names.isMultip
 const isList = (owners: readonly OwnedName[] | LinkFailure): owners is readonly OwnedName[] => Array.isArray(owners)
 
 /** Without any, rules see an empty object: asking for a member of it is no failure. */
-const argumentsOf = ({ arguments: given = {} }: JsonObject): JsonValue => given as JsonValue
+const argumentsOf = ({ arguments: args = {} }: JsonObject): JsonValue => args as JsonValue
 
 function byUri(call: Call): void {
   const { services, params } = call
@@ -157,7 +157,7 @@ function byUri(call: Call): void {
   }
   const owned = services.names.ownerOfUri(uri)
   if (owned !== null && isTooLong(call, owned)) return
-  callItem(call, { kind: 'resource', asked: uri, owned, rename: (own) => ({ ...params, uri: own }) })
+  callItem(call, { kind: 'resource', requested: uri, owned, rename: (own) => ({ ...params, uri: own }) })
 }
 
 /** Rules cannot judge it: it is refused without repeating it. */
@@ -174,23 +174,23 @@ function byReference(call: Call): void {
   const isPrompt = isObject(ref) && ref.type === 'ref/prompt'
   const kind = isPrompt ? 'prompt' : 'resource'
   const field = isPrompt ? 'name' : 'uri'
-  const asked = isObject(ref) ? ref[field] : undefined
-  if (typeof asked !== 'string' || !isObject(ref)) {
+  const requested = isObject(ref) ? ref[field] : undefined
+  if (typeof requested !== 'string' || !isObject(ref)) {
     invalid(call, 'completion/complete needs a ref with a name or a uri')
     return
   }
   const complete = (owned: OwnedName | null): void => {
     if (!isPrompt && owned !== null && isTooLong(call, owned)) return
     const rename = (own: string) => ({ ...params, ref: { ...ref, [field]: own } })
-    const request: ItemRequest = { kind, asked, owned, rename }
+    const request: ItemRequest = { kind, requested, owned, rename }
     forwardItem(call, request, itemOf(request))
   }
   if (isPrompt && hasPlainNames(call)) {
-    findOwners(call, { kind: 'prompt', name: asked, owned: null, given: undefined }, (owners) => {
+    findOwners(call, { kind: 'prompt', name: requested, owned: null, args: undefined }, (owners) => {
       const [owned, other] = isList(owners) ? owners : []
       complete(other === undefined ? (owned ?? null) : null)
     })
-  } else complete(isPrompt ? services.names.ownerOfName(asked) : services.names.ownerOfUri(asked))
+  } else complete(isPrompt ? services.names.ownerOfName(requested) : services.names.ownerOfUri(requested))
 }
 
 function byTask(call: Call): void {
@@ -198,7 +198,7 @@ function byTask(call: Call): void {
   const { taskId } = params
   const owned = typeof taskId === 'string' ? services.names.ownerOfTask(taskId) : null
   if (typeof taskId !== 'string' || owned === null) invalid(call, 'Unknown task')
-  else callItem(call, { kind: 'task', asked: taskId, owned, rename: (own) => ({ ...params, taskId: own }) })
+  else callItem(call, { kind: 'task', requested: taskId, owned, rename: (own) => ({ ...params, taskId: own }) })
 }
 
 // --- requests about the server ---
@@ -238,7 +238,7 @@ function toAllTargets(call: Call): void {
   }
   const stops = targets.map((target) =>
     sendRequest(requestTo(call, target, services.backend.targetTimeoutMs), message, {
-      message: (given) => reply.message(messageForClient(services.names, target.name, given), null),
+      message: (serverMessage) => reply.message(messageForClient(services.names, target.name, serverMessage), null),
       answered: end,
       failed: (failure) => end({ failure, target: target.name })
     })

@@ -45,7 +45,7 @@ export function callExtension(call: Call): void {
     else stop = sendRequest(requestTo(call, target, 0), message, eventsOf(target))
   }
   const eventsOf = (target: Target): LinkEvents => ({
-    message: (given) => reply.message(messageForClient(names, target.name, given), null),
+    message: (serverMessage) => reply.message(messageForClient(names, target.name, serverMessage), null),
     answered: (response) => {
       listChanges.onCallEnd(session, target.name, message.method)
       const isUnknown = 'error' in response && (response.error.code === METHOD_NOT_FOUND || !isLikely(target))

@@ -31,22 +31,22 @@ export function sharedNames(backend: object, key: string, names: readonly string
   return own
 }
 
-/** What is looked for. `owned`: the one target that can have it; null: any. `given`: arguments of the call. */
+/** What is looked for. `owned`: the one target that can have it; null: any. `args`: arguments of the call. */
 export interface NameQuery {
   readonly kind: 'tool' | 'prompt'
   readonly name: string
   readonly owned: OwnedName | null
-  readonly given: McpItem['arguments']
+  readonly args: McpItem['arguments']
 }
 
 export function findOwners(
   call: Call,
-  { kind, name: asked, owned, given }: NameQuery,
+  { kind, name: requested, owned, args }: NameQuery,
   done: (owners: readonly OwnedName[] | LinkFailure) => void
 ): void {
   const { services, reply } = call
   const targets = owned === null ? services.targets.all : [services.targets.get(owned.target)]
-  const name = owned?.name ?? asked
+  const name = owned?.name ?? requested
   const owners: OwnedName[] = []
   let missing = targets.length
   let failed: LinkFailure | null = null
@@ -63,7 +63,7 @@ export function findOwners(
       // A hidden name does not make another one ambiguous.
       else if (
         catalog.names.has(name) &&
-        services.mayUse(reply.ex, { kind, target: target.name, name, arguments: given })
+        services.mayUse(reply.ex, { kind, target: target.name, name, arguments: args })
       )
         owners.push({ target: target.name, name })
       if (--missing > 0) return

@@ -39,7 +39,8 @@ export function forward(call: Call, forwarding: Forwarding): void {
     reply.respond(forClient(call, forwarding, response), eventId)
   const stream = new StreamRelay(reply, session, names.isMultiplexed ? target.name : null, finish)
   const events: LinkEvents = {
-    message: (given, eventId) => reply.message(messageForClient(names, target.name, given), stream.idOf(eventId)),
+    message: (serverMessage, eventId) =>
+      reply.message(messageForClient(names, target.name, serverMessage), stream.idOf(eventId)),
     answered: (response, eventId) => {
       finish()
       respond(response, stream.idOf(eventId))

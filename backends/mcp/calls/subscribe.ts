@@ -104,12 +104,12 @@ class SubscriptionStream {
 
   #own(
     target: string,
-    given: JsonValue | undefined,
+    requested: JsonValue | undefined,
     kind: 'resource' | 'task',
     ownerOf: (name: string) => OwnedName | null
   ) {
     const own: string[] = []
-    for (const one of Array.isArray(given) ? given.slice(0, RESOURCES_MAX) : []) {
+    for (const one of Array.isArray(requested) ? requested.slice(0, RESOURCES_MAX) : []) {
       const owned = typeof one === 'string' ? ownerOf(one) : null
       if (owned?.target !== target) continue
       const item = { kind, target, name: owned.name, arguments: undefined }

@@ -36,7 +36,9 @@ export function sendRequest(
   const trace = TRACE.get(request.ex)
   return trace === null
     ? sendUntraced(request, message, events, json)
-    : sendTraced(trace, request, message, events, (traced, told) => sendUntraced(traced, message, told, json))
+    : sendTraced(trace, request, message, events, (traced, tracedEvents) =>
+        sendUntraced(traced, message, tracedEvents, json)
+      )
 }
 
 function sendUntraced(request: TargetRequest, message: RpcRequest, events: LinkEvents, json?: Buffer): () => void {
@@ -44,12 +46,12 @@ function sendUntraced(request: TargetRequest, message: RpcRequest, events: LinkE
   return throughBreaker(
     timeoutMs === 0 ? null : services.breakerOf(target),
     (refused) => events.failed(refused),
-    (record, isWaited) => sendRestoring(request, message, isWaited ? events : NOBODY, record, json)
+    (record, isWaited) => sendRestoring(request, message, isWaited ? events : NO_EVENTS, record, json)
   )
 }
 
 /** For a probe: only its outcome is of interest. */
-const NOBODY: LinkEvents = { message() {}, answered() {}, failed() {} }
+const NO_EVENTS: LinkEvents = { message() {}, answered() {}, failed() {} }
 
 function sendRestoring(
   request: TargetRequest,
@@ -85,9 +87,9 @@ function sendRestoring(
     const used = begun.upstreamId
     const { answeredBytes, cacheHints, stream } = events
     const attempt: LinkEvents = {
-      message(given, eventId) {
-        services.listChanges.onMessage(target.name, given)
-        events.message(given, eventId)
+      message(serverMessage, eventId) {
+        services.listChanges.onMessage(target.name, serverMessage)
+        events.message(serverMessage, eventId)
       },
       answered(response, eventId) {
         record(null)

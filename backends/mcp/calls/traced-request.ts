@@ -32,9 +32,9 @@ export function sendTraced(
     isOver = true
   }
   const { answeredBytes } = events
-  const told: LinkEvents = {
+  const tracedEvents: LinkEvents = {
     ...events,
-    message: (given, eventId) => events.message(given, eventId),
+    message: (serverMessage, eventId) => events.message(serverMessage, eventId),
     answered: (response, eventId) => {
       end('error' in response ? String(response.error.code) : toolError(response.result))
       events.answered(response, eventId)
@@ -56,7 +56,7 @@ export function sendTraced(
   }
   const headers = request.headers.copy()
   span.inject(headers)
-  const stop = send({ ...request, headers }, told)
+  const stop = send({ ...request, headers }, tracedEvents)
   return () => {
     end('cancelled')
     stop()

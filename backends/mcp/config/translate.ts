@@ -57,7 +57,7 @@ function targetOf(file: FileTarget, sources: DocumentSources, transportOf: Trans
   const connection = (): TargetConnection => {
     const transport = transportOf(...sets)
     const hasTls = (transport?.tls ?? null) !== null
-    return { auth: authOf(sets), hasTls, said: transport === undefined ? {} : { transport } }
+    return { auth: authOf(sets), hasTls, configured: transport === undefined ? {} : { transport } }
   }
   return key.translate(value as never, { name: file.name, authorization }, { sources, connection })
 }

@@ -76,9 +76,9 @@ export class LegacySse {
     reply.write(Buffer.from(`event: endpoint\ndata: ${ex.originalPath}?${query}\n\n`))
   }
 
-  /** Takes a message for the stream that `given` names. */
-  post(ex: Exchange, reply: Reply, given: string, bytes: Buffer): void {
-    const sealed = this.#seal.open(given)
+  /** Takes a message for the stream whose id `sealedId` seals. */
+  post(ex: Exchange, reply: Reply, sealedId: string, bytes: Buffer): void {
+    const sealed = this.#seal.open(sealedId)
     const isFine = isObject(sealed) && typeof sealed.s === 'string' && sealed.i === callerOf(ex)
     const id = isFine && sealed.h === this.#processId ? String(sealed.s) : null
     if (id === null || this.#services.context.revocations.isRevoked(endedKeyOf(id))) {

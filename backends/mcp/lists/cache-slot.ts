@@ -109,7 +109,7 @@ export class CacheSlot {
   }
 
   /** `freshness`: of all pages together. */
-  set(given: readonly Page[], freshness: Freshness): void {
+  set(fetched: readonly Page[], freshness: Freshness): void {
     const { cache, partition, session } = this.#lookup
     if (!freshness.isComplete) return
     if (freshness.hasHints) {
@@ -117,10 +117,10 @@ export class CacheSlot {
       if (until <= cache.now) return
       const key = isPublic && this.#shared !== null ? this.#shared : this.#own
       if (key !== null)
-        cache.set(partition, this.#what, key, this.#generation, { pages: given.map(detached), until, isPublic })
+        cache.set(partition, this.#what, key, this.#generation, { pages: fetched.map(detached), until, isPublic })
     } else if (this.#isWatched && session.watchList(partition, this.#own!, WATCHED_MAX)) {
       const until = Number.POSITIVE_INFINITY
-      const pages = given.map(detached)
+      const pages = fetched.map(detached)
       cache.set(partition, this.#what, this.#own!, this.#generation, { pages, until, isPublic: false })
     }
   }

@@ -144,8 +144,8 @@ class Pager implements LinkEvents {
     this.#stop = sendRequest(page, message, this)
   }
 
-  message(given: Parameters<LinkEvents['message']>[0], eventId?: string | null): void {
-    this.#query.message(given, eventId)
+  message(serverMessage: Parameters<LinkEvents['message']>[0], eventId?: string | null): void {
+    this.#query.message(serverMessage, eventId)
   }
 
   cacheHints(ttlMs: JsonObject[string] | undefined, cacheScope: JsonObject[string] | undefined): void {

@@ -51,7 +51,8 @@ function servePage(call: Call, kind: ListKind, slot: CacheSlot | null): void {
   const fail = (why: LinkFailure): void => replyFailure(call, target.name, why)
   const stream = new StreamRelay(reply, session, null, finish)
   const events: LinkEvents = {
-    message: (given, eventId) => reply.message(messageForClient(names, target.name, given), stream.idOf(eventId)),
+    message: (serverMessage, eventId) =>
+      reply.message(messageForClient(names, target.name, serverMessage), stream.idOf(eventId)),
     stream,
     cacheHints: (ttlMs, cacheScope) => freshness.cacheHints(ttlMs, cacheScope),
     answered: (response) => {
@@ -115,7 +116,7 @@ function serveMerged(call: Call, kind: ListKind): void {
         kind,
         meta: metaOf(message.params),
         id: message.id,
-        message: (given) => reply.message(messageForClient(services.names, target.name, given), null),
+        message: (serverMessage) => reply.message(messageForClient(services.names, target.name, serverMessage), null),
         neededName: null
       },
       (listed) => {

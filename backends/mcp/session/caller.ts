@@ -5,7 +5,7 @@ import type { Exchange } from '#engine/contract/exchange.ts'
 import type { Claims } from '#engine/contract/identity.ts'
 import { Lru } from '#engine/kit/lru.ts'
 
-const NOBODY = ''
+const ANONYMOUS = ''
 const CACHE_MAX = 4096
 
 /** By key: the hash of the API key costs less than a microsecond, but each request asks for it. */
@@ -16,9 +16,9 @@ const keyHashes = new Lru<string, string>(CACHE_MAX)
  * section 4.1), since a refreshed token is the same caller; of an API key the key itself.
  */
 export function callerOf({ identity }: Exchange): string {
-  if (identity === null) return NOBODY
+  if (identity === null) return ANONYMOUS
   const { jwt, apiKey, rawKey, basicAuth } = identity
-  if (jwt === null && apiKey === null && basicAuth === null) return NOBODY
+  if (jwt === null && apiKey === null && basicAuth === null) return ANONYMOUS
   const parts = [
     jwt === null ? null : (['jwt', jwt.iss ?? null, subjectOf(jwt)] as const),
     apiKey === null ? null : (['key', rawKey === null ? apiKey : hashOfKey(rawKey)] as const),

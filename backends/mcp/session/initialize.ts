@@ -31,8 +31,8 @@ export function initialize(services: Services, reply: Reply, message: RpcRequest
     return
   }
   const agreed = agreedVersion(protocolVersion)
-  const asked = agreed === protocolVersion ? params : { ...params, protocolVersion: agreed }
-  new Initialization(services, reply, message, asked).start()
+  const agreedParams = agreed === protocolVersion ? params : { ...params, protocolVersion: agreed }
+  new Initialization(services, reply, message, agreedParams).start()
 }
 
 class Initialization {
@@ -186,7 +186,7 @@ function withoutStreams(capabilities: JsonObject): JsonObject {
   return Object.fromEntries(
     kept.map(([name, value]) => {
       if (!isObject(value)) return [name, value]
-      const { listChanged: _news, subscribe: _subscriptions, ...rest } = value
+      const { listChanged: _listChanged, subscribe: _subscriptions, ...rest } = value
       return [name, rest]
     })
   )

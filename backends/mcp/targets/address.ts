@@ -12,7 +12,7 @@ export interface Address {
   readonly host: string
   /** Null: that of the scheme. */
   readonly port: number | null
-  /** With its query; null: not said. */
+  /** With its query; null: none is written. */
   readonly path: string | null
   readonly hasTls: boolean
 }
@@ -24,12 +24,12 @@ export function readAddress(text: string): Address | null {
   }
   const url = URL.parse(text)
   if (url === null || url.username + url.password !== '' || text.includes('#') || !/^[!-~]+$/.test(text)) return null
-  // A path that is not written is not said; "/" is one.
-  const isSaid = /^https?:\/\/[^/?]*[/?]/i.test(text)
+  // A URL without a path sets none; "/" is a path.
+  const hasPath = /^https?:\/\/[^/?]*[/?]/i.test(text)
   const host = hostnameOf(url)
   if (parseAuthority(url.host) === null) return null
   const portOf = url.port === '' ? null : Number(url.port)
-  return { host, port: portOf, path: isSaid ? url.pathname + url.search : null, hasTls: url.protocol === 'https:' }
+  return { host, port: portOf, path: hasPath ? url.pathname + url.search : null, hasTls: url.protocol === 'https:' }
 }
 
 export const addressFields = () => ({
@@ -43,15 +43,15 @@ export const addressFields = () => ({
   path: path().optional()
 })
 
-interface Given {
+interface AddressConfig {
   readonly host: string
   readonly port?: number | undefined
   readonly path?: string | undefined
 }
 
-/** That nothing is said twice. */
-export const saidOnce = () =>
-  together<Given>(['host'], ({ value, issues }) => {
+/** Refuses a port or path that `host` has already. */
+export const declaredOnce = () =>
+  together<AddressConfig>(['host'], ({ value, issues }) => {
     const address = typeof value.host === 'string' ? readAddress(value.host) : null
     for (const key of ['port', 'path'] as const) {
       if (value[key] === undefined || address === null || address[key] === null) continue
@@ -60,13 +60,13 @@ export const saidOnce = () =>
   })
 
 /** `hasTls`: a policy says so, whatever the scheme. */
-export function addressOf(given: Given, hasTls: boolean) {
-  const address = readAddress(given.host)!
+export function addressOf(config: AddressConfig, hasTls: boolean) {
+  const address = readAddress(config.host)!
   const secured = hasTls || address.hasTls
   return {
     host: address.host,
-    port: given.port ?? address.port ?? (secured ? 443 : 80),
-    path: given.path ?? address.path,
+    port: config.port ?? address.port ?? (secured ? 443 : 80),
+    path: config.path ?? address.path,
     hasTls: secured
   }
 }

@@ -54,6 +54,6 @@ export interface TargetConnection {
   readonly auth: { readonly header: string; readonly value: string } | null
   /** A policy asks for TLS, whatever the address says. */
   readonly hasTls: boolean
-  /** For the Snapshot, where a policy says anything. */
-  readonly said: { readonly transport?: BackendTransport }
+  /** For the Snapshot: what policies configure. */
+  readonly configured: { readonly transport?: BackendTransport }
 }

@@ -3,7 +3,7 @@
 import type { McpTarget } from '#backends/mcp/config/snapshot.ts'
 import type { BackendTransport } from '#engine/contract/backend-transport/transport.ts'
 import { misplacedKeys, refusedKeys, z } from '#engine/schema/schema.ts'
-import { addressFields, addressOf, saidOnce } from './address.ts'
+import { addressFields, addressOf, declaredOnce } from './address.ts'
 import type { TargetConnection, TargetKey } from './kind.ts'
 
 export interface McpHttpTarget extends McpTarget {
@@ -33,7 +33,7 @@ const schema = (defaultPath: string) => {
       ...misplacedKeys('is called host here, which takes a URL', ['url']),
       ...refusedKeys('address of an MCP target', ['backend', 'service'])
     })
-    .check(saidOnce())
+    .check(declaredOnce())
 }
 
 /** The key of servers that speak the transport of `kind`. */
@@ -43,9 +43,9 @@ export function remoteKey(kind: McpHttpTarget['kind'], description: string): Tar
     name: key,
     schema: () => schema(defaultPath).optional().describe(description),
     translate(value: z.output<ReturnType<typeof schema>>, common, { connection }) {
-      const { auth, hasTls, said } = connection()
+      const { auth, hasTls, configured } = connection()
       const { path, ...place } = addressOf(value, hasTls)
-      return { ...common, kind, ...place, ...said, path: path ?? defaultPath, auth }
+      return { ...common, kind, ...place, ...configured, path: path ?? defaultPath, auth }
     }
   }
 }

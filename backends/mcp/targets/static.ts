@@ -26,8 +26,8 @@ export const staticKey: TargetKey<McpHttpTarget> = {
   hasPolicies: true,
   translate(value: z.output<ReturnType<typeof schema>>, common, { connection }) {
     const transport = TRANSPORTS.find(({ protocol }) => protocol === value.protocol) ?? TRANSPORTS[0]
-    const { auth, hasTls, said } = connection()
+    const { auth, hasTls, configured } = connection()
     const { host, port, path = transport.path } = value
-    return { ...common, kind: transport.kind, host, port, path, hasTls, ...said, auth }
+    return { ...common, kind: transport.kind, host, port, path, hasTls, ...configured, auth }
   }
 }

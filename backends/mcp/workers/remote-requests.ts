@@ -48,10 +48,10 @@ export class RemoteRequests {
   }
 
   /** Returns what gives it up. No event comes before it has returned. */
-  send({ to, id, events: given, waitMs, body, lost }: RemoteRequest): () => void {
+  send({ to, id, events: receiver, waitMs, body, lost }: RemoteRequest): () => void {
     const request = randomBytes(16).toString('base64url')
     const claim = newClaim()
-    const events = new OnceEvents(given, () => {
+    const events = new OnceEvents(receiver, () => {
       clearTimeout(timer)
       this.#sent.delete(request)
     })
@@ -86,7 +86,7 @@ export class RemoteRequests {
       const publish = (event: RemoteEvent): void => this.#bus.publish({ kind: 'event', to: from, request, event })
       const events = new OnceEvents(
         {
-          message: (said) => publish({ kind: 'message', message: said }),
+          message: (serverMessage) => publish({ kind: 'message', message: serverMessage }),
           answered: (response) => publish({ kind: 'answered', response }),
           failed: (why) => publish({ kind: 'failed', failure: why })
         },

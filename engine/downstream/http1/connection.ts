@@ -16,7 +16,7 @@ import type { ClientTls, SpliceEnd } from '#engine/contract/transport.ts'
 import type { OpenConnection } from '#engine/downstream/connection-limiter.ts'
 import type { HttpServer } from '#engine/downstream/http-server.ts'
 import { Http2Connection } from '#engine/downstream/http2/connection.ts'
-import { PREFACE, PREFACE_TOLD } from '#engine/http2/protocol.ts'
+import { PREFACE, PREFACE_UNIQUE_BYTES } from '#engine/http2/protocol.ts'
 import type { ReadSlot } from '#engine/socket/memory.ts'
 import { PipeEnd } from '#engine/socket/pipe.ts'
 import type { Wire, WireOwner } from '#engine/socket/wire.ts'
@@ -79,12 +79,12 @@ export class Http1Connection implements WireOwner, OpenConnection, RequestOwner,
     const kept = this.#sniffed
     let matched = kept
     let at = start
-    while (at < end && matched < PREFACE_TOLD && bytes[at] === PREFACE.charCodeAt(matched)) {
+    while (at < end && matched < PREFACE_UNIQUE_BYTES && bytes[at] === PREFACE.charCodeAt(matched)) {
       at++
       matched++
     }
-    this.#sniffed = matched === PREFACE_TOLD || at < end ? -1 : matched
-    if (matched === PREFACE_TOLD) {
+    this.#sniffed = matched === PREFACE_UNIQUE_BYTES || at < end ? -1 : matched
+    if (matched === PREFACE_UNIQUE_BYTES) {
       this.closed = true
       this.deadline.end()
       this.server.connections.delete(this)

@@ -66,11 +66,11 @@ export class Http1RequestReader implements MessageHandler, Deferred {
 
   /** What comes now has to wait, or other bytes wait already. */
   get mustWait(): boolean {
-    return this.pipelined.bytes !== null || this.#isHeld
+    return this.pipelined.bytes !== null || this.#isBlocked
   }
 
   /** What comes now has to wait: behind an exchange, or until the client has read earlier responses. */
-  get #isHeld(): boolean {
+  get #isBlocked(): boolean {
     if (this.#owner.ex !== null) return this.requestDone || this.#bodyPaused
     return !this.hasBegun && this.#wire.congested
   }
@@ -115,7 +115,7 @@ export class Http1RequestReader implements MessageHandler, Deferred {
       at = next
       if (!this.requestDone) continue
       if (owner.ex === null) this.next()
-      if (at < end && !owner.closed && this.#isHeld) {
+      if (at < end && !owner.closed && this.#isBlocked) {
         this.keep(at, end)
         at = end
       }
@@ -356,7 +356,7 @@ export class Http1RequestReader implements MessageHandler, Deferred {
   #parsePipelinedIfFree(): void {
     const { closed, ex, deadline } = this.#owner
     if (closed) return
-    if (!this.#isHeld) this.#parsePipelined()
+    if (!this.#isBlocked) this.#parsePipelined()
     else if (ex === null) deadline.wait(WAIT_CLIENT)
   }
 
@@ -370,7 +370,7 @@ export class Http1RequestReader implements MessageHandler, Deferred {
     if (this.#owner.closed) return
     if (length < sent.length) this.pipelined.putBack(sent.subarray(length))
     if (this.#isPutOff) return
-    if (this.#isHeld) this.#listen()
+    if (this.#isBlocked) this.#listen()
     else if (this.pipelined.bytes === null) this.#wire.resume()
     else this.#schedulePipelined()
   }

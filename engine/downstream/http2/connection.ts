@@ -104,7 +104,7 @@ export class Http2Connection implements WireOwner, ReaderOwner, OpenConnection, 
   // --- reading ---
 
   onRead(start: number, end: number, slot: ReadSlot | null): void {
-    this.#keepalive?.heard()
+    this.#keepalive?.onFrame()
     this.#reader.take(this.server.llhttp.memory.bytes, start, end, slot)
   }
 

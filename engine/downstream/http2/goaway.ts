@@ -16,7 +16,7 @@ export class GracefulGoaway {
   readonly #timers: TimerWheel
   readonly #timer: WheelTimer
   readonly #last: () => void
-  #isSaid = false
+  #isSent = false
 
   /** `last`: no more streams are taken from now on. Called once, unless stop() is. */
   constructor(timers: TimerWheel, wire: Wire, last: () => void) {
@@ -35,12 +35,12 @@ export class GracefulGoaway {
   }
 
   stop(): void {
-    this.#isSaid = true
+    this.#isSent = true
     this.#timers.remove(this.#timer)
   }
 
   #say(): void {
-    if (this.#isSaid) return
+    if (this.#isSent) return
     this.stop()
     this.#last()
   }

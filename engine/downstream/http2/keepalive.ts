@@ -15,7 +15,7 @@ export class Keepalive {
   readonly #settings: FrontendHttp2
   readonly #watched: KeepaliveOwner
   readonly #timer: WheelTimer
-  #isAsked = false
+  #isPingPending = false
 
   constructor(timers: TimerWheel, settings: FrontendHttp2, watched: KeepaliveOwner) {
     this.#timers = timers
@@ -25,8 +25,8 @@ export class Keepalive {
     timers.arm(this.#timer, turnStartedAt, settings.pingIntervalMs)
   }
 
-  heard(): void {
-    this.#isAsked = false
+  onFrame(): void {
+    this.#isPingPending = false
     this.#timers.arm(this.#timer, turnStartedAt, this.#settings.pingIntervalMs)
   }
 
@@ -35,9 +35,9 @@ export class Keepalive {
   }
 
   #onTimeout(): void {
-    if (this.#isAsked) this.#watched.lost()
+    if (this.#isPingPending) this.#watched.lost()
     else {
-      this.#isAsked = true
+      this.#isPingPending = true
       this.#timers.arm(this.#timer, turnStartedAt, this.#settings.pingTimeoutMs)
       this.#watched.sendPing()
     }

@@ -39,7 +39,7 @@ export class RequestBody {
   readonly #window: ReceiveWindow
   /** Bytes that the other side has, and has not said that it wants more. */
   #owed = 0
-  #held: Pieces | null = null
+  #pending: Pieces | null = null
   #trailers = ''
 
   constructor(owner: BodyOwner, receiver: BodyReceiver, windowBytes: number, isPaused: boolean) {
@@ -67,9 +67,9 @@ export class RequestBody {
 
   #take(bytes: Buffer, start: number, end: number, slot: ReadSlot | null): void {
     if (this.#receiver.wantsNothing || !this.#receiver.onArrival(end - start)) this.#owner.release(end - start)
-    else if (this.isPaused || this.#held !== null) {
-      this.#held ??= new Pieces()
-      this.#held.push(bytes, start, end)
+    else if (this.isPaused || this.#pending !== null) {
+      this.#pending ??= new Pieces()
+      this.#pending.push(bytes, start, end)
     } else this.#pass(bytes, start, end, slot)
   }
 
@@ -91,7 +91,7 @@ export class RequestBody {
 
   /** Behind everything else; and a tunnel's waits until there is another end. */
   #passEnd(): void {
-    if (!this.hasEnded || this.isPassed || this.#held !== null) return
+    if (!this.hasEnded || this.isPassed || this.#pending !== null) return
     if (this.isPaused && this.#owed === 0 && !this.#receiver.wantsNothing) return
     this.isPassed = true
     this.#receiver.onEnd(this.#trailers)
@@ -101,9 +101,9 @@ export class RequestBody {
     this.isPaused = false
     this.#release(this.#owed)
     this.#owed = 0
-    while (this.#held !== null && !this.isPaused) {
-      const piece = this.#held.shift()
-      if (this.#held.isEmpty) this.#held = null
+    while (this.#pending !== null && !this.isPaused) {
+      const piece = this.#pending.shift()
+      if (this.#pending.isEmpty) this.#pending = null
       this.#pass(piece, 0, piece.length, null)
     }
     this.#passEnd()
@@ -111,8 +111,8 @@ export class RequestBody {
 
   /** What waits is not wanted any more: it gives back its part of the connection's window. */
   drop(): void {
-    const bytes = this.#owed + (this.#held?.bytes ?? 0)
-    this.#held = null
+    const bytes = this.#owed + (this.#pending?.bytes ?? 0)
+    this.#pending = null
     this.#owed = 0
     if (bytes > 0) this.#owner.release(bytes)
   }

@@ -65,7 +65,7 @@ export class Http2Stream implements ClientStream, SendingStream, BodyReceiver {
   #isMute = false
   /** END_STREAM has left, or nothing may leave any more. */
   #isSent = false
-  #held: Pieces | null = null
+  #pending: Pieces | null = null
   /** Trailers of a response that ended while bytes of it waited. */
   #endsWith: string | null = null
   /** How a stream ends whose request is not complete. */
@@ -108,11 +108,11 @@ export class Http2Stream implements ClientStream, SendingStream, BodyReceiver {
   }
 
   get unsentBytes(): number {
-    return this.#held?.bytes ?? 0
+    return this.#pending?.bytes ?? 0
   }
 
   get hasUnsent(): boolean {
-    return this.#held !== null
+    return this.#pending !== null
   }
 
   get wantsNothing(): boolean {
@@ -260,22 +260,22 @@ export class Http2Stream implements ClientStream, SendingStream, BodyReceiver {
     const at = this.hasUnsent ? start : sender.send(this, chunk, start, end, slot)
     if (at === end && !wire.congested) return true
     if (at < end) {
-      this.#held ??= new Pieces()
-      this.#held.push(chunk, at, end)
+      this.#pending ??= new Pieces()
+      this.#pending.push(chunk, at, end)
     }
     sender.wait(this)
     this.#wait(WAIT_CLIENT)
     return false
   }
 
-  sendHeld(): void {
-    const held = this.#held!
-    const piece = held.first
+  sendPending(): void {
+    const pending = this.#pending!
+    const piece = pending.first
     const sent = this.#owner.sender.sendFrame(this, piece, 0, piece.length, null)
-    if (sent < piece.length) held.cut(sent)
+    if (sent < piece.length) pending.cut(sent)
     else {
-      held.shift()
-      if (held.isEmpty) this.#held = null
+      pending.shift()
+      if (pending.isEmpty) this.#pending = null
     }
     this.#wait(WAIT_CLIENT)
   }
@@ -366,7 +366,7 @@ export class Http2Stream implements ClientStream, SendingStream, BodyReceiver {
   #close(how: Ending): void {
     this.#isClosed = true
     this.#isSent = true
-    this.#held = null
+    this.#pending = null
     this.#incoming?.drop()
     if (this.#timer !== null) this.#owner.server.timers.remove(this.#timer)
     this.#owner.sender.forget(this)

@@ -7,7 +7,7 @@ import { HostTable } from '#engine/routing/hosts.ts'
 import { TlsServer } from '#engine/socket/tls-server.ts'
 
 /** What this version speaks behind TLS, of what ALPN may name. */
-const SPOKEN = ['h2', 'http/1.1']
+const HTTP_ALPN = ['h2', 'http/1.1']
 
 export interface TlsListener {
   readonly name: string
@@ -44,7 +44,7 @@ export class TlsPort {
       const known = before === null ? undefined : before.#made.get(name)
       const isSame = known?.from === tls && known.settings === settings && known.isTcp === isTcp
       // What is passed on is not HTTP, or not known to be: nothing is agreed by ALPN.
-      const alpn = isTcp ? [] : settings.alpn.filter((protocol) => SPOKEN.includes(protocol))
+      const alpn = isTcp ? [] : settings.alpn.filter((protocol) => HTTP_ALPN.includes(protocol))
       const server = isSame ? known.server : newServer(name, tls, settings, alpn, secret)
       this.#made.set(name, { from: tls, settings, isTcp, server })
       this.#hosts.set(hostname, { name, server, isTcp, clientCa: tls.clientCa })

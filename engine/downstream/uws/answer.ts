@@ -42,7 +42,7 @@ export class UwsAnswer {
   /** Bytes of a sized body that the library has taken. */
   #offset = 0
   /** Copies of bytes that wait: for the end of the round, or for the client. Bounded: the upstream is stopped. */
-  readonly #held = new Pieces()
+  readonly #pending = new Pieces()
 
   constructor(res: HttpResponse) {
     this.#res = res
@@ -57,7 +57,7 @@ export class UwsAnswer {
   }
 
   get isHolding(): boolean {
-    return !this.#held.isEmpty
+    return !this.#pending.isEmpty
   }
 
   /** Something could leave that has not: bytes, or the head of a sized body. */
@@ -66,18 +66,18 @@ export class UwsAnswer {
   }
 
   keep(bytes: Buffer): void {
-    this.#held.push(bytes, 0, bytes.length)
+    this.#pending.push(bytes, 0, bytes.length)
     // What it ends with is not known any more.
     if (!this.#headSent) this.#head = null
   }
 
   drop(): void {
-    this.#held.drop()
+    this.#pending.drop()
   }
 
   /** Bytes that write(bytes) may put into the library's cork. */
   demand(bytes: Buffer | null): number {
-    return this.#unsentHead(bytes) + this.#held.bytes + (bytes?.length ?? 0) + FRAMING_BYTES
+    return this.#unsentHead(bytes) + this.#pending.bytes + (bytes?.length ?? 0) + FRAMING_BYTES
   }
 
   /**
@@ -109,8 +109,8 @@ export class UwsAnswer {
   }
 
   #take(bytes: Buffer | null): Buffer[] {
-    const pieces = this.#held.list
-    this.#held.drop()
+    const pieces = this.#pending.list
+    this.#pending.drop()
     if (bytes !== null) pieces.push(bytes)
     return pieces
   }
@@ -137,7 +137,7 @@ export class UwsAnswer {
     this.#sendHead(null)
     const res = this.#beforeEnd()
     // The length of what would be there is among the header lines, if the upstream named it.
-    if (this.#saysLength) res.endWithoutBody()
+    if (this.#hasContentLength) res.endWithoutBody()
     else res.endWithoutBody(0, this.isClosing)
     this.isDone = true
   }
@@ -184,7 +184,7 @@ export class UwsAnswer {
     this.#offset += taken
     if (taken === bytes.length) return
     this.isWithholding = false
-    this.#held.drop()
+    this.#pending.drop()
     this.keep(piece.subarray(taken))
   }
 
@@ -225,7 +225,7 @@ export class UwsAnswer {
     return !this.isEnding && !requestDone && localReply === null
   }
 
-  get #saysLength(): boolean {
+  get #hasContentLength(): boolean {
     return this.isMute && !this.isRefused
   }
 
@@ -239,18 +239,18 @@ export class UwsAnswer {
   /** The library is told about closing by the call that ends the response at once, and says it itself. */
   #makeHead(bytes: Buffer | null): Buffer {
     const { isClosing } = this
-    const brief = headText(this.#ex!, this.#saysLength, isClosing && this.#wantsClose)
+    const brief = headText(this.#ex!, this.#hasContentLength, isClosing && this.#wantsClose)
     this.#endsNow = this.#isAll(bytes, brief.length)
     if (this.#endsNow || !isClosing || this.#wantsClose) return brief
-    return headText(this.#ex!, this.#saysLength, true)
+    return headText(this.#ex!, this.#hasContentLength, true)
   }
 
   /** Whether the response, with a head of `headBytes`, is complete with `bytes`, and fits one cork. */
   #isAll(bytes: Buffer | null, headBytes: number): boolean {
-    const body = this.#held.bytes + (bytes?.length ?? 0)
+    const body = this.#pending.bytes + (bytes?.length ?? 0)
     if (this.kind === BODY_LENGTH)
       return body === this.#ex!.responseLength && headBytes + body <= ROOM && !this.#mustGoOn
-    return this.kind === BODY_STREAM ? body === 0 : !this.#saysLength
+    return this.kind === BODY_STREAM ? body === 0 : !this.#hasContentLength
   }
 
   #sendHead(bytes: Buffer | null): void {

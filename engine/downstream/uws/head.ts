@@ -11,10 +11,10 @@ const VERSION = 'HTTP/1.1 '
  * Content-Length is left to the library unless the response is `mute` (then it frames nothing); Date
  * always, because it cannot be kept from writing its own.
  */
-export function headText(ex: Exchange, mute: boolean, saysClose: boolean): Buffer {
+export function headText(ex: Exchange, mute: boolean, closes: boolean): Buffer {
   const line = statusLine(ex.status)
   const lines = linesWithout(ex.response!, mute ? DATE : DATE_AND_LENGTH)
-  const close = saysClose ? 'Connection: close\r\n' : ''
+  const close = closes ? 'Connection: close\r\n' : ''
   const text = `${line.substring(VERSION.length)}${lines}${close}`
   // The library ends the last line itself.
   return Buffer.from(text.substring(0, text.length - 2), 'latin1')

@@ -9,9 +9,9 @@ export function boundBaggage(headers: HeaderBlock): void {
   const i = headers.find('baggage', 0)
   if (i < 0) return
   const isOne = headers.find('baggage', i + 1) < 0
-  const given = isOne ? headers.value(i) : headers.getAll('baggage')!
-  const kept = boundedBaggage(given)
-  if (kept === given && isOne) return
+  const received = isOne ? headers.value(i) : headers.getAll('baggage')!
+  const kept = boundedBaggage(received)
+  if (kept === received && isOne) return
   headers.remove('baggage')
   if (kept !== '') headers.append('baggage', kept)
 }

@@ -68,9 +68,9 @@ export function boundTracestate(headers: HeaderBlock): string {
   const i = headers.find('tracestate', 0)
   if (i < 0) return ''
   const isOne = headers.find('tracestate', i + 1) < 0
-  const given = isOne ? headers.value(i) : headers.getAll('tracestate')!
-  const kept = boundedTracestate(given)
-  if (kept === given && isOne) return kept
+  const received = isOne ? headers.value(i) : headers.getAll('tracestate')!
+  const kept = boundedTracestate(received)
+  if (kept === received && isOne) return kept
   headers.remove('tracestate')
   if (kept !== '') headers.append('tracestate', kept)
   return kept

@@ -19,7 +19,7 @@ export interface Reach {
   /** Names beside the texts (of tools that are called, of who speaks) are looked at. */
   readonly hasNames: boolean
   /** A request: unknown members are searched, too. */
-  readonly isAsked: boolean
+  readonly isRequest: boolean
 }
 
 export interface Search {
@@ -71,20 +71,20 @@ export function scanBody({ bytes, reach, role, step }: BodyScan): ScanResult {
   if (!isObject(body)) return { ...NOTHING, problem: 'the body is no JSON object' }
   if (hasTwins(json, body)) return { ...NOTHING, problem: 'a field of the body comes twice' }
   if (hasVariants(body, reach)) return { ...NOTHING, problem: 'a field of the body is written in another case' }
-  const tokens = reach.isAsked ? tokensIn(body) : null
+  const tokens = reach.isRequest ? tokensIn(body) : null
   if (tokens !== null) return { ...NOTHING, problem: `guards cannot read the tokens in ${tokens}: send text` }
   if (step.kind === 'search') return search(body, reach, role, step.searches)
   const { slots, declared } = look(body, reach, role)
   if (step.kind === 'tell') {
-    const said = slots.map(({ role: by, text }) => ({ role: by, content: text }))
-    return { ...NOTHING, messages: [...said, ...declared.map(({ text }) => ({ role: DECLARER, content: text }))] }
+    const messages = slots.map(({ role: by, text }) => ({ role: by, content: text }))
+    return { ...NOTHING, messages: [...messages, ...declared.map(({ text }) => ({ role: DECLARER, content: text }))] }
   }
   return replace(body, [...slots, ...declared.map(asJson)], step.texts)
 }
 
-function look(body: object, { texts, declared, hasNames, isAsked }: Reach, role: string) {
+function look(body: object, { texts, declared, hasNames, isRequest }: Reach, role: string) {
   const known = textsAndNamesOf(body, texts, role)
-  const other = isAsked ? unknownTexts(body, [...texts, ...declared], role) : { slots: [], names: [] }
+  const other = isRequest ? unknownTexts(body, [...texts, ...declared], role) : { slots: [], names: [] }
   const names = [...(hasNames ? known.names : []), ...other.names]
   return { slots: [...known.slots, ...other.slots], names, declared: declaredIn(body, declared) }
 }

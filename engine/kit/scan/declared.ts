@@ -75,8 +75,12 @@ function declared(holder: Holder, key: string): Declared {
     },
     set: (text) => {
       const value = holder[key]
-      const said: unknown = JSON.parse(text)
-      put(holder, key, isObject(value) && isObject(said) ? { ...parted(said, false), ...parted(value, true) } : said)
+      const parsed: unknown = JSON.parse(text)
+      put(
+        holder,
+        key,
+        isObject(value) && isObject(parsed) ? { ...parted(parsed, false), ...parted(value, true) } : parsed
+      )
     }
   }
 }

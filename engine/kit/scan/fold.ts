@@ -99,8 +99,8 @@ export function foldRune(rune: number): number {
 function foldOf(rune: number): number {
   const character = String.fromCodePoint(rune)
   if (!FOLD.test(character)) return rune
-  const said = read(character)
-  return said === '' ? -1 : said.charCodeAt(0)
+  const plain = read(character)
+  return plain === '' ? -1 : plain.charCodeAt(0)
 }
 
 export function fold(text: string): Folded {
@@ -114,10 +114,10 @@ export function fold(text: string): Folded {
   let done = 0
   for (; match !== null; match = FOLDS.exec(text)) {
     const { index } = match
-    const said = read(match[0])
-    folded += text.slice(done, index) + said
+    const plain = read(match[0])
+    folded += text.slice(done, index) + plain
     for (let i = done; i < index; i++) at[length++] = i
-    if (said !== '') at[length++] = index
+    if (plain !== '') at[length++] = index
     done = FOLDS.lastIndex
   }
   folded += text.slice(done)

@@ -110,7 +110,7 @@ export class Live implements Liveness {
   #starts: number[] = []
   #nextStates: number[] = []
   #nextStarts: number[] = []
-  #turn = 0
+  #round = 0
   /** Beginnings of what might have matched since `take`: the earliest and the latest; -1: none. */
   accepted = -1
   #latest = -1
@@ -125,7 +125,7 @@ export class Live implements Liveness {
   read(rune: number, position: number): void {
     this.#atEnd = -1
     if (this.#states.length === 0 && rune < ASCII && this.#shape.firstAscii[rune] === 0) return
-    this.#turn++
+    this.#round++
     this.#nextStates.length = 0
     this.#nextStarts.length = 0
     for (let i = 0; i < this.#states.length; i++) this.#step(this.#states[i]!, rune, this.#starts[i]!)
@@ -143,8 +143,8 @@ export class Live implements Liveness {
     const { states, accepts } = this.#shape.next(state)
     if (accepts) this.#accept(start)
     for (const next of states) {
-      if (this.#seen[next] === this.#turn) continue
-      this.#seen[next] = this.#turn
+      if (this.#seen[next] === this.#round) continue
+      this.#seen[next] = this.#round
       this.#nextStates.push(next)
       this.#nextStarts.push(start)
     }

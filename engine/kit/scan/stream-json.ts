@@ -30,9 +30,9 @@ export class StreamJson implements Arriving {
   #text: StreamText | null = null
   /** The escape or bare value that has begun. */
   #begun = ''
-  /** Where a unit of the open string is here: from the unit `said` on at `at`, one for one. */
-  #places: { readonly said: number; readonly at: number }[] = []
-  #said = 0
+  /** Maps units of the open string to positions here: from unit `textAt` on they stand at `at`, one for one. */
+  #places: { readonly textAt: number; readonly at: number }[] = []
+  #textLength = 0
   #taken = 0
   #isHit = false
   #spans: Span[] = []
@@ -125,7 +125,7 @@ export class StreamJson implements Arriving {
     const code = isCode ? Number.parseInt(this.#begun.slice(2), 16) : 0
     this.#say(isCode ? String.fromCharCode(Number.isNaN(code) ? 0xfffd : code) : (ESCAPES[letter] ?? letter))
     this.#at += this.#begun.length
-    this.#places.push({ said: this.#said, at: this.#at })
+    this.#places.push({ textAt: this.#textLength, at: this.#at })
     this.#state = STRING
     return at + 1
   }
@@ -158,12 +158,12 @@ export class StreamJson implements Arriving {
 
   #open(at: number): void {
     this.#text = new StreamText(this.#rules)
-    this.#places = [{ said: 0, at }]
-    this.#said = 0
+    this.#places = [{ textAt: 0, at }]
+    this.#textLength = 0
   }
 
   #say(text: string): void {
-    this.#said += text.length
+    this.#textLength += text.length
     this.#text!.push(text)
   }
 
@@ -187,15 +187,15 @@ export class StreamJson implements Arriving {
     }
     text.drop(text.decided)
     let count = 0
-    while (count + 1 < this.#places.length && this.#places[count + 1]!.said <= text.decided) count++
+    while (count + 1 < this.#places.length && this.#places[count + 1]!.textAt <= text.decided) count++
     // One place before is kept for a span that reaches over it.
     if (count > 64) this.#places.splice(0, count - 1)
   }
 
-  #place(said: number): number {
+  #place(textAt: number): number {
     let i = this.#places.length - 1
-    while (i > 0 && this.#places[i]!.said > said) i--
-    return this.#places[i]!.at + (said - this.#places[i]!.said)
+    while (i > 0 && this.#places[i]!.textAt > textAt) i--
+    return this.#places[i]!.at + (textAt - this.#places[i]!.textAt)
   }
 }
 

@@ -26,7 +26,7 @@ export interface Arriving {
 }
 
 /** In positions of what is searched: StreamText has those of all that has arrived. */
-class HeldText {
+class PendingText {
   readonly #rules: readonly Rule[]
   readonly #live: readonly Liveness[]
   /** From where each rule searches on: the end of its last match. */
@@ -81,8 +81,8 @@ class HeldText {
   }
 
   /** The same text, to go on or to end by itself. */
-  fork(): HeldText {
-    const twin = new HeldText(this.#rules)
+  fork(): PendingText {
+    const twin = new PendingText(this.#rules)
     twin.#buffer = this.#buffer
     twin.#base = this.#base
     // What is undecided is read again: only there a match may be alive.
@@ -178,7 +178,7 @@ interface Cut {
 }
 
 export class StreamText implements Arriving {
-  #held: HeldText
+  #pending: PendingText
   /** Unseen characters in a row that have come last. */
   #unseen = 0
   /** Units that have arrived, and those of them that are searched. */
@@ -188,23 +188,23 @@ export class StreamText implements Arriving {
   #cuts: Cut[] = []
   #taken = 0
 
-  constructor(rules: readonly Rule[], held = new HeldText(rules)) {
-    this.#held = held
+  constructor(rules: readonly Rule[], pending = new PendingText(rules)) {
+    this.#pending = pending
   }
 
   get decided(): number {
-    const { decided } = this.#held
+    const { decided } = this.#pending
     return decided === this.#searched ? this.#length : this.#behind(decided)
   }
 
   /** Something has been found. */
   get isHit(): boolean {
-    return this.#held.isHit
+    return this.#pending.isHit
   }
 
   /** Matches that have not been taken yet, in order. */
   get spans(): readonly Span[] {
-    const { spans } = this.#held
+    const { spans } = this.#pending
     if (this.#cuts.length === 0) return spans
     return spans.map(({ start, end, by }) => ({ start: start + this.#leftOut(start), end: this.#behind(end), by }))
   }
@@ -216,14 +216,14 @@ export class StreamText implements Arriving {
       if (seen !== '' && !NON_ASCII.test(piece)) this.#unseen = 0
       this.#searched += piece.length
     }
-    this.#held.push(seen)
+    this.#pending.push(seen)
     if (this.#cuts.length > CUTS_KEPT) this.#forget()
-    const waits = this.#held.decided < this.#searched
-    if (waits && this.#length - this.decided > LEFT_OUT_MAX) this.#held.giveUp()
+    const waits = this.#pending.decided < this.#searched
+    if (waits && this.#length - this.decided > LEFT_OUT_MAX) this.#pending.giveUp()
   }
 
   end(): void {
-    this.#held.end()
+    this.#pending.end()
   }
 
   take(piece: string): string {
@@ -235,7 +235,7 @@ export class StreamText implements Arriving {
 
   /** The same text, to go on or to end by itself. */
   fork(): StreamText {
-    const twin = new StreamText([], this.#held.fork())
+    const twin = new StreamText([], this.#pending.fork())
     twin.#unseen = this.#unseen
     twin.#length = this.#length
     twin.#searched = this.#searched
@@ -247,13 +247,13 @@ export class StreamText implements Arriving {
   /** Forgets spans that end at `position` or before. */
   drop(position: number): void {
     if (this.#cuts.length === 0) {
-      this.#held.drop(position)
+      this.#pending.drop(position)
       return
     }
     const { spans } = this
     let count = 0
     while (count < spans.length && spans[count]!.end <= position) count++
-    if (count > 0) this.#held.drop(this.#held.spans[count - 1]!.end)
+    if (count > 0) this.#pending.drop(this.#pending.spans[count - 1]!.end)
   }
 
   /** `piece` without the unseen characters of a row that is too long; it notes where they were. */
@@ -287,7 +287,7 @@ export class StreamText implements Arriving {
 
   /** Cuts ahead of all that may still be asked for, but the last of them. */
   #forget(): void {
-    const { decided, spans } = this.#held
+    const { decided, spans } = this.#pending
     const first = Math.min(decided - 1, spans[0]?.start ?? decided)
     let count = 0
     while (count + 1 < this.#cuts.length && this.#cuts[count + 1]!.at <= first) count++

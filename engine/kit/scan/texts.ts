@@ -266,17 +266,17 @@ function isStructure(holder: Holder, name: string): boolean {
 export const isWord = (value: unknown): boolean => typeof value !== 'object' && !/[ \t]/.test(String(value))
 
 function isFixed(holder: Holder, name: string): boolean {
-  return STRUCTURE.has(name) && !(WORDS.has(name) && isSaid(holder[name]))
+  return STRUCTURE.has(name) && !(WORDS.has(name) && isProse(holder[name]))
 }
 
-const isSaid = (value: unknown): boolean => typeof value === 'string' && /\s/.test(value)
+const isProse = (value: unknown): boolean => typeof value === 'string' && /\s/.test(value)
 
-function roleOf({ role, type }: Holder, given: string): string {
+function roleOf({ role, type }: Holder, inherited: string): string {
   if (typeof type === 'string') {
     if (TOOL_TYPES.test(type)) return 'tool'
     if (CALL_TYPES.test(type)) return 'assistant'
   }
-  if (typeof role !== 'string') return given
+  if (typeof role !== 'string') return inherited
   return Object.hasOwn(ROLES, role) ? ROLES[role]! : role
 }
 

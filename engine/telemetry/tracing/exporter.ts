@@ -16,7 +16,7 @@ const AGE_MS_MAX = 300_000
 /** At the end of the process each request is sent once more, and all together may take so long. */
 const LAST_MS = 5_000
 /** Messages about a collector in a log: the first, and then so often. */
-const TOLD_MS = 60_000
+const LOG_INTERVAL_MS = 60_000
 const SMALL_BYTES = 16 * 1024
 
 export type DropReason = 'queue_full' | 'too_large' | 'refused' | 'rejected' | 'expired' | 'shutdown'
@@ -63,8 +63,8 @@ export class Exporter {
   #stopPause: (() => void) | null = null
   /** Set while the process ends. */
   #onEmpty: (() => void) | null = null
-  #toldAt = Number.NEGATIVE_INFINITY
-  #hasToldRejected = false
+  #loggedAt = Number.NEGATIVE_INFINITY
+  #hasLoggedRejected = false
 
   constructor(options: ExporterOptions) {
     this.#options = options
@@ -218,8 +218,8 @@ export class Exporter {
       const rejected = Math.min(outcome.rejected, items)
       observer.exported(items - rejected)
       if (rejected > 0) observer.dropped(rejected, 'rejected')
-      if ((rejected > 0 || outcome.message !== '') && !this.#hasToldRejected) {
-        this.#hasToldRejected = true
+      if ((rejected > 0 || outcome.message !== '') && !this.#hasLoggedRejected) {
+        this.#hasLoggedRejected = true
         log('warn', `${transport.name} did not take ${rejected} of ${items} items: ${outcome.message}`)
       }
       return
@@ -252,8 +252,8 @@ export class Exporter {
 
   #tell(message: string): void {
     const now = this.#options.time.now()
-    if (now - this.#toldAt < TOLD_MS) return
-    this.#toldAt = now
+    if (now - this.#loggedAt < LOG_INTERVAL_MS) return
+    this.#loggedAt = now
     this.#options.log('warn', message)
   }
 }

@@ -155,13 +155,13 @@ export class RouteAttributes {
   }
 
   /** Low cardinality, by the HTTP conventions: method and route. */
-  nameOf({ names, httpRoute }: RouteNames, given: string): string {
-    const known = names.get(given)
+  nameOf({ names, httpRoute }: RouteNames, requestMethod: string): string {
+    const known = names.get(requestMethod)
     if (known !== undefined) return known
-    const method = isMethod(given) ? given : 'HTTP'
+    const method = isMethod(requestMethod) ? requestMethod : 'HTTP'
     const name = httpRoute === '' ? method : `${method} ${httpRoute}`
     // The methods that are kept are those of a list.
-    if (isMethod(given)) names.set(given, name)
+    if (isMethod(requestMethod)) names.set(requestMethod, name)
     return name
   }
 

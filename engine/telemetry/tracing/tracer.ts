@@ -81,7 +81,13 @@ export class RequestTracer implements Tracer {
 
   /** Those behind us are told. A changed flag needs a new parent (Trace Context, section 3.2.3). */
   #decline(ex: Exchange, { traceId, isRandom }: TraceContext): void {
-    const told = { traceId: traceId || newTraceId(), spanId: newSpanId(), isSampled: false, isDebug: false, isRandom }
-    for (const propagator of this.#factory.propagators) propagator.inject(ex.request, told)
+    const propagated = {
+      traceId: traceId || newTraceId(),
+      spanId: newSpanId(),
+      isSampled: false,
+      isDebug: false,
+      isRandom
+    }
+    for (const propagator of this.#factory.propagators) propagator.inject(ex.request, propagated)
   }
 }

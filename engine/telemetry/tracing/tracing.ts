@@ -74,7 +74,7 @@ function observerOf(metrics: Metrics): ExportObserver {
 }
 
 /** What the conventions ask of every service; the configuration may say otherwise. */
-function resourceOf(given: Attributes): Attributes {
+function resourceOf(configured: Attributes): Attributes {
   const all = new Map<string, AttributeValue>([
     ['service.name', process.env.OTEL_SERVICE_NAME || 'weir'],
     ['service.version', VERSION],
@@ -85,6 +85,6 @@ function resourceOf(given: Attributes): Attributes {
     ['telemetry.sdk.language', 'nodejs'],
     ['telemetry.sdk.version', VERSION]
   ])
-  for (const [name, value] of given) all.set(name, value)
+  for (const [name, value] of configured) all.set(name, value)
   return [...all]
 }

@@ -85,7 +85,7 @@ export class ConnectionQueue {
       timers,
       connections: () => this.#owner.pools.flatMap(({ connections }) => [...connections]),
       waiting: () => this.#waiting.size,
-      heldByWaiting: () => this.#waiting.heldByClients(),
+      keptByWaiting: () => this.#waiting.connectionsByWaitingClient(),
       giveUp: (ex, code) => events.onServerFault(ex, code),
       now: () => timers.now
     })

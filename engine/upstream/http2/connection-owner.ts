@@ -10,9 +10,9 @@ import type { Http2UpstreamStream } from './stream.ts'
 /** Its pool. */
 export interface Http2ConnectionOwner {
   readonly shared: UpstreamShared
-  /** For those that wait for what others of `held` keep. `waiting`: how many do. */
+  /** Evicts slow clients among `connections` for those that wait. `waiting`: how many do. */
   newEviction(
-    held: () => Iterable<EvictionCandidate>,
+    connections: () => Iterable<EvictionCandidate>,
     waiting: () => number,
     keptByWaiting: () => readonly number[]
   ): SlowClientEviction

@@ -41,9 +41,9 @@ export class ConnectionWindow {
     return true
   }
 
-  /** `bytes` have gone on, or nobody wants them. `tells`: who waits for the connection may hear of it. */
-  release(bytes: number, tells: boolean): void {
-    const wasTight = tells && this.isScarce
+  /** `bytes` have been passed on or dropped. `notifies`: the pool is told if that makes room. */
+  release(bytes: number, notifies: boolean): void {
+    const wasTight = notifies && this.isScarce
     const increment = this.#receive.release(bytes)
     if (increment > 0) this.#wire.write(windowUpdateFrame(0, increment))
     if (wasTight && !this.isScarce) this.#owner.capacityGrew()

@@ -155,7 +155,7 @@ export class Http2Upstream implements WireOwner, FrameHandler, StreamOwner {
   onHeaders(id: number, endStream: boolean, bytes: Buffer, start: number, end: number): number {
     const stream = this.#streams.get(id)
     if (stream === undefined && this.#isIdle(id)) return h2.PROTOCOL_ERROR
-    this.#limit.heard()
+    this.#limit.onResponse()
     const isTrailer = stream?.isAnswered === true
     this.#fields.begin(isTrailer)
     const code = this.#decoder.decode(bytes, start, end, this.#fields)
@@ -180,7 +180,7 @@ export class Http2Upstream implements WireOwner, FrameHandler, StreamOwner {
 
   onData(id: number, bytes: Buffer, start: number, end: number, flow: number, endStream: boolean): number {
     if (!this.#window.receive(flow)) return h2.FLOW_CONTROL_ERROR
-    this.#limit.heard()
+    this.#limit.onResponse()
     const stream = this.#streams.get(id)
     if (stream === undefined) {
       if (this.#isIdle(id)) return h2.PROTOCOL_ERROR

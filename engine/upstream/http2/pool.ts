@@ -185,13 +185,13 @@ export class Http2Pool implements Http2ConnectionOwner {
   }
 
   newEviction(
-    held: () => Iterable<EvictionCandidate>,
+    connections: () => Iterable<EvictionCandidate>,
     waiting: () => number,
-    heldByWaiting: () => readonly number[]
+    keptByWaiting: () => readonly number[]
   ): SlowClientEviction {
     const { timers, events } = this.#owner.shared
     const giveUp = (ex: Exchange, code: ErrorCode) => events.onServerFault(ex, code)
-    return new SlowClientEviction({ timers, connections: held, waiting, heldByWaiting, giveUp, now: () => timers.now })
+    return new SlowClientEviction({ timers, connections, waiting, keptByWaiting, giveUp, now: () => timers.now })
   }
 
   // --- sharing out ---
@@ -249,7 +249,7 @@ export class Http2Pool implements Http2ConnectionOwner {
     this.#eviction ??= this.newEviction(
       () => this.#open.exchanges(),
       () => (this.#dials.size > 0 ? 0 : this.#waiting.size),
-      () => this.#waiting.heldByClients()
+      () => this.#waiting.connectionsByWaitingClient()
     )
     this.#eviction.request()
   }

@@ -21,7 +21,7 @@ export class StreamLimit {
   /** Reset by us, and perhaps not known to the server. */
   #leaving = 0
   /** Those of them that the PING under way is about; -1: none is under way. */
-  #asked = -1
+  #pinged = -1
   /** It has refused one, and has not answered since. */
   #isShut = false
   /** Servers of gRPC end connections with PINGs between which they have sent neither HEADERS nor DATA. */
@@ -53,22 +53,22 @@ export class StreamLimit {
   }
 
   /** HEADERS or DATA have come. */
-  heard(): void {
+  onResponse(): void {
     this.#mayAsk = true
   }
 
   /** Sends a PING if, beside those `open`, only streams that are being reset could make a place free. */
   sendPing(open: number): void {
-    if (this.#asked >= 0 || (this.#leaving === 0 && !this.#isShut) || this.available(open) > this.#leaving) return
-    this.#asked = this.#leaving
+    if (this.#pinged >= 0 || (this.#leaving === 0 && !this.#isShut) || this.available(open) > this.#leaving) return
+    this.#pinged = this.#leaving
     this.#wire.write(pingFrame(false, OPAQUE))
   }
 
   /** A PING has been answered. True: more streams may be opened beside those `open`. */
   pingAnswered(open: number): boolean {
-    if (this.#asked < 0) return false
-    this.#leaving -= this.#asked
-    this.#asked = -1
+    if (this.#pinged < 0) return false
+    this.#leaving -= this.#pinged
+    this.#pinged = -1
     this.#isShut = false
     this.#mayAsk = false
     this.sendPing(open)

@@ -63,7 +63,7 @@ export class Http2UpstreamStream implements ServerStream, SendingStream, Evictio
   #received = 0
   #isPaused = false
   /** Bytes of the windows that the client has not taken. */
-  #held = 0
+  #unconsumed = 0
   readonly #client = new ClientActivity()
 
   constructor(owner: StreamOwner, sender: Http2RequestSender, id: number, ex: Exchange, sendWindow: number) {
@@ -91,7 +91,7 @@ export class Http2UpstreamStream implements ServerStream, SendingStream, Evictio
 
   /** Bytes of the answer have come that the client has not taken. */
   get holdsWindow(): boolean {
-    return this.#held > 0
+    return this.#unconsumed > 0
   }
 
   // --- the request ---
@@ -122,7 +122,7 @@ export class Http2UpstreamStream implements ServerStream, SendingStream, Evictio
     this.#sender.end(this.id, trailers)
   }
 
-  sendHeld(): void {
+  sendPending(): void {
     const unsent = this.#unsent!
     const piece = unsent.first
     const sent = this.#sender.data.sendFrame(this, piece, 0, piece.length, null)
@@ -202,7 +202,7 @@ export class Http2UpstreamStream implements ServerStream, SendingStream, Evictio
 
   data(bytes: Buffer, start: number, end: number, flow: number): ErrorCode | null {
     // First of all: what breaks the stream has taken its part of the connection's window too.
-    this.#held += flow
+    this.#unconsumed += flow
     if (!this.isAnswered || !this.receive.receive(flow)) return 'UPSTREAM_PROTOCOL'
     this.#received += end - start
     if (this.#promised >= 0 && this.#received > this.#promised) return 'UPSTREAM_PROTOCOL'
@@ -236,10 +236,10 @@ export class Http2UpstreamStream implements ServerStream, SendingStream, Evictio
   }
 
   #release(isOpen: boolean): void {
-    const held = this.#held
-    if (held === 0) return
-    this.#held = 0
-    this.#owner.consumed(this, held, isOpen)
+    const unconsumed = this.#unconsumed
+    if (unconsumed === 0) return
+    this.#unconsumed = 0
+    this.#owner.consumed(this, unconsumed, isOpen)
   }
 
   /** Nothing more is sent or delivered. */

@@ -28,8 +28,8 @@ export class ChildrenOfWorker implements Children {
     this.#post = post
   }
 
-  open(key: string, given: ChildSpec, instance: string | null, party = ''): ChildLink {
-    const { start, ...rest } = given
+  open(key: string, config: ChildSpec, instance: string | null, party = ''): ChildLink {
+    const { start, ...rest } = config
     const spec = { ...rest, isWire: start !== undefined }
     const link = ++this.#numbers
     const post = (order: Order) => this.#post({ ...order, kind: 'child', link } as ChildCommand)
@@ -50,7 +50,7 @@ export class ChildrenOfWorker implements Children {
       this.#wires.get(wire)?.obey(order)
       return
     }
-    const tell = (news: WireEvent): void => this.#post({ kind: 'child', link, op: 'wire', wire, news })
+    const tell = (event: WireEvent): void => this.#post({ kind: 'child', link, op: 'wire', wire, event })
     const start = this.#links.get(link)?.start ?? null
     // Its caller has left meanwhile.
     if (start === null) tell({ event: 'ended', why: 'nobody needs it any more' })

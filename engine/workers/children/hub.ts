@@ -93,7 +93,7 @@ export class ChildHub {
     }
     if (order.op === 'wire') {
       const known = this.#wires.get(order.wire)
-      if (known?.worker === worker) known.wire.heard(order.news)
+      if (known?.worker === worker) known.wire.onEvent(order.event)
       return
     }
     const link = this.#links.get(worker)?.get(order.link)
@@ -236,7 +236,7 @@ export class ChildHub {
     if (full !== null) return full
     try {
       const events = {
-        said: target.say,
+        log: target.say,
         answered: () => {
           target.deaths = 0
         },

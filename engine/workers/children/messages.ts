@@ -19,7 +19,7 @@ export type WireCommand =
 /** From it. */
 export type WireEvent =
   | { readonly event: 'line'; readonly text: string }
-  | { readonly event: 'said'; readonly text: string }
+  | { readonly event: 'log'; readonly text: string }
   | { readonly event: 'tooLong' }
   | { readonly event: 'taken'; readonly write: number; readonly failure: ChildFailure | null }
   | { readonly event: 'ended'; readonly why: string }
@@ -41,7 +41,7 @@ export type ChildCommand = { readonly kind: 'child'; readonly link: number } & (
   /** So much text of reports about `instance` has been taken. */
   | { readonly op: 'took'; readonly instance: string; readonly chars: number }
   | { readonly op: 'close' | 'release' }
-  | { readonly op: 'wire'; readonly wire: number; readonly news: WireEvent }
+  | { readonly op: 'wire'; readonly wire: number; readonly event: WireEvent }
 )
 
 /** To a worker. */

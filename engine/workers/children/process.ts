@@ -127,10 +127,10 @@ export class LineProcess implements ChildChannel {
     stderr.setEncoding('utf8').on('data', (chunk: string) => {
       const lines = (line + chunk).split('\n')
       line = lines.pop()!.slice(0, STDERR_LINE_BYTES)
-      for (const text of lines) if (text.trim() !== '') this.#events.said(text.slice(0, STDERR_LINE_BYTES).trimEnd())
+      for (const text of lines) if (text.trim() !== '') this.#events.log(text.slice(0, STDERR_LINE_BYTES).trimEnd())
     })
     stderr.on('end', () => {
-      if (line.trim() !== '') this.#events.said(line.trimEnd())
+      if (line.trim() !== '') this.#events.log(line.trimEnd())
     })
   }
 
@@ -142,7 +142,7 @@ export class LineProcess implements ChildChannel {
     } catch (error) {
       // ESRCH: nothing of the group is left. Another user's (set-user-id programs) cannot be ended by this one.
       const { code } = error as NodeJS.ErrnoException
-      if (code !== 'ESRCH') this.#events.said(`its process group ${pid} cannot be ended (${code})`)
+      if (code !== 'ESRCH') this.#events.log(`its process group ${pid} cannot be ended (${code})`)
     }
   }
 

@@ -45,7 +45,7 @@ interface Pending {
 
 export interface SessionEvents {
   /** `text` for the log. */
-  said(level: 'info' | 'warn', text: string): void
+  log(level: 'info' | 'warn', text: string): void
   /** Its first answer has come. */
   answered(): void
   ended(why: string): void
@@ -77,7 +77,7 @@ export class ChildSession {
     const channel: ChannelEvents = {
       line: (text) => this.#read(text),
       tooLong: () => this.#tooLong(),
-      said: (text) => events.said('info', text),
+      log: (text) => events.log('info', text),
       drained: () => {
         this.#stuckSince = 0
       },
@@ -188,7 +188,7 @@ export class ChildSession {
     if (this.#process.queuedBytes === 0) this.#stuckSince = 0
     else if (this.#stuckSince === 0) this.#stuckSince = now
     else if (now - this.#stuckSince > STUCK_MS) {
-      this.#events.said('warn', `does not read its input for ${STUCK_MS / 1000} s: it is ended`)
+      this.#events.log('warn', `does not read its input for ${STUCK_MS / 1000} s: it is ended`)
       this.#process.kill()
     }
   }
@@ -242,7 +242,7 @@ export class ChildSession {
     if (this.isOver) return
     this.usedAt = performance.now()
     const line = readRpcLine(text)
-    if (line === null) this.#events.said('warn', `wrote to stdout what is no message of MCP: ${text.slice(0, 200)}`)
+    if (line === null) this.#events.log('warn', `wrote to stdout what is no message of MCP: ${text.slice(0, 200)}`)
     else if (isTooDeep(text)) this.#tooDeep(line)
     else if (line.kind === 'response') this.#response(line, text)
     else this.#unasked(line, text)
@@ -250,7 +250,7 @@ export class ChildSession {
 
   /** It cannot be written again: a response fails its caller, the rest is left out. */
   #tooDeep({ kind, id }: RpcLine): void {
-    this.#events.said('warn', 'sent a message that is nested too deep, which is left out')
+    this.#events.log('warn', 'sent a message that is nested too deep, which is left out')
     if (kind !== 'response' || typeof id !== 'number') return
     this.#lost(id, { kind: 'broken', message: 'sent a message that is nested too deep' })
   }
@@ -312,7 +312,7 @@ export class ChildSession {
   #tooLong(): void {
     const { lineBytesMax } = this.spec
     const message = `sent a message of more than ${lineBytesMax} bytes`
-    this.#events.said('warn', `sent a message of more than ${lineBytesMax} bytes, which is left out`)
+    this.#events.log('warn', `sent a message of more than ${lineBytesMax} bytes, which is left out`)
     this.#failAll({ kind: 'tooLarge', message })
   }
 

@@ -55,13 +55,13 @@ export class RemoteWire implements ChildChannel {
     this.over('it takes no messages')
   }
 
-  heard(news: WireEvent): void {
-    if (news.event === 'taken') this.#taken(news.write, news.failure)
+  onEvent(event: WireEvent): void {
+    if (event.event === 'taken') this.#taken(event.write, event.failure)
     else if (this.#isOver) return
-    else if (news.event === 'line') this.#events.line(news.text)
-    else if (news.event === 'said') this.#events.said(news.text)
-    else if (news.event === 'tooLong') this.#events.tooLong()
-    else this.over(news.why)
+    else if (event.event === 'line') this.#events.line(event.text)
+    else if (event.event === 'log') this.#events.log(event.text)
+    else if (event.event === 'tooLong') this.#events.tooLong()
+    else this.over(event.why)
   }
 
   #taken(write: number, failure: ChildFailure | null): void {
@@ -87,15 +87,15 @@ export class RemoteWire implements ChildChannel {
 /** The worker's end: carries out what the hub wants. */
 export class WireHost {
   readonly #channel: ChildChannel
-  readonly #tell: (news: WireEvent) => void
+  readonly #tell: (event: WireEvent) => void
 
   /** `tell`: to the hub. `over`: the wire is gone. */
-  constructor(start: (events: ChannelEvents) => ChildChannel, tell: (news: WireEvent) => void, over: () => void) {
+  constructor(start: (events: ChannelEvents) => ChildChannel, tell: (event: WireEvent) => void, over: () => void) {
     this.#tell = tell
     this.#channel = start({
       line: (text) => tell({ event: 'line', text }),
       tooLong: () => tell({ event: 'tooLong' }),
-      said: (text) => tell({ event: 'said', text }),
+      log: (text) => tell({ event: 'log', text }),
       // The hub counts what has been taken.
       drained: () => undefined,
       ended(why) {

@@ -56,7 +56,7 @@ export function hasForgottenSession(status: number, body: Buffer, hasId: boolean
 }
 
 function isAboutSession(body: Buffer): boolean {
-  if (body.length > SAID_BYTES_MAX) return false
+  if (body.length > REFUSAL_BYTES_MAX) return false
   const text = body.toString()
   // Codes that HTTP transports answer with themselves: others are of what has been called.
   const code = /"code"\s*:\s*(-?\d+)/.exec(text)?.[1]
@@ -75,18 +75,18 @@ export class RefusalBody {
 
   add(chunk: Buffer, start: number, end: number): void {
     this.#length += end - start
-    if (this.#length <= SAID_BYTES_MAX) this.#pieces.push(Buffer.from(chunk.subarray(start, end)))
+    if (this.#length <= REFUSAL_BYTES_MAX) this.#pieces.push(Buffer.from(chunk.subarray(start, end)))
   }
 
   get failure(): LinkFailure {
-    const isRead = this.#length <= SAID_BYTES_MAX
+    const isRead = this.#length <= REFUSAL_BYTES_MAX
     const isExpired = isRead && saysExpired(this.#status, Buffer.concat(this.#pieces))
     return isExpired ? refusal(404, true) : refusal(this.#status, true)
   }
 }
 
 /** A longer answer is a page, about something else. */
-const SAID_BYTES_MAX = 2 * 1024
+const REFUSAL_BYTES_MAX = 2 * 1024
 
 export const TOO_LARGE: LinkFailure = {
   kind: 'tooLarge',

@@ -15,7 +15,7 @@ export class GetStream implements CallEvents {
   readonly #link: HttpLink
   readonly #events: ListenEvents
   #sse: SseReader | null = null
-  #said: RefusalBody | null = null
+  #refusal: RefusalBody | null = null
   readonly #marks: StreamMarks | null
   #isOver = false
 
@@ -45,13 +45,13 @@ export class GetStream implements CallEvents {
   #refused(status: number, headers: HeaderBlock): void {
     const hasSession = this.#link.upstreamSession !== null
     const challenge = challengeOf(status, headers)
-    if (challenge === null && mayBeExpired(status, hasSession)) this.#said = new RefusalBody(status)
+    if (challenge === null && mayBeExpired(status, hasSession)) this.#refusal = new RefusalBody(status)
     else this.#end(challenge ?? refusal(status, hasSession))
   }
 
   body(chunk: Buffer, start: number, end: number): boolean {
     if (this.#isOver) return true
-    this.#said?.add(chunk, start, end)
+    this.#refusal?.add(chunk, start, end)
     if (this.#sse === null) return true
     const events: SseEvent[] = []
     try {
@@ -69,7 +69,7 @@ export class GetStream implements CallEvents {
       const message = parseMessage(Buffer.from(data))
       if (isInvalid(message)) this.#end(broken('sent a message that is no JSON-RPC'))
       else {
-        this.#marks?.told(id)
+        this.#marks?.onMessage(id)
         this.#events.message(message, id ?? null)
       }
     }
@@ -79,7 +79,7 @@ export class GetStream implements CallEvents {
   }
 
   end(): void {
-    this.#end(this.#said === null ? broken('ended the stream') : this.#said.failure)
+    this.#end(this.#refusal === null ? broken('ended the stream') : this.#refusal.failure)
   }
 
   failed(code: ErrorCode): void {

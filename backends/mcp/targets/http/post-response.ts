@@ -131,7 +131,7 @@ export class PostResponse implements CallEvents {
     const message = parseMessage(json)
     if (isInvalid(message)) this.#fail(broken('sent a message that is no JSON-RPC'))
     else if ('method' in message) {
-      this.#marks?.told(id)
+      this.#marks?.onMessage(id)
       this.#events.message(message, id ?? null)
     } else if (message.id === this.#message.id) this.#answer(message, json, id ?? null)
     // Other ids are nobody's: this stream belongs to one request.
@@ -237,9 +237,9 @@ export function isType(field: string, type: string): boolean {
 function parsed(json: Buffer): RpcResponse | null {
   if (isTooDeep(json)) return null
   try {
-    const said: unknown = JSON.parse(json.toString())
+    const parsed: unknown = JSON.parse(json.toString())
     // Some leave the id out where they have not read it.
-    const message = validateMessage(isObject(said) && said.id === undefined ? { ...said, id: null } : said)
+    const message = validateMessage(isObject(parsed) && parsed.id === undefined ? { ...parsed, id: null } : parsed)
     return isInvalid(message) || 'method' in message ? null : message
   } catch {
     return null

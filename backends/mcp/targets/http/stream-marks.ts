@@ -16,7 +16,7 @@ export class StreamMarks {
   }
 
   /** The id goes on with a message. */
-  told(id: string | undefined): void {
+  onMessage(id: string | undefined): void {
     if (id !== undefined) this.#id = id
   }
 

@@ -160,7 +160,7 @@ const IGNORED: CallEvents = { head() {}, body: () => true, end() {}, failed() {}
 class SendOutcome implements CallEvents {
   call: Call | null = null
   readonly #hasSession: boolean
-  #said: RefusalBody | null = null
+  #refusal: RefusalBody | null = null
   readonly #done: (failure: LinkFailure | null) => void
 
   constructor(hasSession: boolean, done: (failure: LinkFailure | null) => void) {
@@ -170,17 +170,17 @@ class SendOutcome implements CallEvents {
 
   head(status: number, headers: HeaderBlock): void {
     const challenge = challengeOf(status, headers)
-    if (challenge === null && mayBeExpired(status, this.#hasSession)) this.#said = new RefusalBody(status)
+    if (challenge === null && mayBeExpired(status, this.#hasSession)) this.#refusal = new RefusalBody(status)
     else this.#done(status >= 200 && status < 300 ? null : (challenge ?? refusal(status, this.#hasSession)))
   }
 
   body(chunk: Buffer, start: number, end: number): boolean {
-    this.#said?.add(chunk, start, end)
+    this.#refusal?.add(chunk, start, end)
     return true
   }
 
   end(): void {
-    if (this.#said !== null) this.#done(this.#said.failure)
+    if (this.#refusal !== null) this.#done(this.#refusal.failure)
   }
 
   failed(code: ErrorCode): void {

@@ -1,7 +1,7 @@
 /** The configuration of HTTP APIs that are offered as tools, and its form in the Snapshot. */
 
 import type { McpTarget } from '#backends/mcp/config/snapshot.ts'
-import { addressFields, addressOf, saidOnce } from '#backends/mcp/targets/address.ts'
+import { addressFields, addressOf, declaredOnce } from '#backends/mcp/targets/address.ts'
 import type { TargetConnection, TargetKey } from '#backends/mcp/targets/kind.ts'
 import type { BackendTransport } from '#engine/contract/backend-transport/transport.ts'
 import { atLeastOne, oneOf } from '#engine/schema/choice.ts'
@@ -91,20 +91,20 @@ const schema = () => {
       path: path.describe("Before the paths of the document. Default: that of the document's first server."),
       ...refusedKeys('address of an MCP target', ['backend', 'service'])
     })
-    .check(saidOnce())
+    .check(declaredOnce())
 }
 
 export const openApiKey: TargetKey<McpOpenApiTarget> = {
   name: 'openapi',
   schema: () => schema().optional().describe('An HTTP API: its operations become tools.'),
   translate(value: z.output<ReturnType<typeof schema>>, common, { sources, connection }) {
-    const { auth, hasTls, said } = connection()
+    const { auth, hasTls, configured } = connection()
     const document = readDocument(value.schema, sources)
     const { path, ...place } = addressOf(value, hasTls)
     const prefix = (path ?? serverPath(document)).replace(/\/+$/, '')
     const { include = [], exclude = [] } = value.operations ?? {}
     const operations = value.operations === undefined ? {} : { operations: { include, exclude } }
-    return { ...common, kind: 'openapi', document, ...operations, ...place, ...said, pathPrefix: prefix, auth }
+    return { ...common, kind: 'openapi', document, ...operations, ...place, ...configured, pathPrefix: prefix, auth }
   },
   check({ raw: { schema }, path }, sources, attempt) {
     const place = [...path, 'schema']

@@ -51,8 +51,8 @@ export class Document {
     const version = root.openapi
     this.isSwagger = root.swagger === '2.0'
     if (!this.isSwagger && (typeof version !== 'string' || !/^3\.[012]\.\d+/.test(version))) {
-      const said = typeof root.swagger === 'string' ? ` (this is Swagger ${root.swagger.slice(0, 8)})` : ''
-      this.refuse('openapi', `only OpenAPI 3.0 to 3.2 and Swagger 2.0 are understood${said}`)
+      const hint = typeof root.swagger === 'string' ? ` (this is Swagger ${root.swagger.slice(0, 8)})` : ''
+      this.refuse('openapi', `only OpenAPI 3.0 to 3.2 and Swagger 2.0 are understood${hint}`)
     }
     this.isLegacy = this.isSwagger || String(version).startsWith('3.0.')
     this.#measure()

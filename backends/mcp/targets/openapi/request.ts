@@ -62,8 +62,8 @@ class Arguments {
     }
   }
 
-  #take(parameter: Parameter, isGiven: boolean, values: JsonObject): void {
-    const value = isGiven ? values[parameter.name]! : null
+  #take(parameter: Parameter, isPresent: boolean, values: JsonObject): void {
+    const value = isPresent ? values[parameter.name]! : null
     // Models send null for what they leave out.
     if (value !== null) this.#found.push([parameter, value])
     else if (parameter.isRequired) throw new ArgumentError(`${parameter.place}.${parameter.name}: it is required`)

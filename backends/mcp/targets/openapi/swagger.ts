@@ -51,8 +51,8 @@ function bodyOf(body: Node | undefined, fields: readonly Node[], types: readonly
   }
   if (fields.length === 0) return null
   const hasFile = fields.some(({ type }) => type === 'file')
-  const said = types.filter((type) => FORMS.includes(type))
-  const offered = hasFile ? [FORMS[1]!] : said.length === 0 ? [FORMS[0]!] : said
+  const declared = types.filter((type) => FORMS.includes(type))
+  const offered = hasFile ? [FORMS[1]!] : declared.length === 0 ? [FORMS[0]!] : declared
   const media = { schema: formSchema(fields), encoding: encodingOf(fields) }
   const isRequired = fields.some(({ required }) => required === true)
   return { required: isRequired, content: Object.fromEntries(offered.map((type) => [type, media])) }

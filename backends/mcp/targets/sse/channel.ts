@@ -47,7 +47,7 @@ export class SseChannel implements ChildChannel {
   #postTo: { readonly path: string; readonly query: string } | null = null
   /** Written before that, or behind one that nothing may overtake. */
   #waiting: Waiting[] = []
-  #isHeld = false
+  #isBlocked = false
   #isPaused = false
   #isOver = false
   #timer: NodeJS.Timeout | undefined
@@ -155,7 +155,7 @@ export class SseChannel implements ChildChannel {
   // --- messages ---
 
   #flush(): void {
-    while (this.#postTo !== null && !this.#isHeld && !this.#isOver) {
+    while (this.#postTo !== null && !this.#isBlocked && !this.#isOver) {
       const next = this.#waiting.shift()
       if (next === undefined) return
       this.#post(next, this.#postTo)
@@ -167,14 +167,14 @@ export class SseChannel implements ChildChannel {
     headers.set('Content-Type', 'application/json')
     headers.set('Accept', 'application/json, text/event-stream')
     const body = Buffer.from(line)
-    this.#isHeld = delivery.isFirst
+    this.#isBlocked = delivery.isFirst
     let isDone = false
     const done = (failure: ChildFailure | null) => {
       if (isDone) return
       isDone = true
       if (call !== null) this.#posts.delete(call)
       this.queuedBytes -= line.length
-      if (delivery.isFirst) this.#isHeld = false
+      if (delivery.isFirst) this.#isBlocked = false
       if (failure === null) delivery.taken?.()
       else delivery.lost(failure)
       this.#events.drained()
