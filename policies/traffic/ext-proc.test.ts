@@ -3,7 +3,7 @@ import { deepEqual, equal, match, ok } from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { createServer as createHttp2Server } from 'node:http2'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, createServer as createNetServer } from 'node:net'
 import { join } from 'node:path'
 import { after, afterEach, before, beforeEach, describe, it, test } from 'node:test'
 import type {
@@ -16,6 +16,7 @@ import { exchangeRaw, rawClient } from '#engine/testing/raw.ts'
 import {
   answer,
   answerTo,
+  type Call,
   fieldsOf,
   mutation,
   type Processor,
@@ -69,7 +70,9 @@ const at =
   (request, call) =>
     request.request?.$case === kind ? process(request, call) : goOn(request, call)
 
-async function start(more = '', others = '', port = service.port): Promise<TestGateway> {
+const backendPort = () => (backend.address() as AddressInfo).port
+
+async function start(more = '', others = '', port = service.port, behind = backendPort()): Promise<TestGateway> {
   // Slow machines are slower than 200 ms.
   const timeout = more.includes('messageTimeout') ? '' : 'messageTimeout: 60s, '
   const gateway = await startGateway(`
@@ -79,7 +82,7 @@ binds:
     listeners:
       - routes:
           - policies: { extProc: { backendRef: { name: processor }, ${timeout}${more} }${others} }
-            backends: [{ host: "127.0.0.1:${(backend.address() as AddressInfo).port}" }]
+            backends: [{ host: "127.0.0.1:${behind}" }]
 `)
   stops.push(() => gateway.close())
   return gateway
@@ -472,88 +475,6 @@ describe('bodies', () => {
   })
 })
 
-describe('models and MCP servers', () => {
-  const through = async (destination: object) => {
-    const policies = {
-      extProc: {
-        backend: 'processor',
-        messageTimeout: '60s',
-        processingMode: { requestBodyMode: 'BUFFERED', responseBodyMode: 'BUFFERED' }
-      }
-    }
-    const listeners = [{ routes: [{ policies, backends: [destination] }] }]
-    const backends = [{ name: 'processor', host: `127.0.0.1:${service.port}` }]
-    const gateway = await startGateway(JSON.stringify({ backends, binds: [{ port: 0, listeners }] }))
-    stops.push(() => gateway.close())
-    return gateway
-  }
-  const served = async (answerOf: (asked: string) => object) => {
-    const asked: string[] = []
-    const server = createServer(async (request, response) => {
-      let text = ''
-      for await (const piece of request) text += piece
-      asked.push(text)
-      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(answerOf(text)))
-    })
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-    stops.push(() => {
-      server.close()
-      server.closeAllConnections()
-    })
-    return { asked, port: (server.address() as AddressInfo).port }
-  }
-  /** The first text becomes the second in every body. */
-  const rewriting =
-    (from: string, to: string): Processor =>
-    (request) => {
-      const { $case, value } = request.request!
-      if ($case !== 'requestBody' && $case !== 'responseBody') return [answerTo(request)]
-      return [answerTo(request, body((value as { body: Buffer }).body.toString().replaceAll(from, to)))]
-    }
-  const postJson = (gateway: TestGateway, path: string, value: object) => {
-    const text = JSON.stringify(value)
-    const accept = 'Accept: application/json, text/event-stream'
-    const lines = `POST ${path} HTTP/1.1\r\nContent-Type: application/json\r\n${accept}\r\nContent-Length: ${text.length}`
-    return send(gateway, lines, text)
-  }
-
-  it('a model is asked what the service has made of the question, and so is its answer', async () => {
-    const model = await served(() => ({
-      id: '1',
-      object: 'chat.completion',
-      created: 1,
-      model: 'gpt-5',
-      choices: [{ index: 0, message: { role: 'assistant', content: 'red' }, finish_reason: 'stop' }],
-      usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 }
-    }))
-    const provider = { openai: {}, host: '127.0.0.1', port: model.port }
-    const gateway = await through({ ai: { provider } })
-    service.process = rewriting('red', 'blue')
-    const question = { model: 'gpt-5', messages: [{ role: 'user', content: 'red?' }] }
-    const text = await postJson(gateway, '/v1/chat/completions', question)
-    match(text, /^HTTP\/1.1 200 [\s\S]*"content":"blue"/)
-    match(model.asked[0]!, /"blue\?"/)
-    deepEqual(kinds(), ['requestHeaders', 'requestBody', 'responseHeaders', 'responseBody'])
-  })
-
-  it('an MCP server is asked what the service lets pass', async () => {
-    const target = await served((asked) => {
-      const { id } = asked === '' ? { id: null } : (JSON.parse(asked) as { id?: number })
-      const serverInfo = { name: 'red', version: '1' }
-      return { jsonrpc: '2.0', id, result: { protocolVersion: '2025-06-18', capabilities: { tools: {} }, serverInfo } }
-    })
-    const gateway = await through({
-      mcp: { targets: [{ name: 'a', mcp: { host: `http://127.0.0.1:${target.port}/mcp` } }] }
-    })
-    service.process = rewriting('somebody', 'another')
-    const params = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'somebody', version: '1' } }
-    const text = await postJson(gateway, '/mcp', { jsonrpc: '2.0', id: 1, method: 'initialize', params })
-    match(text, /^HTTP\/1.1 200 [\s\S]*protocolVersion/)
-    match(bodyOf('requestBody')!.join(), /somebody/)
-    equal(kinds().length, 4)
-  })
-})
-
 test('mistakes of the configuration have a place', async () => {
   const problems = (given: object) => problemsOf(extProc, { host: 'a:1', ...given })
   deepEqual(problems({ processingMode: { requestBodyMode: 'STREAMED' } }), [
@@ -582,4 +503,54 @@ test('the example file', async () => {
   match(await send(gateway, 'POST /api HTTP/1.1\r\nContent-Length: 5', 'hello'), /^HTTP\/1.1 200 /)
   equal(seen[0]!.body, '[]')
   deepEqual(kinds(), ['requestHeaders', 'requestBody', 'responseHeaders'])
+})
+
+describe('what happens while the service is silent', () => {
+  const silentAt = (kind: string) => {
+    const asked = Promise.withResolvers<void>()
+    service.process = at(kind, () => {
+      asked.resolve()
+      return []
+    })
+    return asked.promise
+  }
+
+  it('the backend breaks off: the client gets that error, and the stream is over', async () => {
+    const half = createNetServer((socket) => {
+      socket.on('error', () => {})
+      socket.once('data', () => socket.write('HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n'))
+      void asked.then(() => socket.destroy())
+    })
+    await new Promise<void>((resolve) => half.listen(0, '127.0.0.1', resolve))
+    stops.push(() => half.close())
+    const asked = silentAt('responseHeaders')
+    const gateway = await start('', '', service.port, (half.address() as AddressInfo).port)
+    equal(statusOf(await send(gateway)), 502)
+    await service.over.promise
+  })
+
+  it('the time of the request is up', async () => {
+    silentAt('requestHeaders')
+    const gateway = await start('', ', timeouts: { request: 50ms }')
+    equal(statusOf(await send(gateway)), 504)
+    await service.over.promise
+  })
+
+  it('another configuration takes its place: the exchange keeps what it began with', async () => {
+    const gateway = await start()
+    const calls: Call[] = []
+    const asked = Promise.withResolvers<void>()
+    service.process = at('requestHeaders', (_, call) => {
+      calls.push(call)
+      asked.resolve()
+      return []
+    })
+    const answered = send(gateway)
+    await asked.promise
+    await gateway.reload(
+      'binds: [{ port: 0, listeners: [{ routes: [{ policies: { directResponse: { status: 410 } } }] }] }]'
+    )
+    calls[0]!.write(answerTo(service.asked[0]!))
+    equal(statusOf(await answered), 200)
+  })
 })
