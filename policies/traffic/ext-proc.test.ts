@@ -1,8 +1,9 @@
 /** External processing through the whole gateway, with a service of gRPC. */
 import { deepEqual, equal, match, ok } from 'node:assert/strict'
+import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
-import { createServer as createHttp2Server } from 'node:http2'
+import { connect, createServer as createHttp2Server } from 'node:http2'
 import { type AddressInfo, createServer as createNetServer } from 'node:net'
 import { join } from 'node:path'
 import { after, afterEach, before, beforeEach, describe, it, test } from 'node:test'
@@ -242,6 +243,18 @@ describe('immediate responses', () => {
       await service.over.promise
     })
   }
+
+  it('tell a client of gRPC the status that is meant for it', async () => {
+    const gateway = await start()
+    service.process = () => [immediate({ status: { code: 429 }, grpcStatus: { status: 8 } })]
+    const session = connect(`http://127.0.0.1:${gateway.port}`)
+    const stream = session.request({ ':method': 'POST', ':path': '/a.B/C', 'content-type': 'application/grpc' })
+    stream.end()
+    const [head] = (await once(stream, 'response')) as [Record<string, string>]
+    stream.resume()
+    session.close()
+    equal(head['grpc-status'], '8')
+  })
 
   it('have status 200 where they name none', async () => {
     const gateway = await start()
