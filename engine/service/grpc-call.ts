@@ -51,7 +51,7 @@ function requestOf({ path, metadata, timeoutMs }: GrpcCallOptions, body: CallReq
   return { method: 'POST', path, query: '', headers, body, timeoutMs, isGrpc: true }
 }
 
-/** The last value of `name` among trailer lines, or undefined. */
+/** The first value of `name` among trailer lines, or undefined. */
 function trailer(lines: string, name: string): string | undefined {
   for (const line of lines.split('\r\n')) {
     const at = line.indexOf(':')

@@ -3,8 +3,10 @@
  * (docs/specification.md#traffic-policies). What cannot be asked is refused, unless the configuration says otherwise.
  */
 import { type Evaluation, evaluation } from '#engine/cel/offload.ts'
+import { LATER_AGAIN } from '#engine/contract/body.ts'
 import { type Exchange, readAs, STEP_REQUEST } from '#engine/contract/exchange.ts'
 import { CONTINUE, type Hook, STOP, type Verdict } from '#engine/contract/filter.ts'
+import { hold, letGo } from '#engine/contract/held-bytes.ts'
 import type { CompileContext, Compiled, Policy } from '#engine/contract/policy.ts'
 import { refuse } from '#engine/contract/refuse.ts'
 import { VerdictCache } from './ext-auth/cache.ts'
@@ -50,7 +52,9 @@ function compile(config: ExtAuthConfig, context: CompileContext): Compiled {
 
 function authorize(plan: Plan): Hook {
   const { config, when, cache } = plan
-  const { forwardBody, statusOnError } = config
+  const { forwardBody, statusOnError, check } = config
+  // A message of gRPC has a copy of the body.
+  const copiesBody = forwardBody !== null && check.kind === 'grpc'
   return (ex) => {
     if (when !== null && !isAsked(ex, when)) return CONTINUE
     if (forwardBody !== null && (ex.requestBytes?.length ?? 0) > forwardBody.bytesMax)
@@ -58,9 +62,15 @@ function authorize(plan: Plan): Hook {
     const key = cache === null ? null : cache.keyOf(ex)
     const kept = key === null ? null : cache!.get(key)
     if (kept !== null) return applyVerdict(ex, kept)
+    const copied = copiesBody ? (ex.requestBytes?.length ?? 0) : 0
+    // Clients fill the memory, so a service that may be away does not make this pass.
+    if (!hold(ex, copied)) return refuse(ex, 'BUFFERS_FULL', LATER_AGAIN)
     // The one promise of a call.
     return new Promise<Verdict>((resolve) => {
-      plan.ask(ex, (decision) => resolve(decided(ex, decision, { cache, key, statusOnError })))
+      plan.ask(ex, (decision) => {
+        letGo(ex, copied)
+        resolve(decided(ex, decision, { cache, key, statusOnError }))
+      })
     })
   }
 }

@@ -1,6 +1,7 @@
 /** Authorization services that answer what no service should, and clients that speak for them. */
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, it, type TestContext } from 'node:test'
+import { accountOf } from '#engine/testing/account.ts'
 import { startGateway } from '#engine/testing/gateway.ts'
 import { exchangeRaw } from '#engine/testing/raw.ts'
 import {
@@ -42,7 +43,8 @@ binds:
 `)
   t.after(() => gateway.close())
   return async (line: string, ...fields: readonly string[]) => {
-    const head = [line, 'Host: a.test', 'Connection: close', ...fields, '', '']
+    const isBody = fields.at(-2) === ''
+    const head = [line, 'Host: a.test', 'Connection: close', ...fields, ...(isBody ? [] : ['', ''])]
     return Number((await exchangeRaw(gateway.port, head.join('\r\n'))).slice(9, 12))
   }
 }
@@ -113,6 +115,19 @@ describe('answers over gRPC', () => {
       assert.equal(grpc.asked.length, asked)
     }
   })
+})
+
+it('what a service is told of a body counts as what is kept, also where one that is away lets pass', async (t) => {
+  const send = await start(t, grpc.port, 'grpc: {}, failureMode: FailOpen, forwardBody: { maxSize: 1000000 }')
+  const account = accountOf(t, 500 * 1024)
+  grpc.judge = () => allowed()
+  const post = (bytes: number) => send('POST / HTTP/1.1', `Content-Length: ${bytes}`, '', 'x'.repeat(bytes))
+  assert.equal(await post(300 * 1024), 503)
+  assert.equal(grpc.asked.length, 0)
+  assert.equal(account.bytes, 0)
+  assert.equal(await post(200 * 1024), 200)
+  assert.equal(backend.asked[0]!.body.length, 200 * 1024)
+  assert.equal(account.bytes, 0)
 })
 
 describe('answers over HTTP', () => {

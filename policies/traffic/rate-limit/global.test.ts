@@ -140,7 +140,8 @@ describe('what cannot be asked', () => {
   const cases = {
     'an error': () => Object.assign(new Error('no'), { code: 13 }),
     garbage: () => Buffer.from('ffffffffff', 'hex'),
-    'no verdict': () => ({ overallCode: 0 as const })
+    'no verdict': () => ({ overallCode: 0 as const }),
+    'a code of a later version': () => ({ overallCode: 7 as 0 })
   }
   for (const [name, judge] of Object.entries(cases))
     test(`${name} is refused, or passes where the file says so`, async (t) => {

@@ -65,8 +65,7 @@ export function readAnswer(
   if (answer.error !== null) return `${service}: ${answer.error}, ${answer.detail}`
   if (answer.status !== 0) return `${service}: it answers with grpc-status ${answer.status}`
   const response = decoded(answer.bytes!)
-  if (response === null || response.overallCode === RateLimitResponse_Code.UNKNOWN)
-    return `${service}: its answer is no verdict`
+  if (response === null || !isVerdict(response)) return `${service}: its answer is no verdict`
   const { overallCode, rawBody, requestHeadersToAdd, responseHeadersToAdd } = response
   if (requestHeadersToAdd.length + responseHeadersToAdd.length > FIELDS_MAX)
     return `${service}: its answer has more than ${FIELDS_MAX} fields`
@@ -91,6 +90,11 @@ function decoded(bytes: Uint8Array): RateLimitResponse | null {
     // Whatever a service sends is an answer or none.
     return null
   }
+}
+
+/** Neither UNKNOWN nor a code of a later version. */
+function isVerdict({ overallCode }: RateLimitResponse): boolean {
+  return overallCode === RateLimitResponse_Code.OK || overallCode === RateLimitResponse_Code.OVER_LIMIT
 }
 
 interface NamedLimit extends Quota {
