@@ -249,6 +249,7 @@ const NOT_BY_HOOKS: readonly ErrorCode[] = [
   ...(['BODY_NOT_BUFFERED', 'RESPONSE_NOT_BUFFERED', 'REQUEST_TIMEOUT', 'BODY_OVERLOAD', 'BUFFERS_FULL'] as const),
   // What a service said, or did not say.
   ...(['EXT_AUTH_UNAVAILABLE', 'EXT_AUTH_DENIED', 'EXT_AUTH_BODY', 'RATE_LIMIT_UNAVAILABLE'] as const),
+  ...(['EXT_PROC_UNAVAILABLE', 'EXT_PROC_TIMEOUT'] as const),
   // The forward proxy's backend, and a policy under load.
   ...(['ADDRESS_REFUSED', 'JWT_OVERLOAD', 'BASIC_OVERLOAD', 'JWT_KEYS_UNAVAILABLE', 'SCOPE_MISSING'] as const)
 ]

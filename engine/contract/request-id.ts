@@ -60,6 +60,8 @@ export function keepRequestId(ex: Pick<Identified, 'slots'>, id: string): void {
 const COUNT_BYTES = 4
 const PREFIX_BYTES = 12
 const FACTOR = 0x9e3779b1
+/** `toString(16)` takes a microsecond for numbers beyond 31 bits. */
+const PAIRS = Array.from({ length: 256 }, (_, i) => i.toString(16).padStart(2, '0'))
 let prefix = ''
 let mask = 0
 let count = 0
@@ -72,6 +74,6 @@ function makeId(): string {
     mask = bytes.readUInt32LE(PREFIX_BYTES)
   }
   count = (count + 1) >>> 0
-  const mixed = (Math.imul(count, FACTOR) ^ mask) >>> 0
-  return prefix + (mixed + 0x1_0000_0000).toString(16).slice(1)
+  const mixed = Math.imul(count, FACTOR) ^ mask
+  return prefix + PAIRS[mixed >>> 24] + PAIRS[(mixed >>> 16) & 255] + PAIRS[(mixed >>> 8) & 255] + PAIRS[mixed & 255]
 }

@@ -14,6 +14,7 @@ import { guardBody, runIn } from './guard-body.ts'
 import { type Framing, GuardTap } from './guard-tap.ts'
 import { reachOf } from './guarded-fields.ts'
 import type { Shape } from './job.ts'
+import { noteRejection } from './reject-detail.ts'
 import { withAbortSignal } from './service-call.ts'
 import { StreamGuard, StreamGuards } from './stream-guard.ts'
 
@@ -70,6 +71,7 @@ export class Guards {
         unlessOver(() => {
           if (outcome.kind === 'over') return
           if (outcome.kind === 'pass' && outcome.isChanged) replaceRequestBody(ex, outcome.bytes)
+          if (outcome.kind === 'reject') noteRejection(ex, 'request', this.#guards, outcome.reply)
           then(outcome.kind === 'reject' ? outcome.reply : null)
         }),
       // The next reader says what is wrong with a body that is no JSON.
@@ -96,7 +98,10 @@ export class Guards {
     try {
       const outcome = await withAbortSignal(ex, fields, (call) => guardBody(this.#guards.response, body, run, call))
       if (isOver(ex) || outcome.kind === 'over') return null
-      if (outcome.kind === 'reject') return outcome.reply
+      if (outcome.kind === 'reject') {
+        noteRejection(ex, 'response', this.#guards, outcome.reply)
+        return outcome.reply
+      }
       if (outcome.isChanged) replaceResponseBody(ex, outcome.bytes)
       return null
     } catch (error) {

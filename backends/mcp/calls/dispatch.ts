@@ -103,7 +103,10 @@ function itemOf({ kind, owned, args }: ItemRequest): McpItem | null {
 function forwardItem(call: Call, request: ItemRequest, item: McpItem | null): void {
   const { services, reply, params } = call
   const { kind, requested, rename } = request
-  if (item === null || !services.mayUse(reply.ex, item)) unknown(call, kind, requested)
+  if (item !== null && !services.mayUse(reply.ex, item)) {
+    reply.ex.errorDetail ??= `mcpAuthorization: no rule lets this caller use the ${kind} of target ${item.target}`
+    unknown(call, kind, requested)
+  } else if (item === null) unknown(call, kind, requested)
   else forwardTo(call, services.targets.get(item.target), item.name === requested ? params : rename(item.name))
 }
 
