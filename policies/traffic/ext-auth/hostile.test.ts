@@ -139,6 +139,15 @@ describe('answers over HTTP', () => {
     assert.deepEqual([user, twin, team], [undefined, undefined, 'blue'])
   })
 
+  it('a client cannot keep the service from being asked', async (t) => {
+    const send = await start(t, http.port, `http: { path: 'request.headers["x-path"]' }, failureMode: FailOpen`)
+    answer = { status: 200 }
+    assert.equal(await send('GET / HTTP/1.1', 'X-Path: /a'), 200)
+    assert.equal(await send('GET / HTTP/1.1'), 403)
+    assert.equal(await send('GET / HTTP/1.1', 'X-Path: a b'), 403)
+    assert.deepEqual([http.asked.length, backend.asked.length], [1, 1])
+  })
+
   it('a lifetime that is none keeps nothing', async (t) => {
     const send = await start(t, http.port, 'http: {}, cache: { key: request.path, ttl: 1h }')
     for (const age of ['-1', 'x', 'NaN']) {

@@ -53,7 +53,7 @@ export function httpAsk(
     const request = requestOf(ex, plan)
     if (request === null) {
       const detail = `${client.name}: the expression for its path gives none`
-      told({ kind: 'failed', detail, reply: null })
+      told({ kind: 'failed', detail, reply: null, isOfRequest: true })
       return
     }
     client.request(request, (answer) => told(decisionOf(ex, answer, plan, client.name)))

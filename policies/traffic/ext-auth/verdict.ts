@@ -31,6 +31,8 @@ export interface Failed {
   readonly detail: string
   /** What the service wants the client to be told. */
   readonly reply: Denied['reply']
+  /** Nothing could be asked about this request, which may be the client's doing: it is refused in any failure mode. */
+  readonly isOfRequest?: true
 }
 
 export interface Decision {
@@ -54,11 +56,12 @@ export function applyVerdict(ex: Exchange, verdict: Allowed | Denied): Verdict {
 }
 
 /** `statusOnError`: null lets it pass. */
-export function applyFailure(ex: Exchange, { detail, reply }: Failed, statusOnError: number | null): Verdict {
-  if (statusOnError === null) return CONTINUE
+export function applyFailure(ex: Exchange, failed: Failed, statusOnError: number | null): Verdict {
+  if (statusOnError === null && failed.isOfRequest !== true) return CONTINUE
+  const { detail, reply } = failed
   ex.errorDetail = detail
   if (reply !== null) return replyWith(ex, 'EXT_AUTH_UNAVAILABLE', reply)
-  if (statusOnError === ERROR_STATUS) return refuse(ex, 'EXT_AUTH_UNAVAILABLE')
+  if (statusOnError === null || statusOnError === ERROR_STATUS) return refuse(ex, 'EXT_AUTH_UNAVAILABLE')
   const body = Buffer.from(`${UNAVAILABLE}\n`)
   return replyWith(ex, 'EXT_AUTH_UNAVAILABLE', { status: statusOnError, headers: [], body })
 }
