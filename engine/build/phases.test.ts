@@ -88,7 +88,7 @@ test('cors before routing answers preflights of every route, and marks what find
   assert.match(answered, /^HTTP\/1\.1 200 [\s\S]*Access-Control-Allow-Origin: https:\/\/a\.test\r\n/)
 })
 
-test('one answer comes from before routing, with its own response hooks', async (t) => {
+test('a reply before routing runs only its own response hooks', async (t) => {
   const policies = `{ phase: PreRouting, directResponse: { status: 503, body: closed }, ${sets('pre')} }`
   const gateway = await startGateway(listener(policies, answers('ok')))
   t.after(() => gateway.close())

@@ -92,7 +92,7 @@ function tracer(name: string, section: Policy['section'] = 'traffic', usesMatche
   return { policy, compiled }
 }
 
-test('one backend serves alone; the route knows its place', () => {
+test('a single backend serves alone, and the route has its index', () => {
   const built = build(
     snapshotOf([bindOf([{ name: 'web', routes: [routeOf({ name: 'r', backends: [toBackend('b')] })] }])], {
       b: host('b.example')
@@ -316,7 +316,7 @@ test('a policy that works beside requests stays what it was, also through a conf
   assert.equal(compiled.length, 2)
 })
 
-test('what a reload has refused is refused again', () => {
+test('a refused configuration is refused again by the next reload', () => {
   const refusing: Policy = {
     ...tracer('one').policy,
     compile: () => {
@@ -329,14 +329,14 @@ test('what a reload has refused is refused again', () => {
 })
 
 test('a policy asks the backends of the configuration as services, and is compiled anew when one changes', () => {
-  const asked: string[] = []
+  const resolved: string[] = []
   const asking: Policy = {
     name: 'asking',
     section: 'traffic',
     schema: z.object(),
     aliases: [],
     compile: ({ ref }: { ref: ServiceRef }, { services }) => {
-      asked.push(services.grpc(ref).name)
+      resolved.push(services.grpc(ref).name)
       return {}
     }
   }
@@ -348,12 +348,12 @@ test('a policy asks the backends of the configuration as services, and is compil
       dynamic: { kind: 'dynamic', policies: {} }
     })
   const state = newStateStore()
-  const again = (given: Snapshot) => build(given, [asking], state)
+  const again = (snapshot: Snapshot) => build(snapshot, [asking], state)
   again(snapshot('authz', host('a')))
   again(snapshot('authz', host('a')))
-  assert.deepEqual(asked, ['authz'])
+  assert.deepEqual(resolved, ['authz'])
   again(snapshot('authz', host('b')))
-  assert.deepEqual(asked, ['authz', 'authz'])
+  assert.deepEqual(resolved, ['authz', 'authz'])
   const path = 'binds[0].listeners[0].routes[0].policies.asking.backendRef.name'
   assert.throws(
     () => again(snapshot('autz', host('b'))),

@@ -42,20 +42,20 @@ function build(snapshot: Snapshot) {
     requestsPerConnectionMax: 0,
     observer: { connected() {}, connectFailed() {}, retried() {} }
   })
-  const asked: unknown[] = []
+  const streamOptions: unknown[] = []
   const stream: typeof upstream.stream = (destination, options) => {
-    asked.push(options)
+    streamOptions.push(options)
     return upstream.stream(destination, options)
   }
   const problems: Problem[] = []
   const deps = { upstream: { ...upstream, stream }, backends, tcpRecorderFor: () => ({ record() {} }) }
   const table = buildTcp(snapshot, deps as never, null, problems)
-  return { table, asked, dialled, problems }
+  return { table, streamOptions, dialled, problems }
 }
 
 test('connectTimeout and keepalives of a backend hold for TCP routes to it', () => {
-  const { table, asked, dialled, problems } = build(snapshotOf('TCP', null, { tls: null, tcp: TCP }))
-  deepEqual(asked, [{ guarded: false, allow: [], connectTimeoutMs: 1_000, keepaliveMs: 5_000 }])
+  const { table, streamOptions, dialled, problems } = build(snapshotOf('TCP', null, { tls: null, tcp: TCP }))
+  deepEqual(streamOptions, [{ guarded: false, allow: [], connectTimeoutMs: 1_000, keepaliveMs: 5_000 }])
   const giveUp = table
     .find(5)!
     .find('')!
@@ -64,7 +64,7 @@ test('connectTimeout and keepalives of a backend hold for TCP routes to it', () 
   deepEqual(dialled, [[null, 5_000]])
   giveUp()
   equal(problems.length, 0)
-  deepEqual(build(snapshotOf('TCP', null, { tls: null, tcp: null })).asked, [
+  deepEqual(build(snapshotOf('TCP', null, { tls: null, tcp: null })).streamOptions, [
     { guarded: false, allow: [], connectTimeoutMs: 9 }
   ])
 })

@@ -17,7 +17,7 @@ test('turns are spread out, not bunched', () => {
   assert.deepEqual(run([1, 1], 4), [0, 1, 0, 1])
 })
 
-test('what cannot be reached is left out, and the others share its part by their weights', () => {
+test('unreachable backends are skipped, and the others share their part by weight', () => {
   assert.deepEqual(run([1, 1], 4, [0]), [1, 1, 1, 1])
   assert.deepEqual(run([3, 2, 1], 6, [0]), [1, 2, 1, 1, 2, 1])
 })

@@ -10,11 +10,11 @@ import { ConnectionLimiter } from './connection-limiter.ts'
 import { openBind } from './listen.ts'
 
 test('a reload changes the keepalive of the connections that come after it', async () => {
-  const given: KeepAlive[] = []
+  const keepalives: KeepAlive[] = []
   const sockets: SocketLayer = {
     kind: 'net',
     listen(port, keepalive) {
-      given.push(keepalive)
+      keepalives.push(keepalive)
       return Promise.resolve({ port, close() {} })
     },
     connect: () => assert.fail('nothing is dialled'),
@@ -31,7 +31,7 @@ test('a reload changes the keepalive of the connections that come after it', asy
     limiter: new ConnectionLimiter(1),
     secret: new Uint8Array(32)
   })
-  assert.deepEqual(given, [{ timeMs: FRONTEND.tcp.keepalive.timeMs }])
+  assert.deepEqual(keepalives, [{ timeMs: FRONTEND.tcp.keepalive.timeMs }])
   bind.prepare({ ...FRONTEND, tcp: { keepalive: { timeMs: 7_000 } } }, spec)()
-  assert.deepEqual(given, [{ timeMs: 7_000 }])
+  assert.deepEqual(keepalives, [{ timeMs: 7_000 }])
 })

@@ -19,30 +19,30 @@ const KEY = 'Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAA
 const ACCEPT = 'Sec-WebSocket-Accept: ICX+Yqv66kxgM0FcWaLWlFLwTAI=\r\n'
 
 /** What the client sends, what it waits for, how the backend answers, and how the client goes. */
-const ENDS: Record<string, { asks: string; until: string; answer: string; goes: (socket: Socket) => void }> = {
+const ENDS: Record<string, { request: string; until: string; answer: string; goes: (socket: Socket) => void }> = {
   'the client goes on': {
-    ...{ asks: 'GET /a HTTP/1.1\r\nHost: a\r\n\r\n', until: 'hi', answer: `${HEAD}Content-Length: 2\r\n\r\nhi` },
+    ...{ request: 'GET /a HTTP/1.1\r\nHost: a\r\n\r\n', until: 'hi', answer: `${HEAD}Content-Length: 2\r\n\r\nhi` },
     goes: () => {}
   },
   'reset while the answer is on its way': {
-    ...{ asks: 'GET /b HTTP/1.1\r\nHost: a\r\n\r\n', until: 'hi', answer: `${HEAD}Content-Length: 9\r\n\r\nhi` },
+    ...{ request: 'GET /b HTTP/1.1\r\nHost: a\r\n\r\n', until: 'hi', answer: `${HEAD}Content-Length: 9\r\n\r\nhi` },
     goes: (socket) => socket.resetAndDestroy()
   },
   'closed while the answer is on its way': {
-    ...{ asks: 'GET /c HTTP/1.1\r\nHost: a\r\n\r\n', until: 'hi', answer: `${HEAD}Content-Length: 9\r\n\r\nhi` },
+    ...{ request: 'GET /c HTTP/1.1\r\nHost: a\r\n\r\n', until: 'hi', answer: `${HEAD}Content-Length: 9\r\n\r\nhi` },
     goes: (socket) => socket.end()
   },
   'reset within the request': {
-    ...{ asks: 'POST /d HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\nExpect: 100-continue\r\n\r\n', until: '100' },
+    ...{ request: 'POST /d HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\nExpect: 100-continue\r\n\r\n', until: '100' },
     ...{ answer: 'HTTP/1.1 100 Continue\r\n\r\n', goes: (socket) => socket.resetAndDestroy() }
   },
   'a WebSocket that is reset': {
-    ...{ asks: `GET /e HTTP/1.1\r\nHost: a\r\n${UPGRADE}${KEY}\r\n`, until: 'Switching' },
+    ...{ request: `GET /e HTTP/1.1\r\nHost: a\r\n${UPGRADE}${KEY}\r\n`, until: 'Switching' },
     ...{ answer: `HTTP/1.1 101 Switching Protocols\r\n${UPGRADE}${ACCEPT}\r\n` },
     goes: (socket) => socket.resetAndDestroy()
   },
   'another upgrade that is closed': {
-    ...{ asks: 'GET /f HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: other\r\n\r\n', until: 'Switching' },
+    ...{ request: 'GET /f HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: other\r\n\r\n', until: 'Switching' },
     ...{ answer: 'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: other\r\n\r\n' },
     goes: (socket) => socket.end()
   }
@@ -73,13 +73,13 @@ for (const [name, transport] of Object.entries(TRANSPORTS)) {
       return stack
     }
 
-    for (const [end, { asks, until, answer, goes }] of Object.entries(ENDS).filter(([end]) => isServed(name, end)))
+    for (const [end, { request, until, answer, goes }] of Object.entries(ENDS).filter(([end]) => isServed(name, end)))
       test(end, async () => {
         const stack = await open(answer)
         const client = await rawClient(stack.port)
         const port = client.socket.localPort!
         closing.push(() => client.close())
-        client.send(asks)
+        client.send(request)
         await client.until(until)
         goes(client.socket)
         const [record] = await stack.recorded(1)

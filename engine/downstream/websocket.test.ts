@@ -87,9 +87,9 @@ for (const [name, transport] of Object.entries(TRANSPORTS)) {
         assert.equal(Buffer.compare(echo, binary), 0, `${size} bytes`)
         const text = 'ü'.repeat(size / 2)
         client.send(text)
-        const [said, wasBinary] = (await once(client, 'message')) as [Buffer, boolean]
+        const [message, wasBinary] = (await once(client, 'message')) as [Buffer, boolean]
         assert.equal(wasBinary, false)
-        assert.equal(said.toString(), text)
+        assert.equal(message.toString(), text)
       }
       client.close()
       await once(client, 'close')

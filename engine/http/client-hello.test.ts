@@ -54,7 +54,7 @@ function message(extensions: Buffer | null): Buffer {
   return Buffer.concat([Buffer.from([1, 0]), u16(body.length), body])
 }
 
-test('what openssl s_client says', async (t) => {
+test('ClientHello of openssl s_client', async (t) => {
   const bytes = await fromOpenssl(t, '-servername', 'Api.Example.COM', '-alpn', 'h2,http/1.1')
   assert.deepEqual(read(bytes), { serverName: 'api.example.com', alpn: ['h2', 'http/1.1'] })
   assert.deepEqual(read(await fromOpenssl(t, '-noservername')), { serverName: '', alpn: [] })
@@ -62,7 +62,7 @@ test('what openssl s_client says', async (t) => {
   assert.deepEqual(read(old), { serverName: 'a.test', alpn: [] })
 })
 
-test('what node:tls says, whole, byte by byte, and in every cut into records', async (t) => {
+test('ClientHello of node:tls: whole, byte by byte, and in every cut into records', async (t) => {
   const bytes = await fromNode(t, { servername: 'node.example', ALPNProtocols: ['h2'] })
   const expected = { serverName: 'node.example', alpn: ['h2'] }
   for (let end = 0; end < bytes.length; end++) assert.equal(readClientHello(bytes, 0, end), 'more')
@@ -84,7 +84,7 @@ test('a message without extensions', () => {
   assert.deepEqual(read(record(message(null))), { serverName: '', alpn: [] })
 })
 
-test('what is no ClientHello is told apart', () => {
+test('other protocols are distinguished from a ClientHello', () => {
   const cases: readonly (readonly [string | readonly number[], string])[] = [
     ['GET / HTTP/1.1\r\n', 'http'],
     ['PUT', 'http'],

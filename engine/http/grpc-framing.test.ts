@@ -32,7 +32,7 @@ test('a full taker gets no more until it has room', () => {
   deepEqual(heard, texts)
 })
 
-test('what is too large, compressed, or finds no room is a fault, and nothing follows it', () => {
+test('a message that is too large, compressed, or finds no room is a fault, and nothing follows it', () => {
   const faults = (bytes: Buffer, hasRoom = true) => {
     const heard: Uint8Array[] = []
     const reader = new MessageReader(

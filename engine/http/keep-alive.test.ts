@@ -4,7 +4,7 @@ import { parseKeepAlive, usableMs } from './keep-alive.ts'
 
 const NEVER = Number.POSITIVE_INFINITY
 
-test('what servers say of their connections', () => {
+test('Keep-Alive fields of servers are parsed', () => {
   for (const [value, timeoutMs, max] of [
     ['timeout=5', 5000, NEVER],
     ['timeout=5, max=100', 5000, 100],

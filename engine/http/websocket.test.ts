@@ -17,33 +17,33 @@ import {
 
 /** Collects what a decoder says, messages put together. */
 class Collector implements FrameHandler {
-  readonly said: string[] = []
+  readonly messages: string[] = []
   #message = ''
 
   onMessage(isText: boolean, chunk: Buffer, start: number, end: number, first: boolean, last: boolean): void {
     if (first) this.#message = isText ? 'text ' : 'binary '
     this.#message += chunk.toString('latin1', start, end)
-    if (last) this.said.push(this.#message)
+    if (last) this.messages.push(this.#message)
   }
 
   onPing(payload: Buffer): void {
-    this.said.push(`ping ${payload}`)
+    this.messages.push(`ping ${payload}`)
   }
 
   onClose(code: number, reason: Buffer): void {
-    this.said.push(`close ${code} ${reason}`)
+    this.messages.push(`close ${code} ${reason}`)
   }
 }
 
 /** Decodes `bytes` in pieces of `size`. */
-function decode(bytes: Buffer, size = bytes.length): { said: string[]; fault: string | null } {
+function decode(bytes: Buffer, size = bytes.length): { messages: string[]; fault: string | null } {
   const collector = new Collector()
   const decoder = new FrameDecoder(collector)
   for (let at = 0; at < bytes.length; at += size) {
     const piece = Buffer.concat([Buffer.from('??'), bytes.subarray(at, at + size), Buffer.from('??')])
     decoder.execute(piece, 2, piece.length - 2)
   }
-  return { said: collector.said, fault: decoder.fault }
+  return { messages: collector.messages, fault: decoder.fault }
 }
 
 /** A frame as a server sends it: `first` is the first byte of the head. */
@@ -78,7 +78,7 @@ test('frames are decoded alike, however they are cut', () => {
   const whole = decode(bytes)
   assert.equal(whole.fault, null)
   assert.deepEqual(
-    whole.said.map((text) => text.slice(0, 20)),
+    whole.messages.map((text) => text.slice(0, 20)),
     [
       'text hello',
       'binary ',
@@ -92,7 +92,7 @@ test('frames are decoded alike, however they are cut', () => {
   for (const size of [1, 2, 3, 7, 1000]) assert.deepEqual(decode(bytes, size), whole, `pieces of ${size}`)
 })
 
-test('what RFC 6455 forbids is a fault', () => {
+test('frames that RFC 6455 forbids are faults', () => {
   const faults: [string, Buffer][] = [
     ['reserved bit', serverFrame(FIN | 0x40 | TEXT, 'a')],
     ['mask', Buffer.from([FIN | TEXT, 128 | 1, 0, 0, 0, 0, 65])],
@@ -111,11 +111,11 @@ test('what RFC 6455 forbids is a fault', () => {
     faults.push([`close ${code}`, serverFrame(FIN | CLOSE, Buffer.from([code >> 8, code & 255]))])
   }
   for (const [name, bytes] of faults) {
-    const { said, fault } = decode(Buffer.concat([bytes, serverFrame(FIN | TEXT, 'after')]))
+    const { messages, fault } = decode(Buffer.concat([bytes, serverFrame(FIN | TEXT, 'after')]))
     assert.notEqual(fault, null, name)
-    assert.ok(!said.includes('text after'), name)
+    assert.ok(!messages.includes('text after'), name)
   }
-  assert.deepEqual(decode(serverFrame(FIN | CLOSE, '')).said, [`close ${NO_STATUS} `])
+  assert.deepEqual(decode(serverFrame(FIN | CLOSE, '')).messages, [`close ${NO_STATUS} `])
 })
 
 /** Unmasks a frame of ours. */

@@ -61,20 +61,20 @@ class Log implements FrameHandler {
   onStreamError = (stream: number, code: number) => this.#note(`broken ${stream} ${code}`)
 }
 
-function read(text: string, step = Number.POSITIVE_INFINITY): { code: number; events: string[]; held: number } {
+function read(text: string, step = Number.POSITIVE_INFINITY): { code: number; events: string[]; buffered: number } {
   const log = new Log()
   const reader = new FrameReader(log, 16_384, 1000)
   const greeting = Buffer.from(settingsFrame([]), 'latin1')
   reader.execute(greeting, 0, greeting.length)
   log.events.length = 0
   const bytes = Buffer.from(text, 'latin1')
-  let held = 0
+  let buffered = 0
   for (let at = 0; at < bytes.length; at += step) {
     const code = reader.execute(bytes, at, Math.min(bytes.length, at + step))
-    held = Math.max(held, reader.heldBytes)
-    if (code !== 0) return { code, events: log.events, held }
+    buffered = Math.max(buffered, reader.heldBytes)
+    if (code !== 0) return { code, events: log.events, buffered }
   }
-  return { code: 0, events: log.events, held }
+  return { code: 0, events: log.events, buffered }
 }
 
 const frame = (type: number, flags: number, stream: number, payload: string) =>
@@ -119,7 +119,8 @@ test('every frame, whole and in pieces of any size', () => {
     'idle',
     'goaway 2147483647 2'
   ]
-  for (let step = 1; step < 40; step++) deepEqual(read(text, step), { code: 0, events, held: read(text, step).held })
+  for (let step = 1; step < 40; step++)
+    deepEqual(read(text, step), { code: 0, events, held: read(text, step).buffered })
   deepEqual(read(text).events, events)
 })
 
@@ -182,9 +183,9 @@ test('header blocks are bounded in bytes and in frames', () => {
   equal(read(begin + more + more).code, ENHANCE_YOUR_CALM)
   equal(read(frameHead(1001, HEADERS, 0, 1)).code, ENHANCE_YOUR_CALM, 'before it has arrived')
   equal(read(begin + frame(CONTINUATION, 0, 1, '').repeat(100)).code, ENHANCE_YOUR_CALM)
-  ok(read(begin + more + more, 7).held <= 1000)
+  ok(read(begin + more + more, 7).buffered <= 1000)
 })
 
 test('a DATA frame is not kept', () => {
-  ok(read(frame(DATA, 0, 1, 'a'.repeat(16_000)), 100).held < 9)
+  ok(read(frame(DATA, 0, 1, 'a'.repeat(16_000)), 100).buffered < 9)
 })

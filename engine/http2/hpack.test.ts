@@ -68,7 +68,7 @@ test('the responses of RFC 7541 Appendix C.6: a table of 256 bytes drops what is
   )
 })
 
-test('what is malformed ends the connection', () => {
+test('a malformed block ends the connection', () => {
   for (const [name, block] of Object.entries({
     'index 0': '80',
     'an index behind the tables': 'be',
@@ -117,7 +117,7 @@ function blockOf(...fields: [string, string][]): HeaderBlock {
   return block
 }
 
-test('what is encoded is decoded to the same, in lower case, and gets shorter', () => {
+test('an encoded block decodes to the same fields in lower case, and is shorter', () => {
   const encoder = new HpackEncoder()
   const decoder = new HpackDecoder(4096)
   const block = blockOf(['Content-Type', 'text/html'], ['X-Id', '7'], ['Set-Cookie', 'a=b'], ['Accept-Ranges', ''])

@@ -40,7 +40,7 @@ test('every byte, and every pair of bytes, comes back', () => {
   }
 })
 
-test('what is no code is refused: padding that is too long or not ones, the end of string', () => {
+test('invalid codes are refused: padding that is too long or not ones, the end of string', () => {
   equal(decodeHex(''), '')
   equal(decodeHex('1f'), 'a')
   equal(decodeHex('18'), null, 'padding of zeros')

@@ -28,7 +28,7 @@ test('a window is given back by halves', () => {
   equal(window.receive(1), false)
 })
 
-test('what is left of a window that others keep never stands still', () => {
+test('the rest of a shared window is always granted again', () => {
   const window = new ReceiveWindow(100)
   equal(window.receive(70), true)
   equal(window.free, 30)

@@ -47,7 +47,7 @@ describe('a circuit breaker', () => {
     equal(breaker.isClosed, true)
   })
 
-  it('pauses as it is told, and takes over what another thread has found out', () => {
+  it('pauses for the given time, and takes over the state of another thread', () => {
     const breaker = new CircuitBreaker(PAUSES)
     breaker.failed(0, 0, (ownMs) => ownMs / 2)
     equal(breaker.openUntil, 500)

@@ -15,7 +15,7 @@ function taken(max: number, greedy: number): number[] {
   })
 }
 
-test('who comes later finds room, however much the first has wanted', () => {
+test('a later client finds room, however much the first has taken', () => {
   deepEqual(taken(128, 4), [96, 24, 6, 2])
   deepEqual(taken(4096, 3), [3072, 768, 192])
   for (const max of [4, 8, 100]) equal(taken(max, 2)[1]! > 0, true, String(max))

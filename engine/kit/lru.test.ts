@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Lru } from './lru.ts'
 
-test('what was used longest ago is forgotten first', () => {
+test('the least recently used entry is evicted first', () => {
   const lru = new Lru<string, number>(2)
   lru.set('a', 1)
   lru.set('b', 2)

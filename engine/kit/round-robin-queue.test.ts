@@ -32,7 +32,7 @@ test('the newest of whoever has most goes, at each level; among equals it is the
   deepEqual(rest(turns), ['a1x', 'b1x', 'c1x', 'a2x', 'c2x'])
 })
 
-test('what has left has no turn, and takes none from its owner', () => {
+test('an item that has left gets no turn, and costs its owner none', () => {
   const turns = filled(5, ['a1x', 'a1y', 'b1x'])
   equal(turns.remove('a1x'), true)
   equal(turns.remove('a1x'), false)

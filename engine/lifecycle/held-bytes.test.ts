@@ -153,7 +153,7 @@ describe('bodies that are kept', () => {
     })
   }
 
-  test('one that is larger than all that may be kept is too large: 413', async () => {
+  test('a body above the total bound is too large: 413', async () => {
     const account = accountOf(100_000)
     const stack = await stackFor()
     deepEqual(statuses(await exchangeRaw(stack.port, post('/', 200_000, 'Connection: close\r\n'))), [413])
@@ -167,7 +167,7 @@ describe('bodies that are kept', () => {
     equal(account.bytes, 0)
   })
 
-  test('what a retry would send is not kept where there is no room, and the request goes on', async () => {
+  test('a body is not kept for retries where there is no room, and the request goes on', async () => {
     const account = accountOf(100_000)
     const retry = { attempts: 1, codes: new Set([503]), backoffMs: 0, precondition: null, condition: null }
     const budget = { percent: 100, minPerSecond: 10 }
@@ -180,9 +180,9 @@ describe('bodies that are kept', () => {
 
   test('a request is kept until its answer begins: streams that go on for hours keep nothing', async () => {
     const account = accountOf(2 * MIB)
-    const asked: Exchange[] = []
+    const exchanges: Exchange[] = []
     const note = (ex: Exchange): typeof CONTINUE => {
-      asked.push(ex)
+      exchanges.push(ex)
       return CONTINUE
     }
     const retry = { attempts: 1, codes: new Set([503]), backoffMs: 0, precondition: null, condition: null }
@@ -197,7 +197,7 @@ describe('bodies that are kept', () => {
       equal(account.bytes, 0)
     }
     deepEqual(
-      asked.map(({ requestBytes, step }) => [requestBytes, step]),
+      exchanges.map(({ requestBytes, step }) => [requestBytes, step]),
       Array(6).fill([null, STEP_SENDING])
     )
     for (const client of clients) client.close()
@@ -256,7 +256,7 @@ describe('bodies that are kept', () => {
     equal(account.bytes, 0)
   })
 
-  test('what is looked at twice, first its beginning and then all of it, counts once', async () => {
+  test('a body that is collected in part and then in whole counts once', async () => {
     const account = accountOf(MIB)
     const fail = (ex: Exchange, code: ErrorCode) => stack.fail(ex, code)
     const stack: Stack = await stackFor({
@@ -306,7 +306,7 @@ describe('bodies that are kept', () => {
     for (const client of slow) client.close()
   })
 
-  test('one client cannot take all: what is left is for those that keep less than half', async () => {
+  test('one client cannot take all: the rest is for clients that keep less than half', async () => {
     const account = accountOf(4 * MIB)
     const stack = await stackFor()
     const greedy = await Promise.all(Array.from({ length: 12 }, () => rawClient(stack.port)))
@@ -323,7 +323,7 @@ describe('bodies that are kept', () => {
     equal(account.bytes, 0)
   })
 
-  test('who comes through a proxy that names him is himself', async () => {
+  test('clients behind a trusted proxy are counted one by one', async () => {
     const account = accountOf(4 * MIB)
     const stack = await stackFor({ frontend: { proxyProtocol: { version: 'v1', mode: 'strict' } } })
     const from = (address: string) => `PROXY TCP4 ${address} 10.0.0.1 40000 80\r\n`

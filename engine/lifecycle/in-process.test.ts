@@ -26,32 +26,32 @@ describe('calls of the gateway', () => {
   /** Calls, and gives what was told until the end. */
   function call(
     timeoutMs: number,
-    heard: (call: Call, told: string[]) => void = () => {},
+    heard: (call: Call, received: string[]) => void = () => {},
     field = 'text/plain',
     path = '/a'
   ): Promise<string[]> {
-    const told: string[] = []
+    const received: string[] = []
     return new Promise((resolve) => {
       const events: CallEvents = {
-        head: (status) => void told.push(String(status)),
+        head: (status) => void received.push(String(status)),
         body(chunk, start, end) {
-          told.push(chunk.latin1Slice(start, end))
-          heard(asked, told)
+          received.push(chunk.latin1Slice(start, end))
+          heard(started, received)
           return true
         },
         end() {
-          told.push('end')
-          resolve(told)
+          received.push('end')
+          resolve(received)
         },
         failed(code) {
-          told.push(code)
-          resolve(told)
+          received.push(code)
+          resolve(received)
         }
       }
       const headers = new HeaderBlock()
       headers.append('Content-Type', field)
       const request = { method: 'POST', path, query: '?b=1', headers, body: Buffer.from('hello'), timeoutMs }
-      const asked = lent.call(stack.endpoint, request, events)
+      const started = lent.call(stack.endpoint, request, events)
     })
   }
 
@@ -95,7 +95,7 @@ describe('calls of the gateway', () => {
     equal(seen, false)
   })
 
-  it('can be given up: the server sees it, and nothing more is told', async () => {
+  it('can be abandoned: the server sees it, and no event follows', async () => {
     const gone = Promise.withResolvers<void>()
     answer = async (peer) => {
       await peer.until('hello')
@@ -104,9 +104,9 @@ describe('calls of the gateway', () => {
       gone.resolve()
     }
     const all: string[] = []
-    void call(0, (asked, told) => {
-      asked.abort()
-      all.push(...told)
+    void call(0, (started, received) => {
+      started.abort()
+      all.push(...received)
     })
     await gone.promise
     deepEqual(all, ['200', 'ok'])

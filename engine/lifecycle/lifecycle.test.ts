@@ -164,7 +164,7 @@ describe('hooks', () => {
     origin.close()
   })
 
-  it('what a hook waits for is given up when the client has left', async () => {
+  it('pending work of a hook is abandoned when the client has left', async () => {
     const begun = Promise.withResolvers<AbortSignal>()
     const waits: Hook = (ex) => {
       begun.resolve(signalOf(ex))

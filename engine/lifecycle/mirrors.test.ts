@@ -184,7 +184,7 @@ describe('mirrors', () => {
     client.close()
   })
 
-  it('what is taken off a copy stays on the request', async (t) => {
+  it('fields removed from a copy stay on the request', async (t) => {
     const kept = keeper()
     const { gateway, primary } = await start(t, { mirror: kept.serve })
     const request =

@@ -190,9 +190,9 @@ describe('retries', () => {
   })
 
   it('a refused connection is tried again', async (t) => {
-    const nobody = await rawServer(() => {})
-    nobody.close()
-    const stack = await startStack({ upstream: nobody.port, retry: plan() })
+    const silent = await rawServer(() => {})
+    silent.close()
+    const stack = await startStack({ upstream: silent.port, retry: plan() })
     t.after(() => stack.close())
     deepEqual(statuses(await exchangeRaw(stack.port, POST)), [502])
     equal((await stack.recorded(1))[0]!.attempts, 3)

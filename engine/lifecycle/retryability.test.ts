@@ -117,7 +117,7 @@ const LONG_MS = 100 * HOUR_MS
  */
 async function startSilent(t: TestContext) {
   const seen: string[] = []
-  const asked: Exchange[] = []
+  const exchanges: Exchange[] = []
   const upstream = await rawServer((client) => {
     client.socket.on('data', (bytes: Buffer) => seen.push(bytes.toString('latin1').split('\r\n', 1)[0]!))
   })
@@ -127,7 +127,7 @@ async function startSilent(t: TestContext) {
   t.mock.method(performance, 'now', () => realNow() + offsetMs)
   const timers = new TimerWheel()
   const hook: Hook = (ex) => {
-    asked.push(ex)
+    exchanges.push(ex)
     const route = ex.route!
     if (ex.originalPath !== '/holder') return CONTINUE
     ex.route = { ...route, settings: { ...route.settings, backendTimeoutMs: 0 }, retry: null }
@@ -152,19 +152,19 @@ async function startSilent(t: TestContext) {
     offsetMs += HOUR_MS + 60_000
     timers.advance()
   }
-  return { stack, seen, asked, hourPasses, retried: () => retried }
+  return { stack, seen, exchanges, hourPasses, retried: () => retried }
 }
 
 const POST = 'POST / HTTP/1.1\r\nHost: a.test\r\nConnection: close\r\nContent-Length: 5\r\n\r\nhello'
 
 it('a POST that runs out of time is tried again if it had no connection yet, and else not', async (t) => {
-  const { stack, seen, asked, hourPasses, retried } = await startSilent(t)
+  const { stack, seen, exchanges, hourPasses, retried } = await startSilent(t)
   const holder = await rawClient(stack.port)
   holder.send('GET /holder HTTP/1.1\r\nHost: a.test\r\n\r\n')
   while (seen.length === 0) await turn()
   const waiting = await rawClient(stack.port)
   waiting.send(POST)
-  while (asked[1]?.pending == null) await turn()
+  while (exchanges[1]?.pending == null) await turn()
   hourPasses()
   equal(retried(), 1)
   holder.close()

@@ -22,7 +22,7 @@ test('a text too long for a name is looked up exactly or not at all', () => {
   assert.equal(tableOf('*.com').find(`${'a.'.repeat(200)}com`), undefined)
 })
 
-test('what covers a host name, most specific first', () => {
+test('patterns that cover a host name, most specific first', () => {
   const table = tableOf('*', '*.com', '*.a.com', 'b.a.com')
   assert.deepEqual(table.covering('b.a.com'), ['b.a.com', '*.a.com', '*.com', '*'])
   assert.deepEqual(table.covering('*.a.com'), ['*.a.com', '*.com', '*'])

@@ -64,7 +64,7 @@ test('a match that fits is no miss, and of many routes some are looked at', () =
   assert.equal(missesOf(many, fakeExchange({ target: '/none' }), 'a.example').length, 256)
 })
 
-test('what a client sends is cut, and what looks like a key is not shown', () => {
+test('request values are cut, and likely keys are not shown', () => {
   const text = nearestText(ROUTES, fakeExchange({ target: `/${'a'.repeat(5_000)}` }), 'a.example')
   assert.ok(text.length < 300, text)
   const keyed = fakeExchange({ target: '/team', headers: [['x-team', 'sk-live1234567890']] })

@@ -307,7 +307,7 @@ test('the port and a final dot of the authority do not matter', () => {
   assert.equal(ask(listeners, { authority: 'example.org' }), 'LISTENER_NOT_FOUND')
 })
 
-test('binds are told apart by port; port 0 serves what no other bind does', () => {
+test('binds are distinguished by port; port 0 serves all other ports', () => {
   const router = routerOf([
     { port: 80, listeners: [listener('*', route('http'))] },
     { port: 0, listeners: [listener('*', route('any port'))] }

@@ -62,7 +62,7 @@ test('version 2', () => {
   })
 })
 
-test('version 2 that names nobody: LOCAL, no family, unix sockets, datagrams', () => {
+test('version 2 without an address: LOCAL, no family, unix sockets, datagrams', () => {
   assert.deepEqual(read(`${SIGNATURE}\x20\x00\x00\x00`), { end: 16, source: null })
   assert.deepEqual(read(`${SIGNATURE}\x20\x11\x00\x0c${V4}`), { end: 28, source: null })
   assert.deepEqual(read(`${SIGNATURE}\x21\x00\x00\x02ab`), { end: 18, source: null })
@@ -90,7 +90,7 @@ test('other bytes, and versions that are not accepted', () => {
   assert.deepEqual(read(`${SIGNATURE}\x20\x00\x00\x00`, 'v2'), { end: 16, source: null })
 })
 
-test('what is written is read back', () => {
+test('a written header is read back', () => {
   const ends = (remoteAddress: string, localAddress: string) => ({
     ...{ remoteAddress, localAddress, remotePort: 65_535, localPort: 1 }
   })

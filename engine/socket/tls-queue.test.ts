@@ -21,7 +21,7 @@ test('pieces leave in their order, short ones together, long ones alone', () => 
   deepEqual(taken(queue), ['ab', long, 'cde'])
 })
 
-test('a slot is lent until its piece has been given, or nobody will send it', () => {
+test('a slot is lent until its piece is written or dropped', () => {
   const memory = newMemory()
   const slot = memory.take()!
   const queue = new TlsQueue(memory)

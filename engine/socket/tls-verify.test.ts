@@ -19,7 +19,7 @@ test('without a certificate there is no name', () => {
   match(nameFault(['a.test'], Buffer.from('no certificate'))!.text, /no certificate/)
 })
 
-test('what cannot be explained is named, without what could break a log line', () => {
+test('an unknown error is named, without characters that could break a log line', () => {
   equal(chainFault('SOMETHING_NEW', undefined).text, 'its certificate is not valid (SOMETHING_NEW)')
   equal(protocolFault(undefined, 'odd\nwords').text, 'the handshake failed (odd?words)')
   equal(protocolFault('ECONNRESET', '').code, 'TLS_CLOSED')

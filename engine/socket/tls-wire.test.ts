@@ -61,8 +61,8 @@ for (const kind of ['handles', 'net'] as const) {
     }
     const dial = (options: ConnectionOptions = {}): TLSSocket => {
       const { port } = acceptor
-      const given = { host: '127.0.0.1', servername: 'a.test', ca: own.cert, ALPNProtocols: ['http/1.1'] }
-      const socket = connect({ port, ...given, ...options })
+      const defaults = { host: '127.0.0.1', servername: 'a.test', ca: own.cert, ALPNProtocols: ['http/1.1'] }
+      const socket = connect({ port, ...defaults, ...options })
       // What fails is seen at the other end, or waited for.
       socket.on('error', () => {})
       return socket
@@ -282,7 +282,7 @@ for (const kind of ['handles', 'net'] as const) {
   })
 }
 
-describe('what is agreed on', () => {
+describe('negotiated parameters', () => {
   it('refuses a key that is of another certificate', () => {
     throws(() => new TlsServer({ ...SETTINGS, key: selfSigned(['b.test']).key }, SECRET), /key values mismatch/)
   })

@@ -32,13 +32,13 @@ async function startServer(): Promise<{
   port: number
   names: unknown[]
   resumed: boolean[]
-  asked: string[]
+  requested: string[]
 }> {
   const names: unknown[] = []
   const resumed: boolean[] = []
-  const asked: string[] = []
+  const requested: string[] = []
   const server = createServer(own, (request, response) => {
-    asked.push(request.url ?? '')
+    requested.push(request.url ?? '')
     const chunks: Buffer[] = []
     request.on('data', (chunk: Buffer) => chunks.push(chunk))
     request.on('end', () => response.end(`${request.headers.host} ${Buffer.concat(chunks).length}`))
@@ -49,7 +49,7 @@ async function startServer(): Promise<{
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
-  return { server, port: (server.address() as AddressInfo).port, names, resumed, asked }
+  return { server, port: (server.address() as AddressInfo).port, names, resumed, requested }
 }
 
 for (const sockets of ['handles', 'net'] as const) {
@@ -67,8 +67,8 @@ for (const sockets of ['handles', 'net'] as const) {
   })
 }
 
-test('a certificate for another name, and one that nobody vouches for, are refused', async () => {
-  const { server, port, asked } = await startServer()
+test('a certificate for another name, and one of an unknown authority, are refused', async () => {
+  const { server, port, requested } = await startServer()
   const get = 'GET / HTTP/1.1\r\nHost: a.test\r\nConnection: close\r\n\r\n'
   for (const tls of [
     { serverName: 'other.test', ca: own.cert },
@@ -80,6 +80,6 @@ test('a certificate for another name, and one that nobody vouches for, are refus
     stack.close()
   }
   // The handshake may be over for the server; what it gets is nothing.
-  deepEqual(asked, [])
+  deepEqual(requested, [])
   server.close()
 })

@@ -125,7 +125,7 @@ for (const kind of ['handles', 'net'] as const) {
       done()
     })
 
-    it('what a peer does not take yet changes nothing of what others are sent in the same round', async () => {
+    it('a peer that does not read does not change the writes of others in the same round', async () => {
       const slow = await pair()
       const others = [await pair(), await pair()]
       slow.client.socket.pause()

@@ -112,7 +112,7 @@ test('common fields stand on every line, in order', () => {
   assert.match(lines[0]!, /^time=\S+Z level=warn target=reload message="it failed" worker=3 at=a.yaml:1\n$/)
 })
 
-test('lines that stderr did not take are told of by the next one that it takes', () => {
+test('the next written line reports lines that stderr did not take', () => {
   const lines: string[] = []
   let broken = true
   const write = (line: string) => {

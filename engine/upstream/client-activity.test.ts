@@ -47,7 +47,7 @@ function atTime(t: TestContext, ms: number, run: () => void): void {
   }
 }
 
-describe('what a client is expected to do', () => {
+describe('expected activity of a client', () => {
   const exchange = (more: object = {}) =>
     ({
       step: STEP_SENDING,
@@ -150,7 +150,7 @@ describe('clients that keep connections to a backend', () => {
     }
   })
 
-  it('who waits to be asked for a body waits for the backend', async () => {
+  it('a client that waits for 100 Continue waits for the backend', async () => {
     const server = await rawServer(() => {})
     try {
       await withStand(

@@ -27,7 +27,7 @@ const names = (waiting: FairQueue<Waiter>) => {
 }
 
 describe('turns of clients', () => {
-  it('one with many requests is one of many', () => {
+  it('a client with many requests gets one turn per round', () => {
     const waiting = new FairQueue<Waiter>(() => [])
     for (const name of ['a1', 'a2', 'a3', 'b1', 'c1', 'b2']) equal(waiting.add(waiterOf(name[0]!, name)), null)
     equal(waiting.size, 6)
@@ -46,7 +46,7 @@ describe('turns of clients', () => {
     deepEqual(names(waiting), ['a1', 'b1', 'c1'])
   })
 
-  it('those that keep fewer go first, of one address the connection that keeps fewer', () => {
+  it('clients that keep fewer connections go first, by address and then by connection', () => {
     const holder = (address: string, port: number) => ({
       exchange: { client: { remoteAddress: address, remotePort: port } as never }
     })
@@ -98,7 +98,7 @@ describe('turns of clients', () => {
     equal(mayTake('a', 1, 4), false)
   })
 
-  it('one that has left has no turn', () => {
+  it('a waiter that has left gets no turn', () => {
     const waiting = new FairQueue<Waiter>(() => [])
     const one = waiterOf('a', 'a1')
     waiting.add(one)
@@ -209,7 +209,7 @@ for (const backend of Object.keys(BACKENDS) as Backend[]) {
       })
     }
 
-    it('nobody is given up while nobody else waits', async () => {
+    it('no stream is evicted while no other client waits', async () => {
       await withStand(backend, async ({ stack, pass }) => {
         const [socket] = await KEEPERS['windows of nothing by HTTP/2']!(stack.port)
         await busy(stack)
@@ -242,7 +242,7 @@ for (const backend of Object.keys(BACKENDS) as Backend[]) {
   })
 }
 
-it('WebSockets that are not read have left the pool: nobody waits for them', async () => {
+it('unread WebSockets have left the pool, and are not evicted', async () => {
   const upgraded: Socket[] = []
   const server = await rawServer(({ socket }) => {
     socket.on('data', (bytes: Buffer) => {

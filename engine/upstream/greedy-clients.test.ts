@@ -61,7 +61,7 @@ async function keeper(port: number, localAddress: string): Promise<H2Client> {
   return client
 }
 
-async function asked(port: number, localAddress: string): Promise<number[]> {
+async function statusesFor(port: number, localAddress: string): Promise<number[]> {
   const socket = connect({ port, host: '127.0.0.1', localAddress })
   await once(socket, 'connect')
   const client = new RawClient(socket)
@@ -84,7 +84,7 @@ for (const backend of Object.keys(BACKENDS) as Backend[]) {
           const keepers = await Promise.all(Array.from({ length: 6 }, (_, i) => keeper(stack.port, addressOf(i))))
           while (begun(keepers) < FREE) await turns(1)
           let isAnswered = false
-          const answer = asked(stack.port, '127.0.0.1').finally(() => {
+          const answer = statusesFor(stack.port, '127.0.0.1').finally(() => {
             isAnswered = true
           })
           while (!isAnswered) {
@@ -99,9 +99,9 @@ for (const backend of Object.keys(BACKENDS) as Backend[]) {
           }
           while (stack.upstream.counts().busy < FREE) await turns(1)
           const before = stack.records.length
-          for (let i = 0; i < 5; i++) deepEqual(await asked(stack.port, '127.0.0.1'), [200])
+          for (let i = 0; i < 5; i++) deepEqual(await statusesFor(stack.port, '127.0.0.1'), [200])
           // Somebody else behind the same address.
-          for (let i = 0; i < 5; i++) deepEqual(await asked(stack.port, '127.0.0.2'), [200])
+          for (let i = 0; i < 5; i++) deepEqual(await statusesFor(stack.port, '127.0.0.2'), [200])
           const errors = stack.records.slice(before).map(({ error }) => error)
           deepEqual(errors, Array(10).fill(null), 'nobody was cut for them')
           for (const { socket } of keepers) socket.destroy()
@@ -110,7 +110,7 @@ for (const backend of Object.keys(BACKENDS) as Backend[]) {
       })
     }
 
-    it('one client alone may have fifteen of sixteen, and the rest waits for them', async (_t) => {
+    it('a single client may have fifteen of sixteen connections, and its other requests wait', async (_t) => {
       await withStand(backend, async ({ stack }) => {
         const socket = connect({ port: stack.port, host: '127.0.0.1' })
         await once(socket, 'connect')

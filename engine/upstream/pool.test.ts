@@ -186,7 +186,7 @@ for (const sockets of ['handles', 'net'] as const) {
       stack.close()
     })
 
-    it('speaks to a unix socket, and says so when there is none', async () => {
+    it('speaks to a unix socket, and names the error when there is none', async () => {
       const folder = mkdtempSync(join(tmpdir(), 'weir-'))
       const path = join(folder, 'origin.sock')
       const origin: Origin = await startOrigin(undefined, { path })

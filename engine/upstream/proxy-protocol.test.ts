@@ -182,7 +182,7 @@ it('a client that asks for much takes turns with the others', async () => {
   })
   const stack = await startStack({ upstream: server.port, proxyProtocol: 'v2', poolMax: 1 })
   const greedy = h2Connect(`http://127.0.0.1:${stack.port}`)
-  const asked = Array.from({ length: 20 }, () => greedy.request({ ':path': '/', 'x-who': 'greedy' }).resume())
+  const requests = Array.from({ length: 20 }, () => greedy.request({ ':path': '/', 'x-who': 'greedy' }).resume())
   while (waiting.length === 0) await turn()
   // All that it has sent is there: its PING comes back behind that.
   await new Promise((resolve) => greedy.ping(resolve))
@@ -190,7 +190,7 @@ it('a client that asks for much takes turns with the others', async () => {
   other.send('GET / HTTP/1.1\r\nHost: a.test\r\nX-Who: other\r\n\r\n')
   const endpoint = stack.endpoint as unknown as { readonly clients: number }
   while (endpoint.clients < 2) await turn()
-  const ends = Promise.all(asked.map((request) => once(request, 'close')))
+  const ends = Promise.all(requests.map((request) => once(request, 'close')))
   while (order.length < 21 || waiting.length > 0) {
     waiting.shift()?.()
     await turn()

@@ -36,31 +36,31 @@ it('an address needs no question', async () => {
 it('asks again when the time to live is over, and goes on with the old answer meanwhile', async (t) => {
   const time = clock(t)
   let answer = A
-  let asked = 0
+  let queries = 0
   const resolver = new Resolver('a.test', () => {
-    asked++
+    queries++
     return Promise.resolve({ addresses: answer, ttlMs: 5_000 })
   })
   deepEqual(resolver.addresses, [])
   await Promise.all([resolver.resolve(), resolver.resolve()])
-  equal(asked, 1)
+  equal(queries, 1)
   answer = B
   time.now += 4_999
   equal(resolver.addresses, A)
-  equal(asked, 1)
+  equal(queries, 1)
   time.now += 1
   equal(resolver.addresses, A)
   await settle()
   equal(resolver.addresses, B)
-  equal(asked, 2)
+  equal(queries, 2)
 })
 
 it('keeps a stale answer while the server is down, and asks once a second', async (t) => {
   const time = clock(t)
   let isDown = false
-  let asked = 0
+  let queries = 0
   const resolver = new Resolver('a.test', () => {
-    asked++
+    queries++
     return isDown ? Promise.reject(new Error('down')) : Promise.resolve({ addresses: A, ttlMs: 0 })
   })
   await resolver.resolve()
@@ -70,11 +70,11 @@ it('keeps a stale answer while the server is down, and asks once a second', asyn
     equal(resolver.addresses, A)
     await settle()
   }
-  equal(asked, 2)
+  equal(queries, 2)
   time.now += 1_000
   equal(resolver.addresses, A)
   await settle()
-  equal(asked, 3)
+  equal(queries, 3)
 })
 
 it('rejects when there never was an answer, or it is empty', async () => {
@@ -82,7 +82,7 @@ it('rejects when there never was an answer, or it is empty', async () => {
   await rejects(new Resolver('a.test', () => Promise.resolve({ addresses: [], ttlMs: 1 })).resolve(), /no address/)
 })
 
-it('what the hosts file knows does not wait for a DNS server that is silent', async (t) => {
+it('names of the hosts file do not wait for a silent DNS server', async (t) => {
   const silent = createSocket('udp4')
   silent.bind(0, '127.0.0.1')
   await once(silent, 'listening')
@@ -94,8 +94,8 @@ it('what the hosts file knows does not wait for a DNS server that is silent', as
     syncBuiltinESMExports()
     silent.close()
   })
-  const asked = once(silent, 'message')
+  const query = once(silent, 'message')
   const resolver = new Resolver('localhost')
-  await Promise.all([resolver.resolve(), asked])
+  await Promise.all([resolver.resolve(), query])
   ok(resolver.addresses.some(({ ip }) => ip === '127.0.0.1' || ip === '::1'))
 })

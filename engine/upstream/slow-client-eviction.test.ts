@@ -6,10 +6,14 @@ import { fakeExchange } from '#engine/testing/exchange.ts'
 import { SlowClientEviction } from './slow-client-eviction.ts'
 
 /** The names of those that are cut, in order. `idle`: for so many milliseconds. */
-function cut(t: TestContext, held: readonly [address: string, idle: number][], waiting: readonly number[]): string[] {
+function cut(
+  t: TestContext,
+  clients: readonly [address: string, idle: number][],
+  waiting: readonly number[]
+): string[] {
   t.mock.method(performance, 'now', () => 100_000)
-  const given: string[] = []
-  const connections = held.map(([remoteAddress, idle]) => {
+  const evicted: string[] = []
+  const connections = clients.map(([remoteAddress, idle]) => {
     const exchange = Object.assign(fakeExchange(), { client: { remoteAddress } })
     return { exchange, idleSince: 100_000 - idle, name: `${remoteAddress} ${idle}` }
   })
@@ -18,15 +22,15 @@ function cut(t: TestContext, held: readonly [address: string, idle: number][], w
     connections: () => connections,
     waiting: () => waiting.length,
     keptByWaiting: () => waiting,
-    giveUp: (ex) => given.push(connections.find(({ exchange }) => exchange === ex)!.name),
+    giveUp: (ex) => evicted.push(connections.find(({ exchange }) => exchange === ex)!.name),
     now: () => 100_000
   })
   relief.request()
   t.mock.restoreAll()
-  return given
+  return evicted
 }
 
-it('for two seconds nobody gives up what he is not much behind with', (t) => {
+it('no client is evicted within two seconds unless it keeps far more than others', (t) => {
   deepEqual(
     cut(
       t,
@@ -51,15 +55,15 @@ it('for two seconds nobody gives up what he is not much behind with', (t) => {
   )
 })
 
-it('whoever keeps twice what those who wait would have gives after half a second, one for each of them', (t) => {
-  const held: [string, number][] = [
+it('a client that keeps twice the share of those who wait loses one for each after half a second', (t) => {
+  const clients: [string, number][] = [
     ['a', 499],
     ['a', 500],
     ['a', 700],
     ['a', 600],
     ['b', 1_000]
   ]
-  deepEqual(cut(t, held, [0]), ['a 700'])
-  deepEqual(cut(t, held, [0, 1, 1]), ['a 700', 'a 600', 'a 500'])
-  deepEqual(cut(t, held, [2, 2]), [])
+  deepEqual(cut(t, clients, [0]), ['a 700'])
+  deepEqual(cut(t, clients, [0, 1, 1]), ['a 700', 'a 600', 'a 500'])
+  deepEqual(cut(t, clients, [2, 2]), [])
 })

@@ -42,7 +42,7 @@ test('full at first; each period that has begun since the first use adds its par
   assert.equal(granted(limit, 'a', 10), 5)
 })
 
-test('what is left, and how long until there is more', () => {
+test('remaining tokens, and the time until there are more', () => {
   const world = new World()
   const limit = world.limit()
   assert.deepEqual([limit.take('a', 1, 1), limit.waitMs, limit.capacity], [4, 1_000, 5])
@@ -93,7 +93,7 @@ test('an exchange is charged on every limit that counts its tokens', () => {
   assert.deepEqual([all.take(null, 1, 0), own.take('a', 1, 0), own.take('b', 1, 0)], [2, 2, 5])
 })
 
-test('what is given back is there again, and never more than the capacity', () => {
+test('returned tokens are available again, up to the capacity', () => {
   const world = new World()
   const limit = world.limit()
   granted(limit, 'a', 5)

@@ -13,7 +13,7 @@ function workers(count: number, max: number) {
   return { state, all }
 }
 
-test('one bound for all workers: what one keeps the others cannot', () => {
+test('one bound for all workers: bytes of one count for the others', () => {
   const { state, all } = workers(3, 8 * MIB)
   const [a, b, c] = all as [WorkerHeldBytes, WorkerHeldBytes, WorkerHeldBytes]
   equal(a.take(5 * MIB), true)
@@ -35,7 +35,7 @@ test('in small steps there is never more than a step of each worker beyond the b
   equal(all[3]!.take(8 * MIB), true)
 })
 
-test('who takes the seat of a worker that has died begins with nothing', () => {
+test('the successor of a worker that has died begins at zero', () => {
   const { state, all } = workers(2, 8 * MIB)
   all[1]!.take(8 * MIB)
   equal(all[0]!.take(MIB), false)

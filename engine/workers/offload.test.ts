@@ -43,9 +43,9 @@ test('a closed pool gives up what is under way, and starts nothing', async () =>
   // Cost 14: seconds, if it were waited for.
   const hash = `$2y$14$${'a'.repeat(53)}`
   const job = pool.run('password', { hash, password: 'x' })
-  const given = assert.rejects(job)
+  const rejection = assert.rejects(job)
   await pool.close()
-  await given
+  await rejection
   await assert.rejects(pool.run('password', { hash, password: 'x' }), /closed/)
 })
 
@@ -122,16 +122,16 @@ test('a client that fills the line of an expression, or of all the jobs of a kin
 })
 
 test('expressions and bodies name the client whose turn they take', async () => {
-  const asked: unknown[] = []
+  const requests: unknown[] = []
   const run = (name: string, _job: unknown, client?: string) => {
-    asked.push([name, client])
+    requests.push([name, client])
     return Promise.resolve({ value: true })
   }
   const ex = fakeExchange({ method: 'POST' })
   ex.requestBytes = Buffer.alloc(4 * 1024 * 1024, '[')
   await evaluation('json(request.body).all(i, i >= 0)', 'request', 'bool', run).run(ex)
   await offloadFor(ex, { run }).run('large', {})
-  assert.deepEqual(asked, [
+  assert.deepEqual(requests, [
     ['cel', '192.0.2.1'],
     ['large', '192.0.2.1']
   ])

@@ -2,7 +2,7 @@ import { equal } from 'node:assert/strict'
 import { it } from 'node:test'
 import { SharedRevocations } from './shared.ts'
 
-it('what has ended is known to all who share the memory, until something else takes its place', () => {
+it('ended sessions are known to all who share the memory, until another takes the place', () => {
   const memory = SharedRevocations.create()
   const [here, there] = [new SharedRevocations(memory), new SharedRevocations(memory)]
   equal(there.isRevoked(-5n), false)
@@ -13,7 +13,7 @@ it('what has ended is known to all who share the memory, until something else ta
   equal(here.isRevoked(-5n), false)
 })
 
-it('what is in use is known to all for as long as nothing else takes its place', () => {
+it('sessions in use are known to all until another takes the place', () => {
   const memory = SharedRevocations.create()
   const [here, there] = [new SharedRevocations(memory), new SharedRevocations(memory)]
   const mark = -(77n << 40n) - 5n

@@ -22,7 +22,7 @@ test('a worker that holds nothing gets everything', () => {
 })
 
 test('a change to one route sends that route; the others stay the same objects on both sides', () => {
-  const held = applyDelta(null, send(encodeDelta(null, first)))
+  const previous = applyDelta(null, send(encodeDelta(null, first)))
   const changed = { ...structuredClone(first), version: 2 }
   const routes = [
     routeOf({ name: 'c' }),
@@ -38,11 +38,11 @@ test('a change to one route sends that route; the others stay the same objects o
     [2, 'new', 'b', 0]
   )
   assert.deepEqual(delta.backends, { y: backend(3), x: null })
-  const got = applyDelta(held, send(delta))
+  const got = applyDelta(previous, send(delta))
   assert.deepEqual(got, next)
-  const [oldRoutes, newRoutes] = [held, got].map(({ binds }) => binds[0]!.listeners[0]!.routes)
+  const [oldRoutes, newRoutes] = [previous, got].map(({ binds }) => binds[0]!.listeners[0]!.routes)
   assert.equal(newRoutes![0], oldRoutes![2])
   assert.equal(newRoutes![3], oldRoutes![0])
-  assert.equal(got.backends.x, held.backends.x)
-  assert.equal(got.binds[0]!.listeners[0]!.policies, held.binds[0]!.listeners[0]!.policies)
+  assert.equal(got.backends.x, previous.backends.x)
+  assert.equal(got.binds[0]!.listeners[0]!.policies, previous.binds[0]!.listeners[0]!.policies)
 })

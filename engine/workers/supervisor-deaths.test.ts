@@ -35,7 +35,7 @@ class Watched {
   }
 
   /** Resolves when a line says it. */
-  async said(text: RegExp): Promise<string> {
+  async logLine(text: RegExp): Promise<string> {
     await this.until(() => this.lines.some((line) => text.test(line)))
     return this.lines.find((line) => text.test(line))!
   }
@@ -58,7 +58,7 @@ test('a snapshot is published when every worker serves it', async (t) => {
   assert.ok(supervisor.workers.every(({ isServing }) => isServing))
 })
 
-test('one worker that refuses fails the snapshot, and the one before is sent again', async (t) => {
+test('one worker that refuses fails the snapshot, and the previous one is sent again', async (t) => {
   const { supervisor } = new Watched(t, 2)
   assert.equal((await supervisor.publish(snapshot('serve', 1))).ok, true)
   const outcome = await supervisor.publish(snapshot('1:refuse', 2))
@@ -73,7 +73,7 @@ test('a worker that dies is replaced, and its successor gets the snapshot in for
   await supervisor.publish(snapshot('serve'))
   const before = supervisor.workers[1]!.startedAt
   supervisor.terminate(0)
-  assert.match(await watched.said(/worker 0 died/), /replaced in 0 ms: it exited/)
+  assert.match(await watched.logLine(/worker 0 died/), /replaced in 0 ms: it exited/)
   assert.equal((await supervisor.publish(snapshot('serve', 2))).ok, true)
   assert.deepEqual(watched.dead, [0])
   assert.equal(supervisor.restarts, 1)
@@ -83,7 +83,7 @@ test('a worker that dies is replaced, and its successor gets the snapshot in for
 test('a worker that dies while it takes a snapshot is replaced and the snapshot still published', async (t) => {
   const watched = new Watched(t, 2)
   assert.equal((await watched.supervisor.publish(snapshot('0:throw serve'))).ok, true)
-  assert.match(await watched.said(/worker 0 died/), /thrown on purpose/)
+  assert.match(await watched.logLine(/worker 0 died/), /thrown on purpose/)
 })
 
 test('a snapshot that kills its workers is refused, and the one before runs again', async (t) => {
@@ -100,7 +100,7 @@ test('a snapshot that kills its workers is refused, and the one before runs agai
 test('a worker out of memory ends alone', async (t) => {
   const watched = new Watched(t, 2, 32)
   assert.equal((await watched.supervisor.publish(snapshot('0:fill serve'))).ok, true)
-  assert.match(await watched.said(/worker 0 died/), /memory/)
+  assert.match(await watched.logLine(/worker 0 died/), /memory/)
   assert.deepEqual(watched.dead, [0])
 })
 
@@ -131,7 +131,7 @@ test('a worker that holds its event loop is reported after 10 s and replaced aft
   assert.match(watched.lines[0]!, /worker 0 has not turned its event loop for 10 s/)
   t.mock.timers.tick(50_000)
   assert.match(watched.lines[1]!, /60 s: it is ended/)
-  await watched.said(/worker 0 died/)
+  await watched.logLine(/worker 0 died/)
   t.mock.timers.tick(0)
   assert.equal((await watched.supervisor.publish(snapshot('serve', 2))).ok, true)
   t.mock.timers.reset()
@@ -143,7 +143,7 @@ test('stop waits for no worker that hangs, and for no successor', async (t) => {
   const { supervisor } = watched
   await supervisor.publish(snapshot('0:hang'))
   supervisor.terminate(1)
-  await watched.said(/worker 1 died/)
+  await watched.logLine(/worker 1 died/)
   const stopped = supervisor.stop()
   t.mock.timers.tick(2_000)
   await stopped

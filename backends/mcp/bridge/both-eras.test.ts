@@ -24,12 +24,12 @@ const FORM = {
   properties: { name: { type: 'string' as const } },
   required: ['name']
 }
-const text = (said: string) => ({ content: [{ type: 'text' as const, text: said }] })
-const saidBy = (result: object): string => (result as { content: { text: string }[] }).content[0]!.text
+const text = (value: string) => ({ content: [{ type: 'text' as const, text: value }] })
+const textOf = (result: object): string => (result as { content: { text: string }[] }).content[0]!.text
 
 /** A server of the old era: asks on the stream of the call, asks on the GET stream, tells progress and logs. */
 function stateful(server: McpServer): void {
-  server.registerTool('echo', { inputSchema: { text: z.string() } }, ({ text: said }) => text(`stateful: ${said}`))
+  server.registerTool('echo', { inputSchema: { text: z.string() } }, ({ text: input }) => text(`stateful: ${input}`))
   server.registerTool('greet', { inputSchema: {} }, async (_args, { sendRequest }) => {
     const params = { message: 'Your name?', requestedSchema: FORM, mode: 'form' as const }
     const { action, content } = await sendRequest(
@@ -63,18 +63,18 @@ const UNSUBSCRIBE = z.object({ method: z.literal('resources/unsubscribe'), param
 
 /** A server of the new era: the same, as far as there is the same. */
 function stateless(server: StatelessMcpServer): void {
-  server.registerTool('echo', { inputSchema: z.object({ text: z.string() }) }, ({ text: said }) =>
-    text(`stateless: ${said}`)
+  server.registerTool('echo', { inputSchema: z.object({ text: z.string() }) }, ({ text: input }) =>
+    text(`stateless: ${input}`)
   )
   server.registerTool('greet', {}, (ctx) => {
-    const given = ctx.mcpReq.inputResponses?.name as { action?: string; content?: { name?: string } } | undefined
-    if (given === undefined) {
+    const response = ctx.mcpReq.inputResponses?.name as { action?: string; content?: { name?: string } } | undefined
+    if (response === undefined) {
       return inputRequired({
         inputRequests: { name: inputRequired.elicit({ message: 'Your name?', requestedSchema: FORM }) },
         requestState: 'asked once'
       })
     }
-    return text(`${given.action} ${given.content?.name}`)
+    return text(`${response.action} ${response.content?.name}`)
   })
   server.registerTool('work', {}, async (ctx) => {
     const progressToken = ctx.mcpReq._meta?.progressToken
@@ -100,7 +100,7 @@ describe('a stateless client', () => {
     equal(client.getServerVersion()?.name, 'fixture')
     equal(client.getInstructions(), 'Be kind.')
     ok((await client.listTools()).tools.some(({ name }) => name === 'echo'))
-    equal(saidBy(await client.callTool({ name: 'echo', arguments: { text: 'hi' } })), 'stateful: hi')
+    equal(textOf(await client.callTool({ name: 'echo', arguments: { text: 'hi' } })), 'stateful: hi')
     const { contents } = await client.readResource({ uri: 'test://a' })
     deepEqual(contents, [{ uri: 'test://a', text: 'A' }])
     // One session serves calls that nobody asks anything back for.
@@ -113,9 +113,9 @@ describe('a stateless client', () => {
       const { url } = await gatewayOf(t, mcpOf([httpTarget('one', upstream.port)], KNOWN))
       const client = await statelessClientOf(t, url, ELICITS, TESTER)
       client.setRequestHandler('elicitation/create', async () => ({ action: 'accept', content: { name: 'Ada' } }))
-      equal(saidBy(await client.callTool({ name: tool })), 'accept Ada')
+      equal(textOf(await client.callTool({ name: tool })), 'accept Ada')
       // The session is used again: the next call is asked like the first.
-      equal(saidBy(await client.callTool({ name: tool })), 'accept Ada')
+      equal(textOf(await client.callTool({ name: tool })), 'accept Ada')
     })
   }
 
@@ -126,7 +126,7 @@ describe('a stateless client', () => {
     const logs: unknown[] = []
     client.setNotificationHandler('notifications/message', ({ params }) => void logs.push(params.data))
     const progress: number[] = []
-    const onprogress = (given: { progress: number }): void => void progress.push(given.progress)
+    const onprogress = (event: { progress: number }): void => void progress.push(event.progress)
     await client.callTool({ name: 'work' }, { onprogress })
     deepEqual([progress, logs], [[1], []])
     await client.callTool({ name: 'work', _meta: { 'io.modelcontextprotocol/logLevel': 'warning' } })
@@ -190,7 +190,7 @@ describe('a stateless client', () => {
     equal(new Set(await sessionsOf(t, ['1', '2', '3'].map(of))).size, 1)
   })
 
-  it('is parted from others with the same key by what the server is told of them', async (t) => {
+  it('does not share upstream state with callers that have the same key but other forwarded fields', async (t) => {
     const of = (user: string) => ({ authorization: 'Bearer shared', 'x-user': user })
     const [ann, bob, again] = await sessionsOf(t, ['ann', 'bob', 'ann'].map(of))
     equal(ann, again)
@@ -206,10 +206,10 @@ describe('a stateless client', () => {
     match(client.getInstructions() ?? '', /\[old\]\nBe kind\.\n\n\[young\]\nBe brief\./)
     const names = (await client.listTools()).tools.map(({ name }) => name)
     ok(names.includes('old_echo') && names.includes('young_echo'))
-    equal(saidBy(await client.callTool({ name: 'old_echo', arguments: { text: 'hi' } })), 'stateful: hi')
-    equal(saidBy(await client.callTool({ name: 'young_echo', arguments: { text: 'hi' } })), 'stateless: hi')
-    equal(saidBy(await client.callTool({ name: 'old_greet' })), 'accept Ada')
-    equal(saidBy(await client.callTool({ name: 'young_greet' })), 'accept Ada')
+    equal(textOf(await client.callTool({ name: 'old_echo', arguments: { text: 'hi' } })), 'stateful: hi')
+    equal(textOf(await client.callTool({ name: 'young_echo', arguments: { text: 'hi' } })), 'stateless: hi')
+    equal(textOf(await client.callTool({ name: 'old_greet' })), 'accept Ada')
+    equal(textOf(await client.callTool({ name: 'young_greet' })), 'accept Ada')
     const { contents } = await client.readResource({ uri: 'young+test://a' })
     deepEqual(contents, [{ uri: 'young+test://a', text: 'A' }])
     await rejects(client.callTool({ name: 'young_none' }), /none/)
@@ -223,7 +223,7 @@ describe('a stateless client', () => {
   })
 })
 
-describe('a client of 2026-07-28 that nobody knows', () => {
+describe('an anonymous client of 2026-07-28', () => {
   const offered = async (url: string): Promise<readonly string[]> => {
     const _meta = {
       'io.modelcontextprotocol/protocolVersion': '2026-07-28',
@@ -255,7 +255,7 @@ describe('a client of 2026-07-28 that nobody knows', () => {
     const { url } = await gatewayOf(t, mcpOf([httpTarget('one', upstream.port)], { session }))
     const client = await statelessClientOf(t, url, ELICITS)
     client.setRequestHandler('elicitation/create', async () => ({ action: 'accept', content: { name: 'Ada' } }))
-    for (let i = 0; i < 2; i++) equal(saidBy(await client.callTool({ name: 'greet' })), 'accept Ada')
+    for (let i = 0; i < 2; i++) equal(textOf(await client.callTool({ name: 'greet' })), 'accept Ada')
     const used = upstream.seen
       .filter(({ body }) => body.includes('"tools/call"'))
       .map(({ headers }) => headers['mcp-session-id'])
@@ -274,7 +274,7 @@ describe('a stateful client', () => {
       (await client.listTools()).tools.map(({ name }) => name),
       ['echo', 'greet', 'work']
     )
-    equal(saidBy(await client.callTool({ name: 'echo', arguments: { text: 'hi' } })), 'stateless: hi')
+    equal(textOf(await client.callTool({ name: 'echo', arguments: { text: 'hi' } })), 'stateless: hi')
     deepEqual((await client.readResource({ uri: 'test://a' })).contents, [{ uri: 'test://a', text: 'A' }])
     await client.ping()
     await rejects(client.callTool({ name: 'none', arguments: {} }), /none/)
@@ -286,7 +286,7 @@ describe('a stateful client', () => {
     const made = new StatefulClient({ name: 'tester', version: '1' }, ELICITS)
     made.setRequestHandler(ElicitRequestSchema, async () => ({ action: 'accept', content: { name: 'Ada' } }))
     const { client } = await clientOf(t, url, {}, made)
-    equal(saidBy(await client.callTool({ name: 'greet', arguments: {} })), 'accept Ada')
+    equal(textOf(await client.callTool({ name: 'greet', arguments: {} })), 'accept Ada')
     const retry = JSON.parse(upstream.seen.at(-1)!.body) as { params: { requestState?: string } }
     equal(retry.params.requestState, 'asked once')
   })
@@ -298,7 +298,7 @@ describe('a stateful client', () => {
     const logs: unknown[] = []
     client.setNotificationHandler(LoggingMessageNotificationSchema, ({ params }) => void logs.push(params.data))
     const progress: number[] = []
-    const onprogress = (given: { progress: number }): void => void progress.push(given.progress)
+    const onprogress = (event: { progress: number }): void => void progress.push(event.progress)
     await client.callTool({ name: 'work', arguments: {} }, undefined, { onprogress })
     deepEqual([progress, logs], [[1], []])
     await client.setLoggingLevel('info')
@@ -315,11 +315,11 @@ describe('a stateful client', () => {
     client.setNotificationHandler(ToolListChangedNotificationSchema, () => changed.resolve('changed'))
     client.setNotificationHandler(ResourceUpdatedNotificationSchema, ({ params }) => updated.resolve(params.uri))
     await client.subscribeResource({ uri: 'test://a' })
-    const told = setInterval(() => {
+    const notifier = setInterval(() => {
       upstream.handler.notify.toolsChanged()
       upstream.handler.notify.resourceUpdated('test://a')
     }, 20)
-    t.after(() => clearInterval(told))
+    t.after(() => clearInterval(notifier))
     equal(await changed.promise, 'changed')
     equal(await updated.promise, 'test://a')
   })
@@ -328,7 +328,7 @@ describe('a stateful client', () => {
     const upstream = await startStateless(t, { isDual: true, setUp: stateless })
     const { url } = await gatewayOf(t, mcpOf([httpTarget('one', upstream.port)]))
     const { client } = await clientOf(t, url)
-    equal(saidBy(await client.callTool({ name: 'echo', arguments: { text: 'hi' } })), 'stateless: hi')
+    equal(textOf(await client.callTool({ name: 'echo', arguments: { text: 'hi' } })), 'stateless: hi')
     equal(
       upstream.seen.some(({ body }) => body.includes('server/discover')),
       false
@@ -343,8 +343,8 @@ describe('a stateful client', () => {
     made.setRequestHandler(ElicitRequestSchema, async () => ({ action: 'accept', content: { name: 'Ada' } }))
     made.setRequestHandler(ListRootsRequestSchema, async () => ({ roots: [] }))
     const { client } = await clientOf(t, url, {}, made)
-    equal(saidBy(await client.callTool({ name: 'old_greet', arguments: {} })), 'accept Ada')
-    equal(saidBy(await client.callTool({ name: 'young_greet', arguments: {} })), 'accept Ada')
+    equal(textOf(await client.callTool({ name: 'old_greet', arguments: {} })), 'accept Ada')
+    equal(textOf(await client.callTool({ name: 'young_greet', arguments: {} })), 'accept Ada')
   })
 })
 
@@ -369,19 +369,19 @@ describe('a child process', () => {
     const client = await statelessClientOf(t, url, ELICITS, TESTER)
     client.setRequestHandler('elicitation/create', async () => ({ action: 'decline' }))
     ok((await client.listTools()).tools.some(({ name }) => name === 'echo'))
-    match(saidBy(await client.callTool({ name: 'echo', arguments: { message: 'hi' } })), /hi/)
-    match(saidBy(await client.callTool({ name: 'trigger-elicitation-request' })), /declined/)
+    match(textOf(await client.callTool({ name: 'echo', arguments: { message: 'hi' } })), /hi/)
+    match(textOf(await client.callTool({ name: 'trigger-elicitation-request' })), /declined/)
   })
 
   it('of the new era serves clients of both, and asks them', async (t) => {
     const { url } = await gatewayOf(t, mcpOf([child([young])], { targetTimeoutMs: 30_000 }))
     const modern = await statelessClientOf(t, url, ELICITS)
     modern.setRequestHandler('elicitation/create', async () => ({ action: 'accept', content: { name: 'Ada' } }))
-    equal(saidBy(await modern.callTool({ name: 'greet' })), 'hello Ada')
+    equal(textOf(await modern.callTool({ name: 'greet' })), 'hello Ada')
     const made = new StatefulClient({ name: 'tester', version: '1' }, ELICITS)
     made.setRequestHandler(ElicitRequestSchema, async () => ({ action: 'accept', content: { name: 'Bob' } }))
     const { client } = await clientOf(t, url, {}, made)
-    equal(saidBy(await client.callTool({ name: 'greet', arguments: {} })), 'hello Bob')
+    equal(textOf(await client.callTool({ name: 'greet', arguments: {} })), 'hello Bob')
   })
 })
 

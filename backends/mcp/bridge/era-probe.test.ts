@@ -7,7 +7,7 @@ import type { LinkFailure } from '#backends/mcp/targets/target.ts'
 import { optionsFor, ScriptedTarget, turns } from '#backends/mcp/testing/scripted.ts'
 import { EraCache, eraByAnswer, eraByFailure } from './era-probe.ts'
 
-const said = (result: JsonObject): RpcResponse => ({ jsonrpc: '2.0', id: 1, result })
+const responseWith = (result: JsonObject): RpcResponse => ({ jsonrpc: '2.0', id: 1, result })
 const refused = (code: number, data?: JsonObject): RpcResponse => ({
   jsonrpc: '2.0',
   id: 1,
@@ -17,9 +17,13 @@ const failed = (kind: LinkFailure['kind'], status: number | null = null): LinkFa
 
 describe('the era of a server', () => {
   const answers: [string, RpcResponse, Era | 'refused'][] = [
-    ['a discovery', said({ supportedVersions: ['2026-07-28'], capabilities: {} }), 'stateless'],
-    ['a discovery of other revisions', said({ supportedVersions: ['2027-01-01'], capabilities: {} }), 'stateful'],
-    ['another result', said({}), 'stateful'],
+    ['a discovery', responseWith({ supportedVersions: ['2026-07-28'], capabilities: {} }), 'stateless'],
+    [
+      'a discovery of other revisions',
+      responseWith({ supportedVersions: ['2027-01-01'], capabilities: {} }),
+      'stateful'
+    ],
+    ['another result', responseWith({}), 'stateful'],
     ['unknown method', refused(-32601), 'stateful'],
     ['an error of its own', refused(-32000), 'stateful'],
     ['header mismatch', refused(-32020), 'stateless'],
@@ -58,12 +62,12 @@ describe('the era of a server', () => {
 
   it('is asked for once, and remembered', async () => {
     const raw = new ScriptedTarget()
-    raw.answer = (given) => given.result({ supportedVersions: ['2026-07-28'], capabilities: {} })
+    raw.answer = (request) => request.result({ supportedVersions: ['2026-07-28'], capabilities: {} })
     const eras = new EraCache(raw.traits)
-    const heard: unknown[] = []
-    for (let i = 0; i < 3; i++) eras.probe(raw, optionsFor('k', null), 1000, (era) => heard.push(era))
+    const outcomes: unknown[] = []
+    for (let i = 0; i < 3; i++) eras.probe(raw, optionsFor('k', null), 1000, (era) => outcomes.push(era))
     await turns()
-    deepEqual(heard, ['stateless', 'stateless', 'stateless'])
+    deepEqual(outcomes, ['stateless', 'stateless', 'stateless'])
     equal(raw.given.length, 1)
     equal(eras.known, 'stateless')
     eras.forget()
@@ -72,15 +76,15 @@ describe('the era of a server', () => {
 
   it('is asked for again when it failed for one of several', async () => {
     const raw = new ScriptedTarget()
-    raw.answer = (given) => {
-      if (raw.given.length === 1) given.fail(failed('refused', 401))
-      else given.error(-32601, 'no')
+    raw.answer = (request) => {
+      if (raw.given.length === 1) request.fail(failed('refused', 401))
+      else request.error(-32601, 'no')
     }
     const eras = new EraCache(raw.traits)
-    const heard: unknown[] = []
-    for (let i = 0; i < 3; i++) eras.probe(raw, optionsFor('k', null), 1000, (era) => heard.push(era))
+    const outcomes: unknown[] = []
+    for (let i = 0; i < 3; i++) eras.probe(raw, optionsFor('k', null), 1000, (era) => outcomes.push(era))
     await turns()
-    deepEqual(heard, [failed('refused', 401), 'stateful', 'stateful'])
+    deepEqual(outcomes, [failed('refused', 401), 'stateful', 'stateful'])
   })
 
   it('is no question for what cannot be of the new one', () => {

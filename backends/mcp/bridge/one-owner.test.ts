@@ -25,17 +25,17 @@ const CAPABILITIES = { elicitation: {}, sampling: {}, roots: {} }
 const ELICITED = { action: 'accept' as const, content: { name: 'Ada' } }
 const SAMPLED = { model: 'm', role: 'assistant' as const, content: { type: 'text' as const, text: 'sampled' } }
 const ROOTS = { roots: [{ uri: 'file:///work' }] }
-const WHO = { name: 'owner-test', version: '1' }
+const CLIENT_INFO = { name: 'owner-test', version: '1' }
 const KINDS = ['stdio', 'http', 'sse'] as const
 type Kind = (typeof KINDS)[number]
 
 /** What both SDKs can, as far as it is looked at here. */
-interface Asks {
+interface InputRequests {
   callTool(call: { name: string; arguments?: Record<string, unknown> }): Promise<object>
   readResource(of: { uri: string }): Promise<{ contents: unknown[] }>
 }
 
-const saidBy = (result: object): string => (result as { content: { text: string }[] }).content[0]!.text
+const textOf = (result: object): string => (result as { content: { text: string }[] }).content[0]!.text
 
 describe('three workers, and a connection for each request', () => {
   const closing: (() => void)[] = []
@@ -70,7 +70,7 @@ describe('three workers, and a connection for each request', () => {
   })
 
   async function stateful(t: TestContext): Promise<Client> {
-    const made = new Client(WHO, { capabilities: CAPABILITIES })
+    const made = new Client(CLIENT_INFO, { capabilities: CAPABILITIES })
     made.setRequestHandler(ElicitRequestSchema, () => ELICITED)
     made.setRequestHandler(CreateMessageRequestSchema, () => SAMPLED)
     made.setRequestHandler(ListRootsRequestSchema, () => ROOTS)
@@ -78,7 +78,7 @@ describe('three workers, and a connection for each request', () => {
   }
 
   async function stateless(t: TestContext, key: string | null): Promise<ModernClient> {
-    const made = new ModernClient(WHO, { capabilities: CAPABILITIES, versionNegotiation: { mode: 'auto' } })
+    const made = new ModernClient(CLIENT_INFO, { capabilities: CAPABILITIES, versionNegotiation: { mode: 'auto' } })
     made.setRequestHandler('elicitation/create', () => ELICITED)
     made.setRequestHandler('sampling/createMessage', () => SAMPLED)
     made.setRequestHandler('roots/list', () => ROOTS)
@@ -88,26 +88,26 @@ describe('three workers, and a connection for each request', () => {
     return made
   }
 
-  async function remembers(client: Asks, kind: Kind): Promise<void> {
+  async function remembers(client: InputRequests, kind: Kind): Promise<void> {
     const add = (text: string) => client.callTool({ name: `${kind}_add`, arguments: { text } })
     const said: string[] = []
-    for (let i = 0; i < TIMES; i++) said.push(saidBy(await add(`a${i}`)))
+    for (let i = 0; i < TIMES; i++) said.push(textOf(await add(`a${i}`)))
     deepEqual(
       said,
       said.map((_, i) => `note ${i + 1}`)
     )
     const more = await Promise.all(Array.from({ length: TIMES }, (_, i) => add(`b${i}`)))
-    equal(new Set(more.map(saidBy)).size, TIMES)
-    equal(saidBy(await client.callTool({ name: `${kind}_list` })).split('\n').length, 2 * TIMES)
+    equal(new Set(more.map(textOf)).size, TIMES)
+    equal(textOf(await client.callTool({ name: `${kind}_list` })).split('\n').length, 2 * TIMES)
     const { contents } = await client.readResource({ uri: `${kind}+note://all` })
     equal((contents[0] as { text: string }).text.split('\n').length, 2 * TIMES)
   }
 
-  async function isAsked(client: Asks, kind: Kind): Promise<void> {
+  async function checkInputRequest(client: InputRequests, kind: Kind): Promise<void> {
     for (let i = 0; i < TIMES / 2; i++) {
-      equal(saidBy(await client.callTool({ name: `${kind}_elicit` })), 'accept Ada')
-      match(saidBy(await client.callTool({ name: `${kind}_sample` })), /sampled/)
-      equal(saidBy(await client.callTool({ name: `${kind}_roots` })), 'file:///work')
+      equal(textOf(await client.callTool({ name: `${kind}_elicit` })), 'accept Ada')
+      match(textOf(await client.callTool({ name: `${kind}_sample` })), /sampled/)
+      equal(textOf(await client.callTool({ name: `${kind}_roots` })), 'file:///work')
     }
   }
 
@@ -115,7 +115,7 @@ describe('three workers, and a connection for each request', () => {
     it(`a session of a client of 2025-11-25 is one: ${kind}`, async (t) => {
       const client = await stateful(t)
       await remembers(client, kind)
-      await isAsked(client, kind)
+      await checkInputRequest(client, kind)
       const changed = Promise.withResolvers<void>()
       client.setNotificationHandler(ToolListChangedNotificationSchema, () => changed.resolve())
       await client.callTool({ name: `${kind}_change` })
@@ -126,14 +126,14 @@ describe('three workers, and a connection for each request', () => {
       await client.callTool({ name: `${kind}_add`, arguments: { text: 'new' } })
       equal(await updated.promise, `${kind}+note://all`)
       const other = await stateful(t)
-      equal(saidBy(await other.callTool({ name: `${kind}_list` })), '')
+      equal(textOf(await other.callTool({ name: `${kind}_list` })), '')
     })
 
     it(`what is kept for a caller of 2026-07-28 is one: ${kind}`, async (t) => {
       const client = await stateless(t, `${kind} one`)
       equal(client.getNegotiatedProtocolVersion(), '2026-07-28')
       await remembers(client, kind)
-      await isAsked(client, kind)
+      await checkInputRequest(client, kind)
       const changed = Promise.withResolvers<void>()
       const updated = Promise.withResolvers<string>()
       client.setNotificationHandler('notifications/tools/list_changed', () => changed.resolve())
@@ -147,23 +147,23 @@ describe('three workers, and a connection for each request', () => {
       await subscription.close()
       // Another caller, of the same client and the same address.
       const other = await stateless(t, `${kind} two`)
-      equal(saidBy(await other.callTool({ name: `${kind}_list` })), '')
+      equal(textOf(await other.callTool({ name: `${kind}_list` })), '')
     })
 
-    it(`a client of 2026-07-28 that nobody knows has a session by a handshake: ${kind}`, async (t) => {
+    it(`an anonymous client of 2026-07-28 gets a session by a handshake: ${kind}`, async (t) => {
       const client = await stateless(t, null)
       ok((client.getNegotiatedProtocolVersion() ?? '') < '2026')
       await remembers(client, kind)
-      await isAsked(client, kind)
+      await checkInputRequest(client, kind)
       const other = await stateless(t, null)
-      equal(saidBy(await other.callTool({ name: `${kind}_list` })), '')
+      equal(textOf(await other.callTool({ name: `${kind}_list` })), '')
     })
   }
 
   it('a session that its server has forgotten is begun anew once, for all workers', async (t) => {
     const client = await stateful(t)
     const add = async (): Promise<string> =>
-      saidBy(await client.callTool({ name: 'http_add', arguments: { text: 'x' } }))
+      textOf(await client.callTool({ name: 'http_add', arguments: { text: 'x' } }))
     for (let round = 0; round < 2; round++) {
       const said: string[] = []
       for (let i = 0; i < TIMES; i++) said.push(await add())

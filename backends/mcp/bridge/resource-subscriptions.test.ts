@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { ResourceSubscriptions } from './resource-subscriptions.ts'
 
 /** A server that is asked, and answers when the test says so. */
-class Asked {
+class FakeServer {
   readonly methods: string[] = []
   #done: ((agreed: boolean) => void) | null = null
   readonly subscribe = (done: (agreed: boolean) => void): void => this.#ask('subscribe', done)
@@ -26,24 +26,24 @@ class Asked {
 const URI = 'note://all'
 
 function rig() {
-  const [following, server, told] = [new ResourceSubscriptions(), new Asked(), [] as boolean[]]
-  const follow = () => following.subscribe(URI, server.subscribe, (agreed) => void told.push(agreed))
+  const [following, server, outcomes] = [new ResourceSubscriptions(), new FakeServer(), [] as boolean[]]
+  const follow = () => following.subscribe(URI, server.subscribe, (agreed) => void outcomes.push(agreed))
   const unfollow = () => following.unsubscribe(URI, server.unsubscribe)
-  return { server, told, follow, unfollow }
+  return { server, outcomes, follow, unfollow }
 }
 
-test('a second follower is told what the server says to the first, and not before', () => {
-  const { server, told, follow } = rig()
+test("a second follower gets the server's answer to the first, and not before it", () => {
+  const { server, outcomes, follow } = rig()
   follow()
   follow()
-  deepEqual(told, [])
+  deepEqual(outcomes, [])
   server.answer(false)
-  deepEqual(told, [false, false])
+  deepEqual(outcomes, [false, false])
   // Nobody is counted: the next one asks anew.
   follow()
   server.answer(true)
   deepEqual(
-    [told, server.methods],
+    [outcomes, server.methods],
     [
       [false, false, true],
       ['subscribe', 'subscribe']
@@ -52,18 +52,18 @@ test('a second follower is told what the server says to the first, and not befor
 })
 
 test('one subscription serves all, until the last has left', () => {
-  const { server, told, follow, unfollow } = rig()
+  const { server, outcomes, follow, unfollow } = rig()
   follow()
   server.answer(true)
   follow()
-  deepEqual(told, [true, true])
+  deepEqual(outcomes, [true, true])
   unfollow()
   deepEqual(server.methods, ['subscribe'])
   unfollow()
   deepEqual(server.methods, ['subscribe', 'unsubscribe'])
 })
 
-test('who leaves before the answer is left behind it, unless another one stays', () => {
+test('a follower that leaves early is unsubscribed after the answer, unless another one stays', () => {
   const { server, follow, unfollow } = rig()
   follow()
   unfollow()
@@ -78,17 +78,17 @@ test('who leaves before the answer is left behind it, unless another one stays',
   deepEqual(server.methods, ['subscribe', 'unsubscribe', 'subscribe'])
 })
 
-test('who comes while the last one leaves is subscribed behind that', () => {
-  const { server, told, follow, unfollow } = rig()
+test('a follower that comes during the unsubscription is subscribed after it', () => {
+  const { server, outcomes, follow, unfollow } = rig()
   follow()
   server.answer(true)
   unfollow()
   follow()
-  deepEqual([told, server.methods], [[true], ['subscribe', 'unsubscribe']])
+  deepEqual([outcomes, server.methods], [[true], ['subscribe', 'unsubscribe']])
   server.answer(true)
   server.answer(true)
   deepEqual(
-    [told, server.methods],
+    [outcomes, server.methods],
     [
       [true, true],
       ['subscribe', 'unsubscribe', 'subscribe']

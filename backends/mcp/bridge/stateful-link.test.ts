@@ -13,7 +13,7 @@ import { BRIDGED } from '#backends/mcp/protocol/revisions.ts'
 import { metaOf } from '#backends/mcp/protocol/stateless.ts'
 import { Seal } from '#backends/mcp/session/seal.ts'
 import type { Link, LinkFailure } from '#backends/mcp/targets/target.ts'
-import { ask, type Given, Heard, optionsFor, ScriptedTarget, turns } from '#backends/mcp/testing/scripted.ts'
+import { ask, Heard, optionsFor, type ScriptedRequest, ScriptedTarget, turns } from '#backends/mcp/testing/scripted.ts'
 import { Bus } from '#backends/mcp/workers/bus.ts'
 import { newWorkerState } from '#backends/mcp/workers/state.ts'
 import { EraTarget } from './era-target.ts'
@@ -31,13 +31,13 @@ const DISCOVERY = {
   cacheScope: 'public'
 }
 
-function young(answer: (given: Given) => void = () => undefined): ScriptedTarget {
+function young(answer: (request: ScriptedRequest) => void = () => undefined): ScriptedTarget {
   const raw = new ScriptedTarget()
-  raw.answer = (given) => {
-    const { method } = given.message
-    if (method === 'initialize') given.error(-32022, 'no', { supported: ['2026-07-28'], requested: '2025-11-25' })
-    else if (method === 'server/discover') given.result(DISCOVERY)
-    else answer(given)
+  raw.answer = (request) => {
+    const { method } = request.message
+    if (method === 'initialize') request.error(-32022, 'no', { supported: ['2026-07-28'], requested: '2025-11-25' })
+    else if (method === 'server/discover') request.result(DISCOVERY)
+    else answer(request)
   }
   return raw
 }
@@ -88,21 +88,21 @@ describe('a session with a stateless server', () => {
 
   it('does not begin where the server is of no era, and says what the server said', async (t) => {
     const raw = new ScriptedTarget()
-    raw.answer = (given) => given.error(-32600, 'go away')
+    raw.answer = (request) => request.error(-32600, 'go away')
     equal(await send(worker(t, raw).open(optionsFor('s', null)), INITIALIZE).code(), -32600)
     const shut: LinkFailure = { kind: 'refused', status: 401, message: 'answered with status 401' }
-    raw.answer = (given) => given.fail(shut)
+    raw.answer = (request) => request.fail(shut)
     deepEqual(await send(worker(t, raw).open(optionsFor('s', null)), INITIALIZE).end, shut)
     equal(raw.asked.at(-1), 'initialize')
   })
 
   it('asks the client in as many rounds as the server wants', async (t) => {
-    const raw = young((given) => {
-      const { inputResponses, requestState } = given.message.params ?? {}
+    const raw = young((request) => {
+      const { inputResponses, requestState } = request.message.params ?? {}
       if (requestState === undefined)
-        given.result({ resultType: 'input_required', inputRequests: { who: ELICIT }, requestState: 'one' })
-      else if (requestState === 'one') given.result({ resultType: 'input_required', requestState: 'two' })
-      else given.result({ resultType: 'complete', content: [], responses: inputResponses ?? null })
+        request.result({ resultType: 'input_required', inputRequests: { who: ELICIT }, requestState: 'one' })
+      else if (requestState === 'one') request.result({ resultType: 'input_required', requestState: 'two' })
+      else request.result({ resultType: 'complete', content: [], responses: inputResponses ?? null })
     })
     const link = session(worker(t, raw))
     const heard = send(link, CALL)
@@ -118,10 +118,10 @@ describe('a session with a stateless server', () => {
   })
 
   it('takes the answer in whichever worker it arrives, from its own client only', async (t) => {
-    const raw = young((given) => {
-      const { inputResponses } = given.message.params ?? {}
-      if (inputResponses === undefined) given.result({ resultType: 'input_required', inputRequests: { who: ELICIT } })
-      else given.result({ resultType: 'complete', content: [], inputResponses })
+    const raw = young((request) => {
+      const { inputResponses } = request.message.params ?? {}
+      if (inputResponses === undefined) request.result({ resultType: 'input_required', inputRequests: { who: ELICIT } })
+      else request.result({ resultType: 'complete', content: [], inputResponses })
     })
     const [one, other] = [worker(t, raw), worker(t, raw)]
     const heard = send(session(one), CALL)
@@ -141,7 +141,7 @@ describe('a session with a stateless server', () => {
   ]
   for (const [what, inputRequests, why] of hostile) {
     it(`refuses a server that asks for ${what}`, async (t) => {
-      const raw = young((given) => given.result({ resultType: 'input_required', inputRequests }))
+      const raw = young((request) => request.result({ resultType: 'input_required', inputRequests }))
       const outcome = await send(session(worker(t, raw)), CALL).end
       ok('error' in outcome)
       match(outcome.error.message, why)
@@ -149,7 +149,7 @@ describe('a session with a stateless server', () => {
   }
 
   it('refuses a server that never stops asking, or asks in a list', async (t) => {
-    const raw = young((given) => given.result({ resultType: 'input_required', requestState: 'again' }))
+    const raw = young((request) => request.result({ resultType: 'input_required', requestState: 'again' }))
     const link = session(worker(t, raw))
     equal(await send(link, CALL).code(), -32603)
     equal(raw.given.length, 33)
@@ -162,8 +162,9 @@ describe('a session with a stateless server', () => {
       { name: 'plain', inputSchema: { type: 'object' }, outputSchema: { type: 'array' } },
       { name: 'broken', inputSchema: mark }
     ]
-    const raw = young(({ message, result, ...given }) => {
-      const answer = (said: JsonObject): void => given.events.answered({ jsonrpc: '2.0', id: message.id, result: said })
+    const raw = young(({ message, result, ...request }) => {
+      const answer = (said: JsonObject): void =>
+        request.events.answered({ jsonrpc: '2.0', id: message.id, result: said })
       if (message.method === 'tools/list') answer({ resultType: 'complete', tools, ttlMs: 5, cacheScope: 'public' })
       else if (message.method === 'prompts/get') answer({ resultType: 'task', taskId: 't' })
       else answer({ resultType: 'complete', content: [], structuredContent: [1] })
@@ -180,10 +181,10 @@ describe('a session with a stateless server', () => {
 
   it('says arguments as fields once the server has refused a call without them', async (t) => {
     const inputSchema = { type: 'object', properties: { region: { type: 'string', 'x-mcp-header': 'Region' } } }
-    const raw = young((given) => {
-      if (given.message.method === 'tools/list') given.result({ tools: [{ name: 'greet', inputSchema }] })
-      else if (given.options.headers.get('mcp-param-region') === 'eu') given.result({ content: [] })
-      else given.error(-32020, 'Header mismatch')
+    const raw = young((request) => {
+      if (request.message.method === 'tools/list') request.result({ tools: [{ name: 'greet', inputSchema }] })
+      else if (request.options.headers.get('mcp-param-region') === 'eu') request.result({ content: [] })
+      else request.error(-32020, 'Header mismatch')
     })
     const link = session(worker(t, raw))
     const call = ask(5, 'tools/call', { name: 'greet', arguments: { region: 'eu' } })
@@ -196,7 +197,7 @@ describe('a session with a stateless server', () => {
   })
 
   it('logs as loud as the client asked, in every worker', async (t) => {
-    const raw = young((given) => given.result({ content: [] }))
+    const raw = young((request) => request.result({ content: [] }))
     const [one, other] = [worker(t, raw), worker(t, raw)]
     equal(await send(session(one), ask(1, 'logging/setLevel', { level: 'loud' })).code(), -32602)
     deepEqual(await send(session(one), ask(2, 'logging/setLevel', { level: 'error' })).result(), {})
@@ -231,11 +232,11 @@ describe('a session with a stateless server', () => {
     const told: RpcMessage[] = []
     const { promise, resolve } = Promise.withResolvers<LinkFailure | null>()
     const stop = link.listen(null, { message: (message) => told.push(message), ended: resolve })
-    const acknowledge = (given: Given): void =>
-      given.events.message({ jsonrpc: '2.0', method: 'notifications/subscriptions/acknowledged', params: {} })
-    const update = (given: Given, uri: string): void => {
-      const params = { uri, _meta: { 'io.modelcontextprotocol/subscriptionId': given.message.id } }
-      given.events.message({ jsonrpc: '2.0', method: 'notifications/resources/updated', params })
+    const acknowledge = (request: ScriptedRequest): void =>
+      request.events.message({ jsonrpc: '2.0', method: 'notifications/subscriptions/acknowledged', params: {} })
+    const update = (request: ScriptedRequest, uri: string): void => {
+      const params = { uri, _meta: { 'io.modelcontextprotocol/subscriptionId': request.message.id } }
+      request.events.message({ jsonrpc: '2.0', method: 'notifications/resources/updated', params })
     }
     const first = raw.last('subscriptions/listen')
     acknowledge(first)
@@ -259,7 +260,7 @@ describe('a session with a stateless server', () => {
   })
 
   it('has no stream where the server does not know of any', async (t) => {
-    const raw = young((given) => given.error(-32601, 'Method not found'))
+    const raw = young((request) => request.error(-32601, 'Method not found'))
     const { promise, resolve } = Promise.withResolvers<LinkFailure | null>()
     session(worker(t, raw)).listen(null, { message: () => undefined, ended: resolve })
     equal(await promise, null)

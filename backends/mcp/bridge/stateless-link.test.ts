@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto'
 import { describe, it, type TestContext } from 'node:test'
 import type { JsonObject, RpcNotification, RpcRequest } from '#backends/mcp/protocol/json-rpc.ts'
 import { Seal } from '#backends/mcp/session/seal.ts'
-import { ask, type Given, Heard, optionsFor, ScriptedTarget, turns } from '#backends/mcp/testing/scripted.ts'
+import { ask, Heard, optionsFor, type ScriptedRequest, ScriptedTarget, turns } from '#backends/mcp/testing/scripted.ts'
 import { Bus } from '#backends/mcp/workers/bus.ts'
 import { newWorkerState } from '#backends/mcp/workers/state.ts'
 import type { BackendContext } from '#engine/contract/backend.ts'
@@ -26,15 +26,18 @@ function claimed(id: number, method: string, params: JsonObject = {}, capabiliti
 }
 
 /** Handshakes are answered; calls are left to the test. */
-function old(answer: (given: Given) => void = () => undefined, kind: 'http' | 'stdio' = 'http'): ScriptedTarget {
+function old(
+  answer: (request: ScriptedRequest) => void = () => undefined,
+  kind: 'http' | 'stdio' = 'http'
+): ScriptedTarget {
   const raw = new ScriptedTarget(kind)
-  raw.answer = (given) => {
-    const { method } = given.message
-    if (method === 'server/discover') given.error(-32601, 'Method not found')
+  raw.answer = (request) => {
+    const { method } = request.message
+    if (method === 'server/discover') request.error(-32601, 'Method not found')
     else if (method === 'initialize') {
       const capabilities = { tools: {}, logging: {}, resources: { subscribe: true }, tasks: {} }
-      given.result({ protocolVersion: '2025-11-25', capabilities, serverInfo: { name: 's', version: '1' } })
-    } else answer(given)
+      request.result({ protocolVersion: '2025-11-25', capabilities, serverInfo: { name: 's', version: '1' } })
+    } else answer(request)
   }
   return raw
 }
@@ -73,12 +76,12 @@ const ELICIT = { mode: 'form', message: 'Your name?', requestedSchema: { type: '
 const CALL = { name: 'greet', arguments: { b: 1, a: [{ y: 1, x: 2 }] } }
 
 /** The server asks, and answers with what it was told. */
-function asking(raw: ScriptedTarget, given: Given, id = 'q1'): void {
+function asking(raw: ScriptedTarget, request: ScriptedRequest, id = 'q1'): void {
   raw.heard = (message) => {
-    if ('result' in message && message.id === id) given.result({ content: [], told: message.result })
-    else if ('error' in message && message.id === id) given.result({ content: [], refused: message.error.message })
+    if ('result' in message && message.id === id) request.result({ content: [], told: message.result })
+    else if ('error' in message && message.id === id) request.result({ content: [], refused: message.error.message })
   }
-  given.events.message({ jsonrpc: '2.0', id, method: 'elicitation/create', params: ELICIT })
+  request.events.message({ jsonrpc: '2.0', id, method: 'elicitation/create', params: ELICIT })
 }
 
 async function held(target: EraTarget, caller = 'caller'): Promise<JsonObject> {
@@ -92,7 +95,7 @@ function retryOf(interim: JsonObject, params: JsonObject = CALL): RpcRequest {
 
 describe('a call that a stateful server asks something in', () => {
   it('ends with an interim result, and goes on with the retry', async (t) => {
-    const raw = old((given) => asking(raw, given))
+    const raw = old((request) => asking(raw, request))
     const target = worker(t, raw)
     const interim = await held(target)
     equal(interim.resultType, 'input_required')
@@ -106,17 +109,17 @@ describe('a call that a stateful server asks something in', () => {
   })
 
   it('goes on from any worker of the process', async (t) => {
-    const raw = old((given) => asking(raw, given))
+    const raw = old((request) => asking(raw, request))
     const interim = await held(worker(t, raw))
     const elsewhere = new ScriptedTarget()
-    elsewhere.answer = (given) => given.error(-32601, 'Method not found')
+    elsewhere.answer = (request) => request.error(-32601, 'Method not found')
     const result = await send(worker(t, elsewhere), retryOf(interim)).result()
     deepEqual(result.told, { action: 'accept', content: { name: 'Ada' } })
     deepEqual(elsewhere.asked, ['server/discover'])
   })
 
   it('cannot go on where its process has ended', async (t) => {
-    const raw = old((given) => asking(raw, given))
+    const raw = old((request) => asking(raw, request))
     const interim = await held(worker(t, raw, t.name, { index: 1, count: 1 }))
     const retry = send(worker(t, old(), 'another process', { index: 0, count: 1 }), retryOf(interim))
     equal(await retry.code(), -32602)
@@ -135,7 +138,7 @@ describe('a call that a stateful server asks something in', () => {
   ]
   for (const [what, stolen] of thieves) {
     it(`is not given to ${what}`, async (t) => {
-      const raw = old((given) => asking(raw, given))
+      const raw = old((request) => asking(raw, request))
       const target = worker(t, raw)
       const interim = await held(target)
       const [message, caller] = stolen(interim)
@@ -145,7 +148,7 @@ describe('a call that a stateful server asks something in', () => {
   }
 
   it('takes each state once', async (t) => {
-    const raw = old((given) => asking(raw, given))
+    const raw = old((request) => asking(raw, request))
     const target = worker(t, raw)
     const interim = await held(target)
     await send(target, retryOf(interim)).result()
@@ -153,7 +156,7 @@ describe('a call that a stateful server asks something in', () => {
   })
 
   it('asks again for what the retry lacks, under another state', async (t) => {
-    const raw = old((given) => asking(raw, given))
+    const raw = old((request) => asking(raw, request))
     const target = worker(t, raw)
     const first = await held(target)
     const params = { ...CALL, inputResponses: { other: {} }, requestState: first.requestState! }
@@ -165,14 +168,14 @@ describe('a call that a stateful server asks something in', () => {
   })
 
   it('refuses what the client did not say it takes', async (t) => {
-    const raw = old((given) => asking(raw, given))
+    const raw = old((request) => asking(raw, request))
     const target = worker(t, raw)
     const result = await send(target, claimed(1, 'tools/call', CALL, { sampling: {} })).result()
     equal(result.refused, 'The client cannot be asked: it does not take elicitation/create')
   })
 
   it('is in the one session of its caller, as all its calls are', async (t) => {
-    const raw = old((given) => asking(raw, given, `q${raw.given.length}`))
+    const raw = old((request) => asking(raw, request, `q${raw.given.length}`))
     const target = worker(t, raw)
     const [first, second] = await Promise.all([held(target), held(target)])
     equal(raw.asked.filter((method) => method === 'initialize').length, 1)
@@ -182,7 +185,7 @@ describe('a call that a stateful server asks something in', () => {
   })
 
   it('is answered at the retry when it ended meanwhile', async (t) => {
-    const raw = old((given) => asking(raw, given))
+    const raw = old((request) => asking(raw, request))
     const target = worker(t, raw)
     const interim = await held(target)
     raw.last('tools/call').events.message({ jsonrpc: '2.0', method: 'notifications/progress', params: {} })
@@ -190,8 +193,8 @@ describe('a call that a stateful server asks something in', () => {
     equal((await send(target, retryOf(interim)).result()).gaveUp, true)
   })
 
-  it('is given up when nobody comes back', async (t) => {
-    const raw = old((given) => asking(raw, given))
+  it('is abandoned when the client does not come back', async (t) => {
+    const raw = old((request) => asking(raw, request))
     const target = worker(t, raw)
     t.mock.timers.enable({ apis: ['setTimeout'] })
     const interim = await held(target)
@@ -207,11 +210,11 @@ describe('a call that a stateful server asks something in', () => {
   })
 
   it('does not wait when too many do', async (t) => {
-    const raw = old((given) => {
+    const raw = old((request) => {
       raw.heard = (message) => {
-        if ('error' in message) given.result({ content: [], refused: message.error.message })
+        if ('error' in message) request.result({ content: [], refused: message.error.message })
       }
-      given.events.message({ jsonrpc: '2.0', id: 1, method: 'elicitation/create', params: ELICIT })
+      request.events.message({ jsonrpc: '2.0', id: 1, method: 'elicitation/create', params: ELICIT })
     })
     const target = worker(t, raw)
     for (let i = 0; i < 64; i++) await held(target)
@@ -220,7 +223,7 @@ describe('a call that a stateful server asks something in', () => {
   })
 
   it('is asked of another worker where that has the session', async (t) => {
-    const raw = old((given) => asking(raw, given))
+    const raw = old((request) => asking(raw, request))
     const [here, there] = pair(t, raw)
     for (const caller of ['ann', 'bob', 'cy', 'di']) {
       const interim = await send(here!, claimed(1, 'tools/call', CALL, ELICITS), caller).result()
@@ -235,11 +238,11 @@ describe('a call that a stateful server asks something in', () => {
 
 describe('a stateful server', () => {
   it('is given its own ids and tokens, and nothing of the other era', async (t) => {
-    const raw = old((given) => {
-      const { id } = given.message
-      given.events.message(progress(id))
-      given.events.message(progress(99))
-      given.result({ content: [] })
+    const raw = old((request) => {
+      const { id } = request.message
+      request.events.message(progress(id))
+      request.events.message(progress(99))
+      request.result({ content: [] })
     })
     const target = worker(t, raw)
     const heard = send(target, claimed(7, 'tools/call', { ...CALL, _meta: { progressToken: 'tok', trace: 1 } }))
@@ -253,9 +256,9 @@ describe('a stateful server', () => {
   })
 
   it('has its errors and results put in words of the new era', async (t) => {
-    const raw = old((given) => {
-      if (given.message.method === 'resources/read') given.error(-32002, 'Resource not found')
-      else given.result({ tools: [], nextCursor: 'c' })
+    const raw = old((request) => {
+      if (request.message.method === 'resources/read') request.error(-32002, 'Resource not found')
+      else request.result({ tools: [], nextCursor: 'c' })
     })
     const target = worker(t, raw)
     equal(await send(target, claimed(1, 'resources/read', { uri: 'a:b' })).code(), -32602)
@@ -274,10 +277,10 @@ describe('a stateful server', () => {
 
   it('that sends the user to a URL has the call made again when the user is back', async (t) => {
     let calls = 0
-    const raw = old((given) => {
+    const raw = old((request) => {
       const elicitation = { mode: 'url', url: 'https://a.example/', message: 'Pay', elicitationId: 'e' }
-      if (++calls === 1) given.error(-32042, 'pay first', { elicitations: [elicitation] })
-      else given.result({ content: [], paid: true })
+      if (++calls === 1) request.error(-32042, 'pay first', { elicitations: [elicitation] })
+      else request.result({ content: [], paid: true })
     })
     const target = worker(t, raw)
     const call = claimed(1, 'tools/call', CALL, { elicitation: { url: {} } })
@@ -294,11 +297,11 @@ describe('a stateful server', () => {
   it('that has lost the session is begun anew, once', async (t) => {
     const expired = { kind: 'expired', status: 404, message: 'gone' } as const
     let calls = 0
-    const raw = old((given) => (++calls === 2 ? given.fail(expired) : given.result({ content: [], calls })))
+    const raw = old((request) => (++calls === 2 ? request.fail(expired) : request.result({ content: [], calls })))
     const target = worker(t, raw)
     await send(target, claimed(1, 'tools/call', CALL)).result()
     equal((await send(target, claimed(2, 'tools/call', CALL)).result()).calls, 3)
-    raw.answer = old((given) => given.fail(expired)).answer
+    raw.answer = old((request) => request.fail(expired)).answer
     const outcome = await send(target, claimed(3, 'tools/call', CALL)).end
     equal('kind' in outcome && outcome.kind, 'broken')
   })
@@ -316,7 +319,7 @@ describe('a stateful server', () => {
   })
 
   it('keeps sessions of different callers and clients apart', async (t) => {
-    const raw = old((given) => given.result({ content: [] }))
+    const raw = old((request) => request.result({ content: [] }))
     const target = worker(t, raw)
     await send(target, claimed(1, 'tools/call', CALL), 'ann').result()
     await send(target, claimed(1, 'tools/call', CALL), 'bob').result()
@@ -330,7 +333,7 @@ describe('a stateful server', () => {
   })
 
   it('that is a child is asked in a process of its own what it is', async (t) => {
-    const raw = old((given) => given.result({ content: [] }), 'stdio')
+    const raw = old((request) => request.result({ content: [] }), 'stdio')
     await send(worker(t, raw), claimed(1, 'tools/call', CALL)).result()
     equal(raw.given[0]?.message.method, 'server/discover')
     notEqual(raw.given[0]?.options.sessionKey, raw.given[1]?.options.sessionKey)
@@ -339,7 +342,7 @@ describe('a stateful server', () => {
 
   for (const kind of ['http', 'stdio'] as const) {
     it(`has one session of one caller, whichever worker is asked, and however many at once: ${kind}`, async (t) => {
-      const raw = old((given) => given.result({ content: [] }), kind)
+      const raw = old((request) => request.result({ content: [] }), kind)
       const workers = pair(t, raw)
       const callers = ['ann', 'bob', 'cy', 'di', 'ed']
       const calls = callers.flatMap((caller) => [...workers, ...workers].map((target) => [caller, target] as const))
@@ -349,8 +352,8 @@ describe('a stateful server', () => {
     })
   }
 
-  it('keeps nothing for those whom nobody knows, but lists', async (t) => {
-    const raw = old((given) => given.result({ content: [], tools: [] }))
+  it('keeps only lists for anonymous callers', async (t) => {
+    const raw = old((request) => request.result({ content: [], tools: [] }))
     const workers = pair(t, raw)
     const ask = async (method: string): Promise<void> => {
       for (const target of workers) {
@@ -370,8 +373,8 @@ describe('a stateful server', () => {
 
   it('agrees to no subscription that the server has refused to another', async (t) => {
     const uri = 'note://none'
-    const raw = old((given) => {
-      if (given.message.method === 'resources/subscribe') given.error(-32002, 'no such resource')
+    const raw = old((request) => {
+      if (request.message.method === 'resources/subscribe') request.error(-32002, 'no such resource')
     })
     const target = worker(t, raw)
     const filter = { notifications: { resourceSubscriptions: [uri] } }
@@ -388,8 +391,8 @@ describe('a stateful server', () => {
   })
 
   it('leaves sessions to others, whoever has many under way', async (t) => {
-    const raw = old((given) => {
-      if (given.message.params?.name === 'quick') given.result({ content: [] })
+    const raw = old((request) => {
+      if (request.message.params?.name === 'quick') request.result({ content: [] })
     })
     const target = worker(t, raw)
     const ask = (party: string, name: string): Heard => {
@@ -408,16 +411,16 @@ describe('a stateful server', () => {
 
   it('tells all that listen of a change that comes with a call', async (t) => {
     const changed = { jsonrpc: '2.0', method: 'notifications/tools/list_changed' } as const
-    const raw = old((given) => {
-      given.events.message(changed)
-      given.result({ content: [] })
+    const raw = old((request) => {
+      request.events.message(changed)
+      request.result({ content: [] })
     }, 'stdio')
     const initialize = raw.answer
-    raw.answer = (given) => {
-      if (given.message.method !== 'initialize') initialize(given)
+    raw.answer = (request) => {
+      if (request.message.method !== 'initialize') initialize(request)
       else {
         const capabilities = { tools: { listChanged: true } }
-        given.result({ protocolVersion: '2025-11-25', capabilities, serverInfo: { name: 's', version: '1' } })
+        request.result({ protocolVersion: '2025-11-25', capabilities, serverInfo: { name: 's', version: '1' } })
       }
     }
     const [here, there] = pair(t, raw)
@@ -443,7 +446,7 @@ describe('a stateful server', () => {
     match('kind' in failed ? failed.message : '', /has ended: the request may have been carried out/)
   })
 
-  it('that has ended itself tells nobody, and fails at nothing', async (t) => {
+  it('that has ended publishes nothing, and does not throw', async (t) => {
     const bus = new Bus(t.name)
     const ears = new Bus(t.name)
     const alive = setInterval(() => undefined, 10_000)

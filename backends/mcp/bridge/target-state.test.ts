@@ -21,12 +21,12 @@ const TARGET: McpStdioTarget = {
 
 function server(): ScriptedTarget {
   const raw = new ScriptedTarget()
-  raw.answer = (given) =>
-    given.result({ protocolVersion: '2025-11-25', capabilities: {}, serverInfo: { name: 's', version: '1' } })
+  raw.answer = (request) =>
+    request.result({ protocolVersion: '2025-11-25', capabilities: {}, serverInfo: { name: 's', version: '1' } })
   return raw
 }
 
-const asked = (raw: ScriptedTarget): PoolRequest => ({
+const poolRequest = (raw: ScriptedTarget): PoolRequest => ({
   raw,
   options: optionsFor('caller', null),
   client: { clientInfo: null, capabilities: {}, logLevel: null },
@@ -39,7 +39,9 @@ const TRAITS = server().traits
 
 async function taken({ pool }: TargetState, raw: ScriptedTarget): Promise<UpstreamSession> {
   return new Promise((resolve, reject) => {
-    pool.acquire(asked(raw), (session) => ('kind' in session ? reject(new Error(session.message)) : resolve(session)))
+    pool.acquire(poolRequest(raw), (session) =>
+      'kind' in session ? reject(new Error(session.message)) : resolve(session)
+    )
   })
 }
 
@@ -53,7 +55,7 @@ test('targets that are configured alike are one, whatever the rules about them',
   notEqual(targets.of('backend', other, TRAITS), one)
 })
 
-test('what a server is shown is part of its mark', () => {
+test('the environment of a process is part of the configuration digest', () => {
   const shown = (KEY: string): McpStdioTarget => ({ ...TARGET, env: { KEY } })
   const [first, second] = ['1', '2'].map((key) => configDigest(shown(key)))
   notEqual(first, second)

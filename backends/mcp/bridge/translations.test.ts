@@ -44,12 +44,12 @@ describe('translations', () => {
   it('of results lose nothing there and back', () => {
     fc.assert(
       fc.property(members, members, (result, meta) => {
-        const given = Object.keys(meta).length === 0 ? result : { ...result, _meta: meta }
+        const input = Object.keys(meta).length === 0 ? result : { ...result, _meta: meta }
         for (const method of ['prompts/get', 'resources/read', 'completion/complete']) {
-          const told = statelessResult(method, given, FACTS)
-          equal(told.resultType, 'complete')
-          equal('ttlMs' in told, STATELESS_METHODS.get(method)?.cacheable)
-          deepEqual(statefulResult(method, told), given)
+          const translated = statelessResult(method, input, FACTS)
+          equal(translated.resultType, 'complete')
+          equal('ttlMs' in translated, STATELESS_METHODS.get(method)?.cacheable)
+          deepEqual(statefulResult(method, translated), input)
         }
       })
     )
@@ -58,9 +58,11 @@ describe('translations', () => {
   it('of requests lose nothing there and back', () => {
     fc.assert(
       fc.property(members, members, (params, meta) => {
-        const who = clientIdentityOf(ask('initialize', { clientInfo: { name: 'c' }, capabilities: { sampling: {} } }))
-        const given = Object.keys(meta).length === 0 ? params : { ...params, _meta: meta }
-        const young = statelessRequest(ask('tools/call', given), who, 'info')
+        const client = clientIdentityOf(
+          ask('initialize', { clientInfo: { name: 'c' }, capabilities: { sampling: {} } })
+        )
+        const input = Object.keys(meta).length === 0 ? params : { ...params, _meta: meta }
+        const young = statelessRequest(ask('tools/call', input), client, 'info')
         deepEqual(clientMetaOf(young), { clientInfo: { name: 'c' }, capabilities: { sampling: {} }, logLevel: 'info' })
         const old = statefulRequest(young, 7)
         equal(old.id, 7)
@@ -85,9 +87,9 @@ describe('translations', () => {
   it('of a client offer servers what it can do, and no tasks', () => {
     const extensions = { 'io.modelcontextprotocol/tasks': {}, 'com.example/x': { a: 1 } }
     const capabilities = { elicitation: { url: {} }, roots: { listChanged: true }, tasks: {}, extensions }
-    const who = clientIdentityOf(ask('initialize', { capabilities }))
+    const client = clientIdentityOf(ask('initialize', { capabilities }))
     const kept = { elicitation: { url: {} }, roots: {}, extensions: { 'com.example/x': { a: 1 } } }
-    deepEqual(who.capabilities, kept)
+    deepEqual(client.capabilities, kept)
     deepEqual(initializeFor({ clientInfo: null, capabilities, logLevel: null }, 1).params?.capabilities, kept)
   })
 
@@ -122,12 +124,12 @@ describe('translations', () => {
     const all = { toolsListChanged: true, promptsListChanged: true, resourceSubscriptions: ['a:1', 7] }
     const filter = honouredFilter(all, FACTS.capabilities)
     deepEqual(filter, { toolsListChanged: true, resourceSubscriptions: ['a:1'] })
-    const told = (method: string, params: JsonObject = {}) => passesFilter({ jsonrpc: '2.0', method, params }, filter)
-    equal(told('notifications/tools/list_changed'), true)
-    equal(told('notifications/prompts/list_changed'), false)
-    equal(told('notifications/resources/updated', { uri: 'a:1' }), true)
-    equal(told('notifications/resources/updated', { uri: 'a:2' }), false)
-    equal(told('notifications/message'), false)
+    const passes = (method: string, params: JsonObject = {}) => passesFilter({ jsonrpc: '2.0', method, params }, filter)
+    equal(passes('notifications/tools/list_changed'), true)
+    equal(passes('notifications/prompts/list_changed'), false)
+    equal(passes('notifications/resources/updated', { uri: 'a:1' }), true)
+    equal(passes('notifications/resources/updated', { uri: 'a:2' }), false)
+    equal(passes('notifications/message'), false)
   })
 
   it('know a request by all that it asks for', () => {

@@ -1,14 +1,14 @@
 /** Who uses a session with a server, and who only waited for it. */
 import { equal } from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Given, optionsFor, ScriptedTarget, turns } from '#backends/mcp/testing/scripted.ts'
+import { optionsFor, type ScriptedRequest, ScriptedTarget, turns } from '#backends/mcp/testing/scripted.ts'
 import { type PoolRequest, UpstreamPool } from './upstream-pool.ts'
 import type { UpstreamSession } from './upstream-session.ts'
 
 const IDLE_MS = 60_000
 const FACTS = { protocolVersion: '2025-11-25', capabilities: {}, serverInfo: { name: 's', version: '1' } }
 
-const asked = (raw: ScriptedTarget, isAnonymous = false): PoolRequest => ({
+const poolRequest = (raw: ScriptedTarget, isAnonymous = false): PoolRequest => ({
   raw,
   options: optionsFor('caller', null, { isAnonymous }),
   client: { clientInfo: null, capabilities: {}, logLevel: null },
@@ -20,20 +20,20 @@ const asked = (raw: ScriptedTarget, isAnonymous = false): PoolRequest => ({
 /** A pool before a server whose handshake is answered by `begin`. */
 function rig() {
   const raw = new ScriptedTarget()
-  const handshakes: Given[] = []
-  raw.answer = (given) => void handshakes.push(given)
+  const handshakes: ScriptedRequest[] = []
+  raw.answer = (request) => void handshakes.push(request)
   const begin = async (): Promise<void> => {
     await turns()
-    for (const given of handshakes.splice(0)) given.result(FACTS)
+    for (const handshake of handshakes.splice(0)) handshake.result(FACTS)
     await turns()
   }
   return { raw, pool: new UpstreamPool(), begin }
 }
 
-test('who gives up while a session begins takes it from nobody', async () => {
+test('a caller that gives up while a session begins does not end it for others', async () => {
   const { raw, pool, begin } = rig()
   const taken: UpstreamSession[] = []
-  const take = () => pool.acquire(asked(raw), (session) => void ('kind' in session || taken.push(session)))
+  const take = () => pool.acquire(poolRequest(raw), (session) => void ('kind' in session || taken.push(session)))
   take()
   take()()
   await begin()
@@ -51,9 +51,9 @@ test('who gives up while a session begins takes it from nobody', async () => {
 test('a session for one request ends when that is given up before it has begun, or before it is handed out', async () => {
   const { raw, pool, begin } = rig()
   const taken: unknown[] = []
-  pool.acquire(asked(raw, true), (session) => void taken.push(session))()
+  pool.acquire(poolRequest(raw, true), (session) => void taken.push(session))()
   await begin()
-  const leave = pool.acquire(asked(raw, true), (session) => {
+  const leave = pool.acquire(poolRequest(raw, true), (session) => {
     taken.push(session)
     leave()
   })

@@ -26,11 +26,11 @@ async function server(t: TestContext, method: string) {
     setUp(made) {
       made.server.registerCapabilities({ experimental: { vendor: {} } })
       made.registerTool('x', {}, () => ({ content: [] }))
-      made.server.fallbackNotificationHandler = async (given) => void got.push(given.method)
-      made.server.fallbackRequestHandler = async (given) => {
-        got.push(given.method)
-        if (given.method !== method) throw Object.assign(new Error('Method not found'), { code: -32601 })
-        return { wiped: given.params ?? null }
+      made.server.fallbackNotificationHandler = async (message) => void got.push(message.method)
+      made.server.fallbackRequestHandler = async (message) => {
+        got.push(message.method)
+        if (message.method !== method) throw Object.assign(new Error('Method not found'), { code: -32601 })
+        return { wiped: message.params ?? null }
       }
     }
   })
@@ -102,11 +102,11 @@ describe('a method of an extension', () => {
       [{}, true]
     ]
     const admin = await server(t, 'admin/wipe')
-    for (const [given, passes] of cases) {
-      const made = mcpOf([httpTarget('admin', admin.port)], { authorization: rules(given) })
+    for (const [input, passes] of cases) {
+      const made = mcpOf([httpTarget('admin', admin.port)], { authorization: rules(input) })
       const { url } = await gatewayOf(t, made, { policies: POLICIES })
       const [, text] = await says(url, USER, { id: 1, method: 'admin/wipe', params: { all: true } })
-      equal(text.includes('wiped'), passes, JSON.stringify(given))
+      equal(text.includes('wiped'), passes, JSON.stringify(input))
     }
   })
 })

@@ -103,11 +103,11 @@ describe('a hostile server', () => {
   })
 
   it('that wants its stream taken up at once is asked again in its own time', async (t) => {
-    let asked = 0
+    let requests = 0
     const answers: Answers = (_body, response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' })
-      const answer = asked < 3 ? '' : '{"jsonrpc":"2.0","id":5,"result":{}}'
-      response.end(`retry: 0\nid: ${++asked}\ndata: ${answer}\n\n`)
+      const answer = requests < 3 ? '' : '{"jsonrpc":"2.0","id":5,"result":{}}'
+      response.end(`retry: 0\nid: ${++requests}\ndata: ${answer}\n\n`)
     }
     // Older clients are not told to come back: the gateway does it for them.
     const { url, session } = await begun(t, answers, OLDER)
@@ -115,7 +115,7 @@ describe('a hostile server', () => {
     const call = { jsonrpc: '2.0', id: 5, method: 'tools/call', params: { name: 'a_x' } }
     match(await (await post(url, call, session)).text(), /"result":\{\}/)
     equal(performance.now() - before >= 290, true)
-    equal(asked, 4)
+    equal(requests, 4)
   })
 
   it('fills no memory with pages without end', async (t) => {

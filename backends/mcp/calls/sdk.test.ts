@@ -25,7 +25,7 @@ import {
 } from '@modelcontextprotocol/sdk/types.js'
 import { startGateway, type TestGateway } from '#engine/testing/gateway.ts'
 
-const WHO = { name: 'weir-test', version: '1' }
+const CLIENT_INFO = { name: 'weir-test', version: '1' }
 const PETSTORE = fileURLToPath(new URL('../targets/openapi/testdata/petstore.json', import.meta.url))
 const bin = (server: string): string =>
   createRequire(import.meta.url).resolve(`@modelcontextprotocol/server-${server}/dist/index.js`)
@@ -75,7 +75,7 @@ describe('servers that people run, behind one endpoint', () => {
   type Wire = Parameters<Client['connect']>[0]
 
   async function connected(transport: unknown): Promise<Client> {
-    const client = new Client(WHO, { capabilities })
+    const client = new Client(CLIENT_INFO, { capabilities })
     client.setRequestHandler(ListRootsRequestSchema, () => ({ roots: [{ uri: `file://${folder}`, name: 'work' }] }))
     client.setRequestHandler(CreateMessageRequestSchema, ({ params }) => ({
       model: 'test',
@@ -96,7 +96,7 @@ describe('servers that people run, behind one endpoint', () => {
   }
 
   async function modern(mode: 'auto' | { pin: string }): Promise<ModernClient> {
-    const client = new ModernClient(WHO, { versionNegotiation: { mode } })
+    const client = new ModernClient(CLIENT_INFO, { versionNegotiation: { mode } })
     // Known: else these servers, which keep sessions, would be offered with a handshake only.
     const requestInit = { headers: { 'x-api-key': 'tester' } }
     await client.connect(new ModernTransport(url(), { requestInit }))
@@ -126,8 +126,8 @@ describe('servers that people run, behind one endpoint', () => {
 
   it('tools of each server are called', async () => {
     const client = await through()
-    const call = async (name: string, given: object): Promise<Result> =>
-      (await client.callTool({ name, arguments: given as Record<string, unknown> })) as Result
+    const call = async (name: string, args: object): Promise<Result> =>
+      (await client.callTool({ name, arguments: args as Record<string, unknown> })) as Result
     equal(textOf(await call('everything_echo', { message: 'hello' })), 'Echo: hello')
     match(textOf(await call('everything_get-sum', { a: 2, b: 40 })), /\b42\b/)
     const weather = await call('everything_get-structured-content', { location: 'Chicago' })
@@ -170,10 +170,10 @@ describe('servers that people run, behind one endpoint', () => {
 
     const prompts = (await client.listPrompts()).prompts.map(({ name }) => name)
     ok(prompts.includes('everything_simple-prompt'))
-    const given = { city: 'Lisbon', state: 'Portugal' }
+    const args = { city: 'Lisbon', state: 'Portugal' }
     deepEqual(
-      await client.getPrompt({ name: 'everything_args-prompt', arguments: given }),
-      await own.getPrompt({ name: 'args-prompt', arguments: given })
+      await client.getPrompt({ name: 'everything_args-prompt', arguments: args }),
+      await own.getPrompt({ name: 'args-prompt', arguments: args })
     )
     const argument = { name: 'department', value: 'S' }
     const completed = await client.complete({
@@ -207,7 +207,7 @@ describe('servers that people run, behind one endpoint', () => {
     ok(JSON.stringify(roots.content).includes(`file://${folder}`))
   })
 
-  it('what a client has subscribed to is told under its name', async () => {
+  it('updates of a subscribed resource carry the name that the client knows', async () => {
     const client = await through()
     const uri = 'everything+demo://resource/dynamic/text/1'
     const { promise, resolve } = Promise.withResolvers<string>()

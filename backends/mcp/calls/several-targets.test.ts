@@ -16,18 +16,18 @@ import { clientOf, gatewayOf, httpTarget, mcpOf } from '#backends/mcp/testing/ga
 import { startMcp } from '#backends/mcp/testing/servers.ts'
 
 /** Tools, prompts and resources that say whose they are. */
-const server = (who: string) => (made: McpServer) => {
+const server = (label: string) => (made: McpServer) => {
   made.registerTool('echo', { inputSchema: { text: z.string() } }, ({ text }) => ({
     content: [
-      { type: 'text', text: `${who} heard ${text}` },
+      { type: 'text', text: `${label} heard ${text}` },
       { type: 'resource_link', uri: 'file:///a.txt', name: 'a' }
     ]
   }))
-  made.registerTool(`only_${who}`, {}, () => ({ content: [] }))
+  made.registerTool(`only_${label}`, {}, () => ({ content: [] }))
   made.registerPrompt('greet', { argsSchema: { name: z.string() } }, ({ name }) => ({
-    messages: [{ role: 'user', content: { type: 'text', text: `${who} greets ${name}` } }]
+    messages: [{ role: 'user', content: { type: 'text', text: `${label} greets ${name}` } }]
   }))
-  made.registerResource('a', 'file:///a.txt', {}, (uri) => ({ contents: [{ uri: uri.href, text: `${who}'s a` }] }))
+  made.registerResource('a', 'file:///a.txt', {}, (uri) => ({ contents: [{ uri: uri.href, text: `${label}'s a` }] }))
   made.registerResource('page', new ResourceTemplate('page://{n}', { list: undefined }), {}, (uri) => ({
     contents: [{ uri: uri.href, text: uri.href }]
   }))
@@ -76,7 +76,7 @@ describe('several targets', () => {
     deepEqual([a.sessions.size, b.sessions.size], [0, 0])
   })
 
-  it('do not know names that are nobody’s', async (t) => {
+  it('refuse names that no target has', async (t) => {
     const { url } = await two(t)
     const { client } = await clientOf(t, url)
     await rejects(client.callTool({ name: 'echo' }), /-32602: Unknown tool: echo/)
@@ -156,7 +156,7 @@ describe('servers that ask', () => {
     made.registerTool('ask', {}, async (extra) => {
       const { server: own } = made
       const options = { relatedRequestId: extra.requestId }
-      const said = await own.elicitInput(
+      const elicited = await own.elicitInput(
         { message: 'name?', requestedSchema: { type: 'object', properties: { name: { type: 'string' } } } },
         options
       )
@@ -164,7 +164,7 @@ describe('servers that ask', () => {
       const roots = await own.listRoots({}, options)
       const { content } = sampled
       const text = [
-        said.content?.name,
+        elicited.content?.name,
         Array.isArray(content) ? '' : content.type === 'text' ? content.text : '',
         roots.roots[0]?.uri
       ]

@@ -100,7 +100,7 @@ describe('the stream behind GET', () => {
     }
   })
 
-  it('is refused where no server has one, and with an id that is nobody’s', async (t) => {
+  it('is refused where no server has one, and with an unknown id', async (t) => {
     const server = await hostile(t, (_body, response) => void response.writeHead(405).end())
     const { url } = await gatewayOf(t, mcpOf([httpTarget('a', server.port), httpTarget('b', server.port)]))
     const begun = await post(url, INITIALIZE)
@@ -200,7 +200,7 @@ describe('calls under way', () => {
     deepEqual(told, [0, 1])
   })
 
-  it('end when the time of the route is up: the server is told, and the client as of any failure', async (t) => {
+  it('end at the timeout of the route: the server gets a cancellation, the client an error', async (t) => {
     for (const begins of [false, true]) {
       const server = await hostile(t, (body, response) => {
         if (body.includes('"method":"notifications')) response.writeHead(202).end()

@@ -23,7 +23,7 @@ async function started(t: TestContext, options: McpGatewayOptions = {}, more: Pa
   return { url, session: begun.headers.get('mcp-session-id') ?? '' }
 }
 
-const told = async (response: Response) => {
+const summaryOf = async (response: Response) => {
   const text = await response.text()
   return [response.status, text === '' ? null : JSON.parse(text)] as const
 }
@@ -39,14 +39,20 @@ describe('requests that are not taken', () => {
     const { url, session } = await started(t)
     const own = { 'mcp-session-id': session }
     const accept = 'Not Acceptable: Accept must list both application/json and text/event-stream'
-    deepEqual(await told(await post(url, PING, { ...own, accept: 'application/json' })), [406, error(-32000, accept)])
+    deepEqual(await summaryOf(await post(url, PING, { ...own, accept: 'application/json' })), [
+      406,
+      error(-32000, accept)
+    ])
     const type = 'Unsupported Media Type: Content-Type must be application/json'
-    for (const given of ['text/plain', 'application/jsonp'])
-      deepEqual(await told(await post(url, PING, { ...own, 'content-type': given })), [415, error(-32000, type)])
+    for (const contentType of ['text/plain', 'application/jsonp'])
+      deepEqual(await summaryOf(await post(url, PING, { ...own, 'content-type': contentType })), [
+        415,
+        error(-32000, type)
+      ])
     const missing = 'Bad Request: Mcp-Session-Id header is required'
-    deepEqual(await told(await post(url, PING)), [400, error(-32000, missing, 7)])
+    deepEqual(await summaryOf(await post(url, PING)), [400, error(-32000, missing, 7)])
     for (const version of ['1999-01-01', 'x', '2025-11-25, 2025-06-18']) {
-      const [status, body] = await told(await post(url, PING, { ...own, 'mcp-protocol-version': version }))
+      const [status, body] = await summaryOf(await post(url, PING, { ...own, 'mcp-protocol-version': version }))
       deepEqual([status, body.id, body.error.code], [400, 7, -32000])
     }
     const get = await fetch(url, { headers: { ...own, accept: 'application/json' } })
@@ -76,7 +82,7 @@ describe('requests that are not taken', () => {
       [{ jsonrpc: '2.0', id: 7, error: { code: 'x', message: '' } }, -32600, 7]
     ]
     for (const [body, code, id] of cases) {
-      const [status, answer] = await told(await post(url, body, own))
+      const [status, answer] = await summaryOf(await post(url, body, own))
       deepEqual([status, answer.error.code, answer.id], [400, code, id], JSON.stringify(body).slice(0, 80))
     }
   })
@@ -89,7 +95,7 @@ describe('requests that are not taken', () => {
       deepEqual([response.status, response.headers.get('allow')], [405, 'POST'])
     }
     const listed = await post(url, { jsonrpc: '2.0', id: 1, method: 'tools/list' })
-    equal((await told(listed))[1].result.tools[0].name, 'x')
+    equal((await summaryOf(listed))[1].result.tools[0].name, 'x')
     equal((await post(url, { jsonrpc: '2.0', method: 'notifications/initialized' })).status, 202)
   })
 })

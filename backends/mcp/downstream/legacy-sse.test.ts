@@ -13,11 +13,11 @@ import { SharedRevocations } from '#engine/workers/shared.ts'
 function setUp(server: McpServer): void {
   server.registerTool('ask', {}, async (extra) => {
     const requestedSchema = { type: 'object' as const, properties: { name: { type: 'string' as const } } }
-    const said = await server.server.elicitInput(
+    const elicited = await server.server.elicitInput(
       { message: '?', requestedSchema },
       { relatedRequestId: extra.requestId }
     )
-    return { content: [{ type: 'text', text: String(said.content?.name) }] }
+    return { content: [{ type: 'text', text: String(elicited.content?.name) }] }
   })
 }
 
@@ -84,7 +84,7 @@ describe('the transport of 2024-11-05', () => {
     equal(await send(forged), 404)
   })
 
-  it('has one session to a stream: nobody would end the others', async (t) => {
+  it('has one session per stream, since no other request would end more', async (t) => {
     const upstream = await startMcp(t, { setUp })
     const { url } = await gatewayOf(t, mcpOf([httpTarget('a', upstream.port)]))
     const leaving = new AbortController()

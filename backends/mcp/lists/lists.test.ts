@@ -19,7 +19,7 @@ const META = {
 
 /** A server of 2026-07-28 whose tools are named after who asks; what it says of caches is the test's. */
 async function hinting(t: TestContext, hints: { ttlMs?: number; cacheScope?: string }, pages = 1) {
-  const asked: string[] = []
+  const requests: string[] = []
   const http = createServer((request, response) => {
     let body = ''
     request.on('data', (piece) => {
@@ -40,10 +40,10 @@ async function hinting(t: TestContext, hints: { ttlMs?: number; cacheScope?: str
         })
       else if (method === 'tools/list') {
         const page = Number(params.cursor ?? 0)
-        asked.push(String(page))
-        const who = request.headers['x-user'] ?? 'all'
+        requests.push(String(page))
+        const user = request.headers['x-user'] ?? 'all'
         const inputSchema = { type: 'object' }
-        const tools = [`${who}-${page}`, `secret-${page}`].map((name) => ({ name, inputSchema }))
+        const tools = [`${user}-${page}`, `secret-${page}`].map((name) => ({ name, inputSchema }))
         say({ ...whole, ...hints, tools, ...(page + 1 < pages ? { nextCursor: String(page + 1) } : {}) })
       } else {
         response.statusCode = 404
@@ -56,7 +56,7 @@ async function hinting(t: TestContext, hints: { ttlMs?: number; cacheScope?: str
     http.closeAllConnections()
     http.close()
   })
-  return { port: (http.address() as AddressInfo).port, asked }
+  return { port: (http.address() as AddressInfo).port, requests }
 }
 
 /** What a client of 2026-07-28 is told: the result. */
@@ -95,7 +95,7 @@ describe('a list that its server lets be kept', () => {
       equal(names.length, 8)
       deepEqual([ttlMs, cacheScope], [0, 'private'])
     }
-    deepEqual([servers[0]!.asked, servers[1]!.asked], [['0', '1', '2'], ['0']])
+    deepEqual([servers[0]!.requests, servers[1]!.requests], [['0', '1', '2'], ['0']])
   })
 
   it('of one server is kept page by page, and says how long it is good for yet', async (t) => {
@@ -108,11 +108,11 @@ describe('a list that its server lets be kept', () => {
       deepEqual([second.names, second.nextCursor, second.cacheScope], [['all-1', 'secret-1'], undefined, 'public'])
       equal(second.ttlMs! <= LONG.ttlMs && second.ttlMs! > LONG.ttlMs - 60_000, true)
     }
-    deepEqual(server.asked, ['0', '1'])
+    deepEqual(server.requests, ['0', '1'])
   })
 
   for (const count of [1, 2]) {
-    it(`is nobody else's where it is private, or the server is told who asks: ${count}`, async (t) => {
+    it(`is not shared where it is private or the server sees the caller: ${count}`, async (t) => {
       for (const cacheScope of ['private', 'public']) {
         const server = await hinting(t, { ttlMs: 600_000, cacheScope })
         const targets = [httpTarget('a', server.port), httpTarget('b', server.port)].slice(0, count)
@@ -120,12 +120,12 @@ describe('a list that its server lets be kept', () => {
         const prefix = count === 1 ? '' : 'a_'
         for (const user of ['ann', 'bob', 'ann', 'bob'])
           equal((await listed(url, { 'x-user': user })).names[0], `${prefix}${user}-0`)
-        equal(server.asked.length, 2 * count, cacheScope)
+        equal(server.requests.length, 2 * count, cacheScope)
       }
     })
   }
 
-  it('is kept by caller where it is private, though the server is told nothing', async (t) => {
+  it('is cached per caller where it is private, although the server does not see the caller', async (t) => {
     const server = await hinting(t, { ttlMs: 600_000, cacheScope: 'private' })
     const keys = ['a', 'b'].map((key) => ({ key: `key-${key}`, metadata: { role: key } }))
     const { url } = await gatewayOf(t, mcpOf([httpTarget('a', server.port)]), {
@@ -133,7 +133,7 @@ describe('a list that its server lets be kept', () => {
     })
     for (const key of ['key-a', 'key-a', 'key-b', 'key-b', 'key-a'])
       await listed(url, { authorization: `Bearer ${key}` })
-    equal(server.asked.length, 2)
+    equal(server.requests.length, 2)
   })
 
   it('is asked for each time without a time, and where a request says what may change it', async (t) => {
@@ -142,13 +142,13 @@ describe('a list that its server lets be kept', () => {
       const { url } = await gatewayOf(t, mcpOf([httpTarget('a', server.port), httpTarget('b', server.port)]))
       await listed(url)
       await listed(url)
-      equal(server.asked.length, 4, JSON.stringify(hints))
+      equal(server.requests.length, 4, JSON.stringify(hints))
     }
     const server = await hinting(t, LONG)
     const { url } = await gatewayOf(t, mcpOf([httpTarget('a', server.port)]))
     await listed(url)
     await listed(url, {}, { _meta: { ...META, 'example.org/flavour': 'sweet' } })
-    equal(server.asked.length, 2)
+    equal(server.requests.length, 2)
   })
 
   it('stays over a reload that leaves its target alone, and goes with one that does not', async (t) => {
@@ -165,11 +165,11 @@ describe('a list that its server lets be kept', () => {
     await listed(url)
     await again()
     await listed(url)
-    equal(server.asked.length, 2)
+    equal(server.requests.length, 2)
     path = '/mcp?two'
     await again()
     await listed(url)
-    equal(server.asked.length, 3)
+    equal(server.requests.length, 3)
   })
 
   it('is kept for clients of the old era too', async (t) => {
@@ -184,7 +184,7 @@ describe('a list that its server lets be kept', () => {
       )
       deepEqual([result.ttlMs, result.cacheScope], [undefined, undefined])
     }
-    equal(server.asked.length, 1)
+    equal(server.requests.length, 1)
   })
 
   it('of a session is kept for what its server was told with it', async (t) => {
@@ -198,7 +198,7 @@ describe('a list that its server lets be kept', () => {
       const text = await (await post(url, body, { ...session, 'x-user': user })).text()
       equal(text.includes(`${user}-0`), true, text)
     }
-    equal(server.asked.length, 2)
+    equal(server.requests.length, 2)
   })
 })
 
@@ -236,11 +236,11 @@ describe('a list whose server tells of changes', () => {
       const before = server.lists()
       for (let i = 0; i < 3; i++) deepEqual(await names(), ['fixed', 'other', 'turn'])
       equal(server.lists(), before)
-      const told = new Promise<void>((resolve) =>
+      const notified = new Promise<void>((resolve) =>
         client.setNotificationHandler(ToolListChangedNotificationSchema, () => resolve())
       )
       server.disable()
-      await told
+      await notified
       deepEqual(await names(), ['fixed', 'turn'])
       deepEqual(await names(), ['fixed', 'turn'])
       equal(server.lists(), before + 1)
@@ -251,7 +251,7 @@ describe('a list whose server tells of changes', () => {
     })
   }
 
-  it('is asked for each time where nobody listens', async (t) => {
+  it('is fetched each time where no session has its stream open', async (t) => {
     const server = await changing(t)
     const { url } = await gatewayOf(t, mcpOf([httpTarget('a', server.port), httpTarget('b', server.port)]))
     const begun = await post(url, INITIALIZE)
@@ -264,7 +264,7 @@ describe('a list whose server tells of changes', () => {
     }
   })
 
-  it('of the new era ends before its time when a subscription says so', async (t) => {
+  it('of the new era expires early when a subscription announces a change', async (t) => {
     let tools = ['x']
     const server = await startStateless(t, {
       setUp(made) {
@@ -272,14 +272,14 @@ describe('a list whose server tells of changes', () => {
       }
     })
     const { url } = await gatewayOf(t, mcpOf([httpTarget('a', server.port)]))
-    const told = Promise.withResolvers<void>()
-    const listChanged = { tools: { onChanged: () => told.resolve(), autoRefresh: false } }
+    const notified = Promise.withResolvers<void>()
+    const listChanged = { tools: { onChanged: () => notified.resolve(), autoRefresh: false } }
     const client = await statelessClientOf(t, url, { listChanged })
     const names = async () => (await client.listTools()).tools.map(({ name }) => name)
     deepEqual(await names(), ['x'])
     tools = ['x', 'y']
     server.handler.notify.toolsChanged()
-    await told.promise
+    await notified.promise
     deepEqual(await names(), ['x', 'y'])
   })
 })

@@ -70,8 +70,8 @@ async function raw(t: TestContext, { capabilities, isStateless = false, answer =
     http.close()
   })
   const { port } = http.address() as AddressInfo
-  const asked = (method: string): Seen[] => seen.filter(({ message }) => message.method === method)
-  return { port, seen, asked }
+  const requestsOf = (method: string): Seen[] => seen.filter(({ message }) => message.method === method)
+  return { port, seen, requestsOf }
 }
 
 function error(response: ServerResponse, status: number, code: number, id: unknown): void {
@@ -116,8 +116,8 @@ describe('a server that has forgotten a session', () => {
     ['as gone', 410, 'text/plain', 'session expired'],
     ['Rust SDK', 401, 'text/plain', 'Unauthorized: Session not found']
   ]
-  for (const [who, status, type, text] of WAYS) {
-    it(`is begun with anew: ${who}, ${status}`, async (t) => {
+  for (const [label, status, type, text] of WAYS) {
+    it(`is begun with anew: ${label}, ${status}`, async (t) => {
       let isForgotten = true
       const server = await raw(t, {
         capabilities: { tools: {} },
@@ -131,14 +131,14 @@ describe('a server that has forgotten a session', () => {
       // A notification that meets it has nobody to reach, which is no fault of the gateway.
       equal((await post(url, { jsonrpc: '2.0', method: 'notifications/roots/list_changed' }, session)).status, 202)
       const call = post(url, CALL, session)
-      while (server.asked('initialize').length < 2) await new Promise((then) => setImmediate(then))
+      while (server.requestsOf('initialize').length < 2) await new Promise((then) => setImmediate(then))
       isForgotten = false
       const answer = await call
       deepEqual(
         [answer.status, await answer.json()],
         [200, { jsonrpc: '2.0', id: 5, result: { resultType: 'complete' } }]
       )
-      equal(server.asked('tools/call').at(-1)!.headers['mcp-session-id'], 's2')
+      equal(server.requestsOf('tools/call').at(-1)!.headers['mcp-session-id'], 's2')
     })
   }
 
@@ -146,7 +146,7 @@ describe('a server that has forgotten a session', () => {
     const server = await raw(t, {
       capabilities: {},
       answer: (_message, response, verb) => {
-        if (verb !== 'GET' || server.asked('initialize').length > 1) return false
+        if (verb !== 'GET' || server.requestsOf('initialize').length > 1) return false
         response.writeHead(400, { 'content-type': 'application/json' })
         response.end(rpc('Bad Request: No valid session ID provided', {}))
         return true
@@ -156,7 +156,7 @@ describe('a server that has forgotten a session', () => {
     const session = await sessionOf(url)
     const stream = await fetch(url, { headers: { ...session, accept: 'text/event-stream' } })
     // It has no stream, as it says in its new session.
-    deepEqual([stream.status, server.asked('initialize').length], [405, 2])
+    deepEqual([stream.status, server.requestsOf('initialize').length], [405, 2])
   })
 
   it('is not what a refused call is about: who gives its id back has read it, and it runs once', async (t) => {
@@ -169,22 +169,22 @@ describe('a server that has forgotten a session', () => {
       [404, -32000, 'no such flight']
     ]
     for (const [status, code, message] of refusals) {
-      const said = JSON.stringify({ jsonrpc: '2.0', id: 5, error: { code, message } })
+      const body = JSON.stringify({ jsonrpc: '2.0', id: 5, error: { code, message } })
       const server = await raw(t, {
         capabilities: { tools: {} },
         answer: ({ method }, response) => {
-          if (method === 'tools/call') response.writeHead(status, { 'content-type': 'application/json' }).end(said)
+          if (method === 'tools/call') response.writeHead(status, { 'content-type': 'application/json' }).end(body)
           return method === 'tools/call'
         }
       })
       const { url } = await gatewayOf(t, mcpOf([httpTarget('a', server.port)]))
-      equal(await (await post(url, CALL, await sessionOf(url))).text(), said)
-      deepEqual([server.asked('initialize').length, server.asked('tools/call').length], [1, 1], said)
+      equal(await (await post(url, CALL, await sessionOf(url))).text(), body)
+      deepEqual([server.requestsOf('initialize').length, server.requestsOf('tools/call').length], [1, 1], body)
     }
   })
 })
 
-describe('what a server has not declared', () => {
+describe('a capability that a server has not declared', () => {
   const STRANGE: Record<string, (response: ServerResponse, id: unknown) => void> = {
     'with another error': (response, id) => error(response, 200, -32602, id),
     'with status 400': (response) => void response.writeHead(400).end('what?'),
@@ -192,7 +192,7 @@ describe('what a server has not declared', () => {
     'with nothing': () => undefined
   }
   for (const [how, answer] of Object.entries(STRANGE)) {
-    it(`is asked of nobody who would answer ${how}`, async (t) => {
+    it(`is not requested from a server that would answer ${how}`, async (t) => {
       const whole = await raw(t, { capabilities: { tools: {}, prompts: {}, resources: {}, logging: {} } })
       const tools = await raw(t, {
         capabilities: { tools: {} },
@@ -217,13 +217,13 @@ describe('what a server has not declared', () => {
         deepEqual(await (await post(url, level, session)).json(), { jsonrpc: '2.0', id: 2, result: {} })
       }
       deepEqual(
-        [tools.asked('prompts/list'), tools.asked('resources/list'), tools.asked('logging/setLevel')],
+        [tools.requestsOf('prompts/list'), tools.requestsOf('resources/list'), tools.requestsOf('logging/setLevel')],
         [[], [], []]
       )
     })
   }
 
-  it('is asked of nobody by clients of 2026-07-28 either', async (t) => {
+  it('is not requested for clients of 2026-07-28 either', async (t) => {
     for (const isStateless of [true, false]) {
       const whole = await raw(t, { isStateless, capabilities: { tools: {}, prompts: {} } })
       const tools = await raw(t, {
@@ -237,7 +237,7 @@ describe('what a server has not declared', () => {
       const { url } = await gatewayOf(t, mcpOf([httpTarget('whole', whole.port), httpTarget('tools', tools.port)]))
       for (let i = 0; i < 2; i++) match(await (await modern(url, 'prompts/list')).text(), /"whole_x"/)
       // Only the very first question may have come before its declaration.
-      ok(tools.asked('prompts/list').length <= 1)
+      ok(tools.requestsOf('prompts/list').length <= 1)
     }
   })
 
@@ -273,8 +273,8 @@ describe('an extension', () => {
       const answer = await modern(url, 'pots/water', { pot: 'fern' }, 'fern')
       equal(answer.status, 200)
       match(await answer.text(), /"wet":true/)
-      const [asked] = server.asked('pots/water')
-      if (isStateless) deepEqual([asked!.headers['mcp-method'], asked!.headers['mcp-name']], ['pots/water', 'fern'])
+      const [request] = server.requestsOf('pots/water')
+      if (isStateless) deepEqual([request!.headers['mcp-method'], request!.headers['mcp-name']], ['pots/water', 'fern'])
     })
 
     it(`of one of several servers of ${era} is found, in both eras of clients`, async (t) => {
@@ -287,11 +287,11 @@ describe('an extension', () => {
       match(await (await modern(url, 'pots/water', { pot: 'fern' })).text(), /"wet":true/)
       const old = { jsonrpc: '2.0', id: 3, method: 'pots/water', params: { pot: 'fern' } }
       match(await (await post(url, old, await sessionOf(url))).text(), /"wet":true/)
-      deepEqual([plain.asked('pots/water').length, other.asked('pots/water').length], [0, 2])
+      deepEqual([plain.requestsOf('pots/water').length, other.requestsOf('pots/water').length], [0, 2])
     })
   }
 
-  it('that nobody has is not found, and neither are methods of the other era', async (t) => {
+  it('that no target has is not found, and neither are methods of the other era', async (t) => {
     const server = await raw(t, { isStateless: true, capabilities: POTS, answer: strange })
     const targets = [httpTarget('a', server.port), httpTarget('b', server.port)]
     for (const { url } of [await gatewayOf(t, mcpOf(targets)), await gatewayOf(t, mcpOf(targets.slice(1)))]) {
@@ -331,7 +331,7 @@ describe('an extension', () => {
         const own = `=?base64?${Buffer.from('täsk 1').toString('base64')}?=`
         deepEqual(
           server
-            .asked(method)
+            .requestsOf(method)
             .slice(-2)
             .map(({ headers }) => headers['mcp-name']),
           [own, own]
@@ -365,7 +365,7 @@ describe('an extension', () => {
     match(text, /"taskId":"b\+1"/)
     deepEqual(
       [a, b].map(
-        (server) => (server.asked('subscriptions/listen')[0]!.message.params!.notifications as JsonObject).taskIds
+        (server) => (server.requestsOf('subscriptions/listen')[0]!.message.params!.notifications as JsonObject).taskIds
       ),
       [undefined, ['1']]
     )

@@ -13,8 +13,8 @@ describe('initialize', () => {
   it('asks for the newest known revision where the client knows a newer one', async (t) => {
     const { port, seen } = await hostile(t, (_body, response) => void response.writeHead(202).end())
     const { url } = await gatewayOf(t, mcpOf([httpTarget('a', port)]))
-    const asked = { ...INITIALIZE, params: { ...INITIALIZE.params, protocolVersion: '2030-01-01' } }
-    equal((await post(url, asked)).status, 200)
+    const message = { ...INITIALIZE, params: { ...INITIALIZE.params, protocolVersion: '2030-01-01' } }
+    equal((await post(url, message)).status, 200)
     equal(JSON.parse(seen[0]!.body).params.protocolVersion, '2025-11-25')
     const { params: _params, ...without } = INITIALIZE
     const refused = (await (await post(url, without)).json()) as { error: { code: number } }

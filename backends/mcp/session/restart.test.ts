@@ -77,19 +77,19 @@ test('killed under load and started again: who connects again goes on, and no ca
   let lost = 0
   const half = Promise.withResolvers<void>()
   const back = Promise.withResolvers<void>()
-  const client = async (session: Record<string, string>, who: number): Promise<void> => {
+  const client = async (session: Record<string, string>, index: number): Promise<void> => {
     for (let i = 0; i < CALLS; i++) {
       // Some have a child besides, which dies with the gateway and is begun anew.
-      const isChild = who < 2 && i % 5 === 4
+      const isChild = index < 2 && i % 5 === 4
       const name = isChild ? 'child_add' : 'http_add'
-      const args = { a: who, b: i }
+      const args = { a: index, b: i }
       // A call whose connection breaks is the client's to make again, when there is somebody to connect to.
-      const said = await call(url, session, name, args).catch(async () => {
+      const result = await call(url, session, name, args).catch(async () => {
         lost++
         await back.promise
         return call(url, session, name, args)
       })
-      if (said !== String(who + i)) wrong.push(`${name} ${who} ${i}: ${said}`)
+      if (result !== String(index + i)) wrong.push(`${name} ${index} ${i}: ${result}`)
       if (++answers === (CLIENTS * CALLS) / 2) half.resolve()
     }
   }
@@ -124,9 +124,9 @@ test('two replicas with one key serve one session, call by call', async (t) => {
   }
   deepEqual(said, ['1', '2', '3', '4', '5', '6'])
   equal(begun(upstream), 1)
-  const told = upstream.until('DELETE')
+  const deleted = upstream.until('DELETE')
   const ended = await fetch(urls[1]!, { method: 'DELETE', headers: session })
   equal(ended.ok, true)
-  await told
+  await deleted
   equal(upstream.sessions.size, 0)
 })

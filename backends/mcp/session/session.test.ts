@@ -84,7 +84,7 @@ describe('a session', () => {
     equal(sessions.size, 0)
   })
 
-  it('that nobody uses is ended at the server too, unless another replica may have it', async (t) => {
+  it('that is idle is ended at the server too, unless another replica may have it', async (t) => {
     const [ours, shared] = [await server(t), await server(t)]
     for (const [{ port }, key] of [[ours, null] as const, [shared, 'a key of several'] as const]) {
       const { url } = await gatewayOf(t, mcpOf([httpTarget('one', port)], { session: { key, idleMs: 200 } }))
@@ -127,14 +127,14 @@ describe('Sessions', () => {
 
   it('are looked for when they lie idle, and told of', () => {
     const sessions = new SessionStore(seal, 1000, new SharedRevocations())
-    const told: unknown[] = []
+    const idle: unknown[] = []
     sessions.onIdle = (session) => {
-      told.push(session.id)
+      idle.push(session.id)
       sessions.end(session)
     }
     const [old, young] = [sessions.create(made(), true, 0)!, sessions.create(made(), true, 1500)!]
     sessions.sweep(2000)
-    deepEqual(told, [old.id])
+    deepEqual(idle, [old.id])
     notEqual(sessions.find(young.id!, 'me', 2001), null)
   })
 

@@ -20,14 +20,14 @@ const stdio = {
   authorization: null
 } as const
 
-interface Said {
+interface ToolAnswer {
   readonly status: number
   readonly body: string
   readonly session: string | undefined
 }
 
 /** A request from `from`, an address of the loopback network. `begun`: when it is on its way. */
-function post(url: string, from: string, message: object, headers: Record<string, string>): Promise<Said> {
+function post(url: string, from: string, message: object, headers: Record<string, string>): Promise<ToolAnswer> {
   const sent = request(url, {
     method: 'POST',
     localAddress: from,
@@ -47,7 +47,7 @@ function post(url: string, from: string, message: object, headers: Record<string
 const VERSION = '2026-07-28'
 
 /** A call of the era without sessions, by a client that calls itself something else each time. */
-function call(url: string, from: string, name: string, i: number): Promise<Said> {
+function call(url: string, from: string, name: string, i: number): Promise<ToolAnswer> {
   const _meta = {
     'io.modelcontextprotocol/protocolVersion': VERSION,
     'io.modelcontextprotocol/clientInfo': { name: `client ${i}`, version: '1' },
@@ -57,7 +57,7 @@ function call(url: string, from: string, name: string, i: number): Promise<Said>
   return post(url, from, { id: i, method: 'tools/call', params: { name, arguments: {}, _meta } }, headers)
 }
 
-const begin = (url: string, from: string, i: number): Promise<Said> => {
+const begin = (url: string, from: string, i: number): Promise<ToolAnswer> => {
   const clientInfo = { name: `client ${i}`, version: '1' }
   return post(
     url,
@@ -71,8 +71,8 @@ test('calls without sessions of one address leave processes to the others', asyn
   const { url } = await gatewayOf(t, mcpOf([stdio]), { childrenMax: MAX })
   // Of which era the server is has been found out.
   match((await call(url, '127.0.0.1', 'echo', 0)).body, /"echo"/)
-  const held = Array.from({ length: SHARE + 1 }, (_, i) => call(url, '127.0.0.1', 'hold', i + 1))
-  match((await Promise.race(held)).body, FULL)
+  const pending = Array.from({ length: SHARE + 1 }, (_, i) => call(url, '127.0.0.1', 'hold', i + 1))
+  match((await Promise.race(pending)).body, FULL)
   match((await call(url, '127.0.0.2', 'echo', 9)).body, /"echo"/)
   match((await call(url, '127.0.0.1', 'echo', 10)).body, FULL)
 })

@@ -23,14 +23,14 @@ test('a token that is refreshed is of the same caller', () => {
   notDeepEqual(identify(verified('bob', 'first'), ['authorization']).marks, first!.marks)
 })
 
-test('one that is verified for many is parted by the credentials of each', () => {
-  const who = (key: string) =>
+test('callers behind one verified identity are separated by their own credentials', () => {
+  const marksOf = (key: string) =>
     identify(verified('app', 'token', [['X-Api-Key', key]]), ['authorization', 'x-api-key']).marks
-  deepEqual(who('ann'), who('ann'))
-  notDeepEqual(who('ann'), who('bob'))
+  deepEqual(marksOf('ann'), marksOf('ann'))
+  notDeepEqual(marksOf('ann'), marksOf('bob'))
 })
 
-test('what goes to no target makes nobody known', () => {
+test('credentials that no target gets do not identify a caller', () => {
   const ex = fakeExchange({ headers: [['Authorization', 'Bearer ann']] })
   equal(identify(ex, []).isAnonymous, true)
   equal(identify(ex, ['authorization']).isAnonymous, false)

@@ -10,8 +10,8 @@ const LATE: LinkFailure = { kind: 'timeout', status: null, message: 'late' }
 
 describe('a target that is silent', () => {
   it('rests for longer and longer, and is asked by one between', () => {
-    const said: string[] = []
-    const rest = new TargetBreaker({ log: (level, message) => void said.push(`${level} ${message}`) })
+    const logged: string[] = []
+    const rest = new TargetBreaker({ log: (level, message) => void logged.push(`${level} ${message}`) })
     equal(rest.admit(0), 'closed')
     equal(rest.admit(0), 'closed')
     rest.record(LATE, 100)
@@ -30,42 +30,42 @@ describe('a target that is silent', () => {
     }
     rest.record({ ...LATE, kind: 'refused' }, now)
     equal(rest.admit(now), 'closed')
-    deepEqual(said, ['warn does not answer in time: lists are without it until it does', 'info answers again'])
+    deepEqual(logged, ['warn does not answer in time: lists are without it until it does', 'info answers again'])
   })
 
   it('rests in all workers, until one of them hears of it', () => {
-    const told: [number, number][] = []
-    const here = new TargetBreaker({ log: () => {}, publish: (...given) => void told.push(given) })
+    const published: [number, number][] = []
+    const here = new TargetBreaker({ log: () => {}, publish: (...values) => void published.push(values) })
     const there = new TargetBreaker({ log: () => {} })
     here.record(LATE, 100)
-    deepEqual(told, [[1, 1_000]])
+    deepEqual(published, [[1, 1_000]])
     there.adopt(1, 1_000, 5_000)
     deepEqual([there.admit(5_900), there.admit(6_100)], ['open', 'probe'])
     equal(here.admit(1_200), 'probe')
     here.record(null, 1_300)
-    there.adopt(...told.at(-1)!, 6_200)
+    there.adopt(...published.at(-1)!, 6_200)
     equal(there.admit(6_200), 'closed')
   })
 
-  it('is asked aside when it has rested: nobody waits for that', async () => {
+  it('is probed in the background after its pause: no request waits for the probe', async () => {
     let now = 0
     const rest = new TargetBreaker({ log: () => {} })
     rest.record(LATE, performance.now() - 2_000)
     const failed = Promise.withResolvers<LinkFailure>()
     let settle: (failure: LinkFailure | null) => void = () => {}
-    const asked: boolean[] = []
+    const answers: boolean[] = []
     throughBreaker(rest, failed.resolve, (settled, isWaited) => {
-      asked.push(isWaited)
+      answers.push(isWaited)
       settle = settled
       return () => void now++
     })
     equal((await failed.promise).kind, 'timeout')
     settle(null)
     throughBreaker(rest, failed.reject, (_settled, isWaited) => {
-      asked.push(isWaited)
+      answers.push(isWaited)
       return () => void now++
     })
-    deepEqual([asked, now], [[false, true], 0])
+    deepEqual([answers, now], [[false, true], 0])
   })
 
   it('is waited for once: lists come at once without it', async (t) => {
@@ -95,9 +95,9 @@ describe('a target that is silent', () => {
       match(await (await post(url, { jsonrpc: '2.0', id: 1, method: 'tools/list' }, session)).text(), /"good_x"/)
       return performance.now() - before
     }
-    const asked = () => silent.seen.filter(({ body }) => body.includes('tools/list')).length
+    const requests = () => silent.seen.filter(({ body }) => body.includes('tools/list')).length
     equal((await list()) >= 390, true)
     for (let i = 0; i < 3; i++) await list()
-    equal(asked(), 1)
+    equal(requests(), 1)
   })
 })

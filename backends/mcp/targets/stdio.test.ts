@@ -30,7 +30,7 @@ test('server-everything: tools, progress of a call, its own requests, cancellati
   equal(everything.traits.isProcess, true)
   const link = everything.open(optionsOf('s'))
   equal(link.upstreamSession, null)
-  const asked: RpcMessage[] = []
+  const requests: RpcMessage[] = []
   const { response } = await initialize(link, { roots: { listChanged: true } })
   ok(response?.result?.capabilities)
   ok(link.upstreamSession)
@@ -38,7 +38,7 @@ test('server-everything: tools, progress of a call, its own requests, cancellati
   const roots = new Promise<RpcRequest>((resolve) => {
     link.listen(null, {
       message(message) {
-        asked.push(message)
+        requests.push(message)
         if ('method' in message && message.method === 'roots/list') resolve(message as RpcRequest)
       },
       ended: () => undefined
@@ -64,7 +64,7 @@ test('server-everything: tools, progress of a call, its own requests, cancellati
   match(await callTool(link, 'echo', { message: 'still here' }), /still here/)
 })
 
-test('server-memory keeps what a session has said, and another session knows nothing of it', async (t) => {
+test('server-memory keeps the data of a session apart from other sessions', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'weir-mcp-'))
   t.after(() => rm(folder, { recursive: true, force: true }))
   const env = { MEMORY_FILE_PATH: join(folder, 'memory.jsonl') }

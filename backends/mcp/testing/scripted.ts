@@ -13,7 +13,7 @@ import type {
 } from '#backends/mcp/targets/target.ts'
 import { HeaderBlock } from '#engine/http/headers.ts'
 /** One request that a link was given. */
-export class Given {
+export class ScriptedRequest {
   readonly options: LinkOptions
   readonly message: RpcRequest
   readonly events: LinkEvents
@@ -42,13 +42,13 @@ export class Given {
 export class ScriptedTarget implements Target {
   readonly name = 'scripted'
   readonly traits: TargetTraits
-  readonly given: Given[] = []
+  readonly given: ScriptedRequest[] = []
   readonly sent: (RpcNotification | RpcResponse)[] = []
   readonly streams: ListenEvents[] = []
   opened = 0
   closed = 0
   /** Answers what is asked, in a later turn. */
-  answer: (given: Given) => void = () => undefined
+  answer: (given: ScriptedRequest) => void = () => undefined
   /** Hears what is sent. */
   heard: (message: RpcNotification | RpcResponse) => void = () => undefined
 
@@ -61,7 +61,7 @@ export class ScriptedTarget implements Target {
     return this.given.map(({ message }) => message.method)
   }
 
-  last(method: string): Given {
+  last(method: string): ScriptedRequest {
     const found = this.given.findLast(({ message }) => message.method === method)
     if (found === undefined) throw new Error(`${method} was not asked`)
     return found
@@ -76,7 +76,7 @@ export class ScriptedTarget implements Target {
       },
       setVersion: () => undefined,
       request: (message, events) => {
-        const given = new Given(options, message, events)
+        const given = new ScriptedRequest(options, message, events)
         this.given.push(given)
         if (message.method === 'initialize') session = `session-${this.given.length}`
         queueMicrotask(() => {

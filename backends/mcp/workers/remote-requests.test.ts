@@ -117,9 +117,9 @@ describe('a request for another worker', () => {
     const { timeoutMs } = there.begun[0]!
     ok(timeoutMs >= 1 && timeoutMs <= 5_000)
     // As one comes to it that was busy for all of it.
-    const asked = publish.mock.calls[0]!.arguments[0] as Extract<BusMessage, { kind: 'request' }>
+    const published = publish.mock.calls[0]!.arguments[0] as Extract<BusMessage, { kind: 'request' }>
     const claim = newClaim()
-    here.bus.publish({ ...asked, request: 'late', claim, sentAt: asked.sentAt - 10_000 })
+    here.bus.publish({ ...published, request: 'late', claim, sentAt: published.sentAt - 10_000 })
     while (there.begun.length < 2) await turns(1)
     equal(there.begun[1]!.timeoutMs, 1)
   })

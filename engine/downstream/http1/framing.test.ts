@@ -131,7 +131,7 @@ for (const sockets of ['handles', 'net'] as const) {
       origin.close()
     })
 
-    it('a client of https:// at a port without TLS says so, and the log does', async () => {
+    it('TLS at a port without TLS is recognised, and logged', async () => {
       const code = await new Promise((resolve) => {
         const socket = tls.connect({ port: stack.port, host: '127.0.0.1', rejectUnauthorized: false })
         socket.on('error', (error: NodeJS.ErrnoException) => resolve(error.code))

@@ -152,10 +152,10 @@ for (const sockets of ['handles', 'net'] as const) {
       const another = await exchangeRaw(stack.port, `GET / HTTP/1.1\r\n${HOST}Connection: close\r\n\r\n`)
       deepEqual(statuses(another), [200])
       const answers = await Promise.all(clients.map((client) => client.untilEnd()))
-      const told = answers.map((answer) => statuses(answer).join())
+      const results = answers.map((answer) => statuses(answer).join())
       // On a busy machine a byte may come when the time is over already: such a connection ends without a word.
       deepEqual(
-        told.filter((status) => status !== '408' && status !== ''),
+        results.filter((status) => status !== '408' && status !== ''),
         []
       )
       for (const client of clients) client.close()

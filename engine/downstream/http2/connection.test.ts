@@ -265,7 +265,7 @@ for (const sockets of ['handles', 'net'] as const) {
       equal(stack.bind.connections(), 0)
     })
 
-    test('an idle connection is told of its end when it drains', async () => {
+    test('an idle connection gets GOAWAY when the bind drains', async () => {
       const server = await answering(OK)
       const stack = await stackFor({ upstream: server.port })
       const session = connect(`http://127.0.0.1:${stack.port}`)

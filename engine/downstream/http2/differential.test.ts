@@ -34,14 +34,21 @@ function answer(request: AnyRequest, response: AnyResponse): void {
   request.on('end', () => {
     const { method, url, headers, trailers } = request
     const body = Buffer.concat(chunks).toString('latin1')
-    const told = JSON.stringify([method, url, headers[':authority'] ?? headers.host, own(headers), body, own(trailers)])
-    response.setHeader('x-told', String(told.length))
+    const echoed = JSON.stringify([
+      method,
+      url,
+      headers[':authority'] ?? headers.host,
+      own(headers),
+      body,
+      own(trailers)
+    ])
+    response.setHeader('x-told', String(echoed.length))
     response.statusCode = Number(headers['x-status'] ?? 200)
     if (headers['x-trailer'] !== undefined && method !== 'HEAD') {
       response.setHeader('trailer', 'x-sum')
       response.addTrailers({ 'x-sum': String(body.length) })
     }
-    response.end(told + '.'.repeat(Number(headers['x-length'] ?? 0)))
+    response.end(echoed + '.'.repeat(Number(headers['x-length'] ?? 0)))
   })
   // Broken connections are the other test's matter.
   request.on('error', () => {})
@@ -199,10 +206,10 @@ function head(block: string, flags: number, id: number, { hasPriority, padding, 
   return frameHead(payload.length, HEADERS, all, id) + payload
 }
 
-async function converse(port: number, asks: readonly Ask[]): Promise<unknown[]> {
+async function converse(port: number, requests: readonly Ask[]): Promise<unknown[]> {
   return withClient(port, async (client) => {
-    for (const [i, ask] of asks.entries()) send(client, 2 * i + 1, ask)
-    const answers = await Promise.all(asks.map((_, i) => client.answer(2 * i + 1)))
+    for (const [i, ask] of requests.entries()) send(client, 2 * i + 1, ask)
+    const answers = await Promise.all(requests.map((_, i) => client.answer(2 * i + 1)))
     await settled(client)
     return answers.map(({ status, body, reset, trailers, fields }) => [
       status,
@@ -233,8 +240,8 @@ async function outcomeOf(port: number, fault: (client: H2Client) => void): Promi
 describe('HTTP/2 as node:http2 speaks it', () => {
   test('the same requests get the same answers', async () => {
     await fc.assert(
-      fc.asyncProperty(fc.array(ASK, { minLength: 1, maxLength: 5 }), async (asks) => {
-        deepEqual(await converse(PORTS.weir, asks), await converse(PORTS.node, asks))
+      fc.asyncProperty(fc.array(ASK, { minLength: 1, maxLength: 5 }), async (requests) => {
+        deepEqual(await converse(PORTS.weir, requests), await converse(PORTS.node, requests))
       }),
       { numRuns: 50 }
     )
@@ -247,7 +254,7 @@ describe('HTTP/2 as node:http2 speaks it', () => {
     })
   }
 
-  test('what is different is a fault', () => {
+  test('the comparison finds a difference', () => {
     const names = new Set(FAULTS.map(({ name }) => name))
     deepEqual(
       Object.keys(DIFFERENT).filter((name) => !names.has(name)),

@@ -62,7 +62,7 @@ describe('WebSockets over HTTP/2', () => {
     equal((await stack.recorded(1))[0]!.status, 101)
   })
 
-  test('what comes before the answer waits for it; each direction ends by itself', async () => {
+  test('frames before the response wait for it; each direction ends by itself', async () => {
     let head = ''
     const server = await upstream(async (peer) => {
       head = await peer.until('\r\n\r\n')

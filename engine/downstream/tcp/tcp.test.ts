@@ -227,10 +227,10 @@ test('weights share connections out; what cannot be reached is left out', async 
   for (let i = 0; i < 8; i++) all += await readAll(connect(t, gateway.port).end())
   assert.equal(all.replace(/b/g, '').length + all.replace(/a/g, '').length, 8)
   assert.ok(all.includes('aaa') || all.includes('a'), all)
-  const said = await lines(8)
+  const received = await lines(8)
   assert.ok(
-    said.every((line) => !line.includes('reason=')),
-    said.join('\n')
+    received.every((line) => !line.includes('reason=')),
+    received.join('\n')
   )
   assert.match(gateway.metrics(), /weir_tcp_connections_total\{[^}]*route="r",backend="l\/r\/0",reason=""\} [4-8]/)
 })
@@ -244,7 +244,7 @@ async function closedPort(): Promise<number> {
   return port
 }
 
-test('nobody there: the connection ends, and the log says why', async (t) => {
+test('without a reachable backend the connection ends, and the log has the reason', async (t) => {
   const closed = await closedPort()
   const { gateway, lines } = await stand(t, tcp(`{ host: 127.0.0.1:${closed} }`))
   assert.equal(await readAll(connect(t, gateway.port)), '')

@@ -44,19 +44,19 @@ const listeners: Bind['listeners'] = [
 ]
 
 /** What a client of that certificate reads, or the words of its error. It sends its request at once. */
-async function get(port: number, pair: Pair, options: ConnectionOptions): Promise<string> {
-  const given = { host: '127.0.0.1', port, servername: 'b.test', rejectUnauthorized: false, ...pair, ...options }
-  const socket = connect(given)
-  let said = ''
+async function get(port: number, pair: Pair, extra: ConnectionOptions): Promise<string> {
+  const options = { host: '127.0.0.1', port, servername: 'b.test', rejectUnauthorized: false, ...pair, ...extra }
+  const socket = connect(options)
+  let received = ''
   socket.on('data', (chunk: Buffer) => {
-    said += chunk
+    received += chunk
   })
   socket.on('error', (error) => {
-    said += error.message
+    received += error.message
   })
   socket.write(GET)
   await new Promise((resolve) => socket.once('close', resolve))
-  return said
+  return received
 }
 
 /** Kinds and lengths of the records that a client gets through a connection between, and whether an end came. */
@@ -108,7 +108,7 @@ for (const sockets of ['handles', 'net'] as const) {
       })
     }
 
-    it('a client without one is told so', async () => {
+    it('a client without a certificate gets the alert for that', async () => {
       match(await get(stack.port, {} as Pair, { maxVersion: 'TLSv1.2' }), /alert handshake failure/)
       match(await get(stack.port, {} as Pair, {}), /alert number 116/)
       ok(
@@ -140,8 +140,8 @@ for (const sockets of ['handles', 'net'] as const) {
         const name = ['--resolve', `b.test:${port}:127.0.0.1`, '--cert', cert, '--key', key]
         const args = ['-sSk', `--tlsv1.${version}`, '--tls-max', `1.${version}`, ...name, `https://b.test:${port}/`]
         for (let i = 0; i < 5; i++) {
-          const said = await run('curl', args).catch((error: { stderr: string }) => error)
-          match(said.stderr, /alert unknown ca/)
+          const output = await run('curl', args).catch((error: { stderr: string }) => error)
+          match(output.stderr, /alert unknown ca/)
         }
         const at = `-connect 127.0.0.1:${port} -servername b.test -tls1_${version} -cert ${cert} -key ${key}`
         const shell = await run('sh', [
@@ -168,9 +168,9 @@ it('a flood of them is bounded, and others are served', async (t) => {
   const now = performance.now()
   t.mock.method(performance, 'now', () => now)
   const all = await Promise.all(Array.from({ length: 200 }, () => get(stack.port, stranger, {})))
-  equal(all.filter((said) => /^HTTP/.test(said)).length, 0)
-  const told = all.filter((said) => /alert unknown ca/.test(said)).length
-  ok(told > 50 && told <= 128, `${told} were told`)
+  equal(all.filter((text) => /^HTTP/.test(text)).length, 0)
+  const alerted = all.filter((text) => /alert unknown ca/.test(text)).length
+  ok(alerted > 50 && alerted <= 128, `${alerted} were told`)
   ok(stack.handshakes.every(({ result }) => result === 'client_certificate'))
   match(await get(stack.port, good, {}), /^HTTP\/1\.1 404 /)
   stack.close()

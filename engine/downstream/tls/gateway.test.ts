@@ -67,8 +67,8 @@ interface Answer {
 function get(port: number, servername: string, options: ConnectionOptions & { host?: string; path?: string } = {}) {
   const { host = servername, path: at = '/', ...tls } = options
   return new Promise<Answer>((resolve, reject) => {
-    const given = { host: '127.0.0.1', port, servername, rejectUnauthorized: false, agent: false, ...tls }
-    const sent = request({ ...given, path: at, headers: { Host: host } }, (answer) => {
+    const options = { host: '127.0.0.1', port, servername, rejectUnauthorized: false, agent: false, ...tls }
+    const sent = request({ ...options, path: at, headers: { Host: host } }, (answer) => {
       let body = ''
       answer.setEncoding('utf8').on('data', (text: string) => {
         body += text
@@ -113,8 +113,8 @@ describe('listeners of TLS', () => {
     equal((await get(gateway.port, 'x.wild.test')).body, 'wild')
     const other = await get(gateway.port, 'a.test', { host: 'x.wild.test' })
     deepEqual([other.status, other.body], [421, 'this TLS connection was made for another host\n'])
-    const nobody = await get(gateway.port, 'a.test', { host: 'nobody.test' })
-    deepEqual([nobody.status, nobody.body], [421, 'this TLS connection was made for another host\n'])
+    const unknown = await get(gateway.port, 'a.test', { host: 'nobody.test' })
+    deepEqual([unknown.status, unknown.body], [421, 'this TLS connection was made for another host\n'])
     match(await failure(dial(gateway.port, 'nobody.test')), /UNRECOGNIZED_NAME/)
     match(await failure(dial(gateway.port, '')), /UNRECOGNIZED_NAME/)
     match(await failure(dial(gateway.port, 'x.wild.test', { maxVersion: 'TLSv1.2' })), /PROTOCOL_VERSION/)
@@ -131,8 +131,9 @@ describe('listeners of TLS', () => {
     const robot = clients.issue('/O=Weir, Ltd/CN=robot', ['URI:spiffe://td/ns/shop/sa/cart', 'DNS:r.test'])
     const { body, headers } = await get(gateway.port, 'b.test', robot)
     equal(body, 'mutual')
-    const who = 'cart|robot|CN=clients|CN=robot,O=Weir\\, Ltd|spiffe://td/ns/shop/sa/cart|spiffe://td/ns/shop/sa/cart'
-    equal(headers['x-who'], who)
+    const identity =
+      'cart|robot|CN=clients|CN=robot,O=Weir\\, Ltd|spiffe://td/ns/shop/sa/cart|spiffe://td/ns/shop/sa/cart'
+    equal(headers['x-who'], identity)
     match(await failure(dial(gateway.port, 'b.test', { maxVersion: 'TLSv1.2' })), /HANDSHAKE_FAILURE|ECONNRESET/)
     const stranger = dial(gateway.port, 'b.test', authority('x').issue('/CN=robot'))
     stranger.on('data', () => fail('a stranger got an answer'))
@@ -146,8 +147,8 @@ describe('listeners of TLS', () => {
     const { port } = gateway
     const args = ['-sSk', '--tlsv1.3', '--resolve', `b.test:${port}:127.0.0.1`, `https://b.test:${port}/`]
     for (let i = 0; i < 10; i++) {
-      const said = await run('curl', args).catch((error: { stderr: string }) => error)
-      match(said.stderr, /alert certificate required/)
+      const output = await run('curl', args).catch((error: { stderr: string }) => error)
+      match(output.stderr, /alert certificate required/)
     }
   })
 

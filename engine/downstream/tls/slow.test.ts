@@ -48,8 +48,8 @@ async function readSlowly(body: Readable): Promise<string> {
 
 describe('slow clients of HTTPS', () => {
   const folder = mkdtempSync(join(tmpdir(), 'weir-tls-slow-'))
-  const origin = createServer((asked, answer) => {
-    if (asked.url === '/sized') answer.setHeader('content-length', TOTAL)
+  const origin = createServer((request, answer) => {
+    if (request.url === '/sized') answer.setHeader('content-length', TOTAL)
     pipeline(content, answer).catch(() => {
       // The client has gone: its test tells.
     })

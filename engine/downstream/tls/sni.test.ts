@@ -77,17 +77,17 @@ test('two servers behind one port, told apart by their names, with their own cer
   )
   assert.equal(await curl(gateway.port, 'one.test'), 'one.test 127.0.0.1 HTTP/2.0\n')
   assert.equal(await curl(gateway.port, 'two.test', '--http1.1'), 'two.test 127.0.0.1 HTTP/1.1\n')
-  const said = await run('sh', [
+  const output = await run('sh', [
     '-c',
     `echo | openssl s_client -connect 127.0.0.1:${gateway.port} -servername two.test -tls1_2 2>&1`
   ])
-  assert.match(said.stdout, /subject=.*CN ?= ?two\.test/)
+  assert.match(output.stdout, /subject=.*CN ?= ?two\.test/)
   const [first, second] = await lines(3)
   assert.match(first!, /listener=l route=a endpoint=127\.0\.0\.1:\d+ .*tls\.sni=one\.test protocol=tcp bytes\.in=\d+/)
   assert.match(second!, /route=b .*tls\.sni=two\.test/)
 })
 
-test('a name that nobody serves is told so; what is no TLS is closed', async (t) => {
+test('an unknown server name gets an alert; bytes that are not TLS close the connection', async (t) => {
   const { gateway, lines } = await stand(
     t,
     'binds: [{ port: 0, listeners: [{ name: l, protocol: TLS, hostname: "*.a.test", tcpRoutes: [{ hostnames: [x.a.test], backends: [{ host: "127.0.0.1:1" }] }] }] }]'
@@ -203,12 +203,12 @@ binds: [{ port: 0, listeners: [{ routes: [{ backends: [{ backend: n }] }] }] }]`
       '0',
       url
     ])
-    const told = [...stdout.matchAll(/127\.0\.0\.1:(\d+) HTTP\/([\d.]+)\n (\d+)\n/g)].map(([, ...found]) => found)
+    const results = [...stdout.matchAll(/127\.0\.0\.1:(\d+) HTTP\/([\d.]+)\n (\d+)\n/g)].map(([, ...found]) => found)
     assert.deepEqual(
-      told.map(([client, http]) => [client, http]),
-      told.map(([, , local]) => [local, version === 'HTTP1' ? '1.1' : '2.0'])
+      results.map(([client, http]) => [client, http]),
+      results.map(([, , local]) => [local, version === 'HTTP1' ? '1.1' : '2.0'])
     )
-    assert.equal(told.length, 3)
+    assert.equal(results.length, 3)
     const passed = await stand(
       t,
       `backends: [{ name: n, host: "127.0.0.1:${port}", policies: { tcp: { proxyProtocol: ${header} } } }]
@@ -348,8 +348,8 @@ test('the example', async (t) => {
     socket.end('hello')
     await once(socket.resume(), 'close')
   }
-  assert.equal(heard.filter((said) => said === 'hello').length, 3)
-  assert.equal(heard.filter((said) => said.startsWith('\r\n\r\n\0\r\nQUIT\n\x21\x11')).length, 1)
+  assert.equal(heard.filter((text) => text === 'hello').length, 3)
+  assert.equal(heard.filter((text) => text.startsWith('\r\n\r\n\0\r\nQUIT\n\x21\x11')).length, 1)
   const [shop, other] = [await nginx(t, 'shop.example.com'), await nginx(t, 'a.example.com')]
   const named = text.replaceAll('localhost:9001', `127.0.0.1:${shop}`).replace('localhost:9002', `127.0.0.1:${other}`)
   const secure = await stand(t, named, 1, folder)

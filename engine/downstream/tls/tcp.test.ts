@@ -94,11 +94,11 @@ const curl = async (port: number, name: string, ...args: string[]): Promise<stri
 async function openssl(port: number, name: string, text: string, ...args: string[]): Promise<string> {
   const client = ['s_client', '-connect', `127.0.0.1:${port}`, '-servername', name, '-ign_eof', ...args]
   const child = execFile('openssl', client)
-  let said = ''
+  let received = ''
   const heard = (chunk: string) => {
-    said += chunk
+    received += chunk
     // Its own word is there and back: it may go.
-    if (text !== '' && said.includes(text)) child.stdin!.end()
+    if (text !== '' && received.includes(text)) child.stdin!.end()
   }
   child.stdout!.on('data', heard)
   child.stderr!.on('data', heard)
@@ -106,11 +106,11 @@ async function openssl(port: number, name: string, text: string, ...args: string
   child.stdin!.on('error', () => {})
   child.stdin!.write(text)
   const killed = setInterval(() => {
-    if (text !== '' && said.includes(text)) child.kill()
+    if (text !== '' && received.includes(text)) child.kill()
   }, 20)
   await once(child, 'close')
   clearInterval(killed)
-  return said
+  return received
 }
 
 function dial(port: number, servername: string, options: tls.ConnectionOptions = {}): tls.TLSSocket {
@@ -189,11 +189,11 @@ describe('a port of HTTPS, of TLS that ends in front of TCP, and of TLS that is 
 
   for (const version of ['-tls1_2', '-tls1_3'])
     test(`openssl s_client ${version} talks to a server that knows no TLS`, async () => {
-      const said = await openssl(gateway.port, 'echo.ends.test', 'a word of its own\n', version, '-alpn', 'h2,imap')
-      assert.match(said, /subject=.*CN ?= ?ends\.test/)
-      assert.match(said, /a word of its own/)
-      assert.match(said, /No ALPN negotiated/)
-      assert.match(said, /New, TLSv1\.[23], Cipher is/)
+      const output = await openssl(gateway.port, 'echo.ends.test', 'a word of its own\n', version, '-alpn', 'h2,imap')
+      assert.match(output, /subject=.*CN ?= ?ends\.test/)
+      assert.match(output, /a word of its own/)
+      assert.match(output, /No ALPN negotiated/)
+      assert.match(output, /New, TLSv1\.[23], Cipher is/)
     })
 
   test('32 MB there and back, and each half ends on its own', async () => {
@@ -214,8 +214,8 @@ describe('a port of HTTPS, of TLS that ends in front of TCP, and of TLS that is 
   test('sessions go on, and a client is named to the backend', async () => {
     const first = dial(gateway.port, 'told.ends.test')
     let session: Buffer | undefined
-    first.on('session', (given: Buffer) => {
-      session = given
+    first.on('session', (latest: Buffer) => {
+      session = latest
     })
     first.write('hello')
     const [bytes] = (await once(first, 'data')) as [Buffer]
@@ -230,7 +230,7 @@ describe('a port of HTTPS, of TLS that ends in front of TCP, and of TLS that is 
     assert.match(gateway.metrics(), /weir_tls_handshakes_total\{[^}]*result="resumed"[^}]*\} 1\b/)
   })
 
-  test('who gets no connection, and what is recorded of it', async () => {
+  test('refused connections, and their records', async () => {
     assert.match(await codeOf(dial(gateway.port, 'nobody.test')), /UNRECOGNIZED_NAME/)
     await line(/tls\.sni=nobody\.test .*reason=LISTENER_NOT_FOUND/)
     // Said before anything is agreed.

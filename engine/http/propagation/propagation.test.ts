@@ -63,7 +63,7 @@ describe('traceparent', () => {
     assert.equal(formatTraceparent(contextOf({ isSampled: false, isRandom: true })), `00-${TRACE}-${SPAN}-02`)
   })
 
-  test('that is there twice is nobody’s', () => {
+  test('that is there twice is ignored', () => {
     const headers = headersOf(['traceparent', VALID], ['Traceparent', VALID])
     assert.equal(TRACE_PROPAGATORS.tracecontext.extract(headers), MALFORMED)
   })
@@ -82,7 +82,7 @@ describe('tracestate', () => {
     ['32 members', members(32), members(32)],
     ['a long key and value', `${'t'.repeat(241)}@${'v'.repeat(14)}=1`, `${'t'.repeat(241)}@${'v'.repeat(14)}=1`]
   ]
-  for (const [name, given, wanted] of kept) test(`keeps ${name}`, () => assert.equal(boundedTracestate(given), wanted))
+  for (const [name, input, wanted] of kept) test(`keeps ${name}`, () => assert.equal(boundedTracestate(input), wanted))
 
   const dropped: readonly (readonly [name: string, given: string])[] = [
     ['33 members', members(33)],
@@ -99,8 +99,8 @@ describe('tracestate', () => {
     ['a value that is too long', `foo=${'z'.repeat(257)}`],
     ['bytes that are no text', 'foo=\u00e9']
   ]
-  for (const [name, given] of dropped)
-    test(`with ${name} is dropped whole`, () => assert.equal(boundedTracestate(given), ''))
+  for (const [name, input] of dropped)
+    test(`with ${name} is dropped whole`, () => assert.equal(boundedTracestate(input), ''))
 
   test('that is too long loses its long members, then its eldest', () => {
     const long = `long=${'x'.repeat(200)}`

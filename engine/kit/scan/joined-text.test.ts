@@ -31,11 +31,11 @@ function streamed(parts: readonly string[], rules: readonly Rule[], size: number
       out[part] += text.take(piece)
     }
   }
-  for (const [part, said] of parts.entries()) {
+  for (const [part, content] of parts.entries()) {
     if (part > 0) text.bound()
     starts.push(at)
-    for (let from = 0; from < said.length; from += size) {
-      const piece = said.slice(from, from + size)
+    for (let from = 0; from < content.length; from += size) {
+      const piece = content.slice(from, from + size)
       at += piece.length
       text.push(piece)
       waiting.push({ part, piece, end: at })
@@ -45,7 +45,7 @@ function streamed(parts: readonly string[], rules: readonly Rule[], size: number
   text.end()
   drain()
   equal(waiting.length, 0)
-  return [out, parts.map((said, i) => text.repeat(said, starts[i]!))]
+  return [out, parts.map((content, i) => text.repeat(content, starts[i]!))]
 }
 
 test('in pieces as in a body, and said again as it was said', () => {

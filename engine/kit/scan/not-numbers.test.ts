@@ -50,7 +50,7 @@ describe('it stays', () => {
       equal(maskText(`It is ${text}, ok`, rulesOf({ builtins: NUMBERS, patterns: [] })), `It is ${text}, ok`)
   })
 
-  test("a telephone number with its calling code is nobody's other number", () => {
+  test('a telephone number with its calling code is not taken for another kind of number', () => {
     for (const text of ['It is +420 601 874 339', 'tel:+250 250 123', 'It is (+376) 712 345', 'It is +372 12 3456, ok'])
       equal(maskText(text, rulesOf({ builtins: ['Ssn', 'CaSin'], patterns: [] })), text)
     equal(maskText('-a\n+536-22-1234\n', rulesFor('Ssn')), '-a\n+<SSN>\n')

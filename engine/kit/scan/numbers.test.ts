@@ -326,7 +326,7 @@ describe('streams', () => {
     ]
   )
 
-  test('what joins groups and may also be a part of a word', () => {
+  test('separators that may also be part of a word', () => {
     const text = '4111 11111_046 454 286'
     for (const name of NUMBERS) equal(streamed(text, 1, rulesFor(name)), maskText(text, rulesFor(name)))
   })

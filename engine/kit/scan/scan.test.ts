@@ -134,12 +134,12 @@ describe('builtins', () => {
     }
   })
 
-  test('what follows a card stays, and what only looks like one before it', () => {
+  test('text after a card stays, as does a lookalike before it', () => {
     equal(maskText('4111 1111 1111 1111 123', of('CreditCard')), '<CREDIT_CARD> 123')
     equal(maskText('1234 4111 1111 1111 1111', of('CreditCard')), '1234 <CREDIT_CARD>')
   })
 
-  test('what overlaps is one, by the name of what began first', () => {
+  test('overlapping matches are one, named by the first', () => {
     equal(maskText('130692544', of('CaSin', 'Ssn')), '<CA_SIN>')
     equal(maskText('abcdef', by('abc', 'bcde')), '<masked>f')
     equal(maskText('abcd', by('ab', 'cd')), '<masked><masked>')
@@ -309,7 +309,7 @@ describe('JSON', () => {
     )
   })
 
-  test('what is no JSON is text', () => {
+  test('invalid JSON is scanned as text', () => {
     equal(maskJsonText('call me at 123-45-6789 now', ALL), 'call me at <SSN> now')
     equal(maskJsonText('{"a": oops 123-45-6789', ALL), '{"a": oops <SSN>')
     equal(maskJsonText('{"a": "123-45-6789', ALL), '{"a": "<SSN>')
@@ -318,6 +318,6 @@ describe('JSON', () => {
   })
 })
 
-test('a pattern that is none is told', () => {
+test('an invalid pattern is reported', () => {
   throws(() => by('(?<=a)b'))
 })

@@ -165,7 +165,7 @@ test('a collector that says when to come again is believed, within bounds', () =
   assert.equal(clock.next, 300_000)
 })
 
-test('what comes when the queue is full is dropped', () => {
+test('spans are dropped when the queue is full', () => {
   const { clock, sent, counts, add } = stand({ queueBytesMax: 4096 })
   for (let i = 0; i < 9; i++) add(String(i).repeat(1500))
   assert.equal(sent.length, 1)

@@ -53,8 +53,8 @@ test('attributes of all kinds and lengths come back', () => {
   const text = fc.string({ unit: 'grapheme', maxLength: 400 })
   const value = fc.oneof(text, fc.boolean(), fc.maxSafeInteger(), fc.double({ noNaN: true }))
   fc.assert(
-    fc.property(fc.dictionary(fc.string({ minLength: 1 }), value, { maxKeys: 20 }), (given) => {
-      const entries = Object.entries(given)
+    fc.property(fc.dictionary(fc.string({ minLength: 1 }), value, { maxKeys: 20 }), (attributes) => {
+      const entries = Object.entries(attributes)
       out.begin(IDS, 'x', SPAN_CLIENT, { startedAt: 1, endedAt: 2 })
       out.encoded(encodeAttributes(entries.slice(0, 5)))
       for (const [name, one] of entries.slice(5)) assert.ok(out.attribute(new AttributeKey(name), one))
@@ -68,7 +68,7 @@ test('attributes of all kinds and lengths come back', () => {
   )
 })
 
-test('what has no room is counted, and long values are cut', () => {
+test('attributes without room are counted, and long values are cut', () => {
   const out = new SpanWriter()
   const key = new AttributeKey('k')
   out.begin(IDS, 'x', SPAN_CLIENT, { startedAt: 1, endedAt: 2 })

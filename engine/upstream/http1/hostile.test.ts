@@ -112,7 +112,7 @@ for (const sockets of ['handles', 'net'] as const) {
       })
     }
 
-    it('a port where nobody listens: 502', async () => {
+    it('a closed port: 502', async () => {
       const gone = await rawServer(() => {})
       gone.close()
       await withStack(gone, {}, async (stack) => {
@@ -153,7 +153,7 @@ for (const sockets of ['handles', 'net'] as const) {
       })
     })
 
-    it('an answer before the request is spent on one exchange, and nobody waits for ever', async () => {
+    it('an answer before the request costs one exchange, and none waits for ever', async () => {
       const server = await rawServer((upstream) => upstream.send(OK))
       await withStack(server, { settings: { backendTimeoutMs: 500 } }, async (stack) => {
         for (let i = 0; i < 3; i++) {

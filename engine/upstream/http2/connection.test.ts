@@ -205,7 +205,7 @@ for (const sockets of ['handles', 'net'] as const) {
       })
     })
 
-    it('a client that does not read stops the server, and nobody else', async () => {
+    it('a client that does not read stops its stream alone', async () => {
       let written = 0
       const blocked = Promise.withResolvers<void>()
       const origin = startHttp2Origin((stream, headers) => {
@@ -241,7 +241,7 @@ for (const sockets of ['handles', 'net'] as const) {
       })
     })
 
-    it('a server that stops reading stops the client, and nobody else', async () => {
+    it('a server that stops reading one stream stops its client alone', async () => {
       const opened = Promise.withResolvers<ServerHttp2Stream>()
       const origin = startHttp2Origin((stream, headers) => {
         if (headers[':method'] === 'GET') {

@@ -43,57 +43,57 @@ describe('GOAWAY and REFUSED_STREAM', () => {
   }
 
   it('a server that refuses everything is not asked for ever', async () => {
-    let asked = 0
+    let requests = 0
     const refusing = startFrameServer(({ type, stream }, client) => {
       if (type !== HEADERS) return
-      asked++
+      requests++
       client.send(frame(RST_STREAM, 0, stream, REFUSED_STREAM))
     })
     await withServer(refusing, {}, async (stack) => {
       deepEqual(statuses(await exchangeRaw(stack.port, POST)), [502])
-      equal(asked, 4)
+      equal(requests, 4)
     })
   })
 
-  it('what the server has begun is finished behind GOAWAY; a POST that it may have seen is not repeated', () => {
-    let asked = 0
+  it('streams that the server accepted end normally after GOAWAY; a POST that it may have seen is not repeated', () => {
+    let requests = 0
     const leaving = startFrameServer(({ type, stream }, client) => {
       if (type !== HEADERS) return
-      asked++
-      if (asked === 1) client.send(frame(GOAWAY, 0, 0, uint32(stream) + uint32(0)), answer(stream))
+      requests++
+      if (requests === 1) client.send(frame(GOAWAY, 0, 0, uint32(stream) + uint32(0)), answer(stream))
       else client.raw.socket.destroy()
     })
     return withServer(leaving, {}, async (stack) => {
       deepEqual(statuses(await exchangeRaw(stack.port, POST)), [200])
       deepEqual(statuses(await exchangeRaw(stack.port, POST)), [502])
-      equal(asked, 2)
+      equal(requests, 2)
     })
   })
 
   it('a connection that dies under an idempotent request after it has worked is replaced once', async () => {
-    let asked = 0
+    let requests = 0
     const dying = startFrameServer(({ type, stream }, client) => {
       if (type !== HEADERS) return
-      if (++asked === 2) client.raw.socket.resetAndDestroy()
+      if (++requests === 2) client.raw.socket.resetAndDestroy()
       else client.send(answer(stream))
     })
     await withServer(dying, {}, async (stack, server) => {
       for (let i = 0; i < 2; i++) deepEqual(statuses(await exchangeRaw(stack.port, GET)), [200])
       equal(server.accepted(), 2)
-      equal(asked, 3)
+      equal(requests, 3)
     })
   })
 
   it('a server that dies of every request gets no storm', async () => {
-    let asked = 0
+    let requests = 0
     const dying = startFrameServer(({ type }, client) => {
       if (type !== HEADERS) return
-      asked++
+      requests++
       client.raw.socket.destroy()
     })
     await withServer(dying, {}, async (stack) => {
       deepEqual(statuses(await exchangeRaw(stack.port, GET)), [502])
-      equal(asked, 1)
+      equal(requests, 1)
     })
   })
 

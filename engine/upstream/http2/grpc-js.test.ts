@@ -238,11 +238,11 @@ for (const { name, listener, backend, isSecure } of KINDS) {
     })
 
     it('one message of the client, many of the server', async () => {
-      const asked = Buffer.from(Array.from({ length: 1000 }, (_, i) => i & 255))
+      const payload = Buffer.from(Array.from({ length: 1000 }, (_, i) => i & 255))
       const pieces: Buffer[] = []
-      for await (const piece of client.spread!(asked, new Metadata())) pieces.push(piece as Buffer)
+      for await (const piece of client.spread!(payload, new Metadata())) pieces.push(piece as Buffer)
       equal(pieces.length, 1000)
-      ok(Buffer.concat(pieces).equals(asked))
+      ok(Buffer.concat(pieces).equals(payload))
     })
 
     it('a conversation: each message is answered before the next one is said', async () => {
@@ -267,7 +267,7 @@ for (const { name, listener, backend, isSecure } of KINDS) {
       deepEqual(error.metadata.get('grpc-status-details-bin'), [DETAILS])
     })
 
-    it('a method that nobody has', async () => {
+    it('an unknown method', async () => {
       const unknown = method('Nothing', false, false)
       const { error } = await answerOf((done) =>
         client.makeUnaryRequest(unknown.path, asIs, asIs, Buffer.from('x'), new Metadata(), done)
@@ -302,7 +302,7 @@ for (const { name, listener, backend, isSecure } of KINDS) {
       )
     })
 
-    it('a server that has gone is UNAVAILABLE, and says so in words', async () => {
+    it('a server that has gone is UNAVAILABLE, with a message', async () => {
       server.forceShutdown()
       const { error } = await unary(Buffer.from('x'))
       equal(error?.code, status.UNAVAILABLE)

@@ -48,7 +48,7 @@ async function withStack(
   const server = await origin
   const stack = await startStack({ upstream: server.port, spoken: {}, ...options })
   try {
-    await run(stack, (given) => new Call(stack.lifecycle, { headers: GRPC, ...given }), server as Http2Origin)
+    await run(stack, (options) => new Call(stack.lifecycle, { headers: GRPC, ...options }), server as Http2Origin)
     equal(stack.upstream.counts().busy, 0)
   } finally {
     stack.close()
@@ -131,7 +131,7 @@ describe('gRPC', () => {
     })
   })
 
-  it('grpc-timeout ends the call with DEADLINE_EXCEEDED, and the server is told', () => {
+  it('grpc-timeout ends the call with DEADLINE_EXCEEDED, and resets its stream', () => {
     const closed = Promise.withResolvers<number>()
     const origin = startHttp2Origin((stream) => stream.on('close', () => closed.resolve(stream.rstCode)))
     return withStack(origin, { settings: { requestTimeoutMs: 10_000 } }, async (_stack, start) => {
@@ -292,7 +292,7 @@ describe('the version of a request', () => {
   })
 })
 
-describe('what policies and the log see of a call', () => {
+describe('fields of a call in policies and the log', () => {
   const again: RetryPlan = {
     attempts: 2,
     codes: new Set(),

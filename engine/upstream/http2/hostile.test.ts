@@ -201,7 +201,7 @@ describe('hostile servers of HTTP/2', () => {
       }
     ))
 
-  it('a server of HTTP/1.1 is told apart, and nothing is sent to it', async () => {
+  it('a server of HTTP/1.1 is recognised, and gets no request', async () => {
     const origin = await startOrigin()
     const stack = await startStack({ upstream: origin.port, spoken: { version: 'HTTP2' } })
     for (const request of [GET, POST]) {

@@ -61,7 +61,7 @@ describe('streams that are cancelled, at the limit of a server', () => {
     origin.close()
   })
 
-  it('one counts until the server has answered a PING behind its reset', async () => {
+  it('a reset stream counts until the server has answered the PING after it', async () => {
     const heard: string[] = []
     let opened = 0
     let onPing: () => void = () => {}
@@ -89,8 +89,8 @@ describe('streams that are cancelled, at the limit of a server', () => {
       heard.filter((one) => one.startsWith('HEADERS')),
       ['HEADERS 1', 'HEADERS 3']
     )
-    const told = onPing
-    told()
+    const original = onPing
+    original()
     // The other one was reset behind that PING.
     while (heard.filter((one) => one === 'PING').length + heard.filter((one) => one === 'HEADERS 5').length < 2)
       await turn()

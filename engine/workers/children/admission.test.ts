@@ -16,7 +16,7 @@ function room(party: string, ...all: Running[]) {
   return admit(running, { spec, party, ending: 0, childrenMax: 4, now: NOW })
 }
 
-test('who has its share makes room among its own, when they have been idle for long', () => {
+test('a party at its share evicts its own idle processes', () => {
   const others = one('b', 90_000)
   deepEqual(room('a', one('a', 0), one('a', null), others), { end: null })
   deepEqual(room('a', one('a', null), one('a', null), one('a', 9_000)), { why: 'share' })
@@ -24,7 +24,7 @@ test('who has its share makes room among its own, when they have been idle for l
   deepEqual(room('a', others, one('a', null), one('a', null), one('a', null)), { why: 'all' })
 })
 
-test('who has little makes room among all', () => {
+test('a party below its share evicts idle processes of all', () => {
   deepEqual(room('c', one('a', null), one('a', 11_000), one('a', 12_000), one('b', null)), { end: '2' })
   deepEqual(room('c', one('a', null), one('a', null), one('a', 9_000), one('b', null)), { why: 'all' })
 })

@@ -11,31 +11,31 @@ import type { ChildEvent } from './messages.ts'
 import { ask, call, lifeline, QUIET, rig, SERVER, specOf } from './rig.fixture.ts'
 
 test('garbage on stdout is logged and passed over, the rest goes on', async (t) => {
-  const { workers, said } = rig(t)
+  const { workers, logLine } = rig(t)
   const { result } = await call(workers[0].open('s', specOf('banner'), null), 'garbage')
   deepEqual(result, { survived: true })
-  await said(/tools: wrote to stdout what is no message of MCP: \*\*\* Welcome/)
+  await logLine(/tools: wrote to stdout what is no message of MCP: \*\*\* Welcome/)
 })
 
 test('stderr goes to the log, bounded, without the values of its environment', async (t) => {
-  const { workers, logged, said } = rig(t)
+  const { workers, logged, logLine } = rig(t)
   const spec = specOf('polite', { env: { THE_KEY: 'sk-very-secret' } })
   await call(workers[0].open('s', spec, null), 'stderr')
-  await said(/line 40/)
+  await logLine(/line 40/)
   ok(logged.includes('info: tools: the key is <redacted>'))
   ok(logged.length <= 51, `${logged.length} lines`)
   ok(logged.every((line) => line.length < 2200))
 })
 
 test('a message that is too long fails what waits, and an endless one ends the process', async (t) => {
-  const { workers, said } = rig(t)
+  const { workers, logLine } = rig(t)
   const spec = specOf('polite', { lineBytesMax: 10_000 })
   const link = workers[0].open('s', spec, null)
   await call(link, 'echo')
   equal((await call(link, 'huge', { bytes: 20_000 })).failure?.kind, 'tooLarge')
   deepEqual((await call(link, 'huge', { bytes: 9000 })).failure, undefined)
   equal((await call(link, 'endless')).failure?.kind, 'tooLarge')
-  await said(/it ended by SIGKILL/)
+  await logLine(/it ended by SIGKILL/)
   equal((await call(link, 'echo')).failure?.kind, 'expired')
 })
 
@@ -56,19 +56,19 @@ test('a process that ends takes its requests with it; the session begins anew wi
   notEqual(anew.instance, before)
 })
 
-test('one that dies at once again and again is refused for a while', async (t) => {
-  const { workers, said } = rig(t)
+test('a process that dies at once again and again is refused for a while', async (t) => {
+  const { workers, logLine } = rig(t)
   const link = workers[0].open('s', specOf('dies'), null)
   const first = await ask(link, 'initialize', {})
   equal(first.failure?.kind, 'unreachable')
   match(first.failure?.message ?? '', /^it ended with code 9 before it answered$/)
-  await said(/tools: cannot find my configuration/)
+  await logLine(/tools: cannot find my configuration/)
   const second = await ask(workers[1].open('s2', specOf('dies'), null), 'initialize', {})
   equal(second.failure?.kind, 'refused')
   match(second.failure?.message ?? '', /could not be started once: the next try is in 1 s/)
 })
 
-test('a command that is not there, not executable or in no folder is told by name', async (t) => {
+test('a command that is missing, not executable or in no folder is named in the error', async (t) => {
   const { workers, logged } = rig(t)
   const why = async (key: string, more: Partial<ChildSpec>) => {
     const link = workers[0].open(key, specOf('polite', { target: key, ...more }), null)
@@ -146,7 +146,7 @@ test('too many processes are refused, and one that is deaf takes no more than it
   void first
 })
 
-test('one client does not hold all processes, whatever its sessions are called', async (t) => {
+test('one client does not hold all processes, whatever its session ids', async (t) => {
   const { workers, hub } = rig(t, { childrenMax: 4 })
   const opened: ChildLink[] = []
   const open = (party: string, i: number): ChildLink => {

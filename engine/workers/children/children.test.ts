@@ -52,7 +52,7 @@ test('only the harmless part of the environment goes in, and what the configurat
   )
 })
 
-test('what is nested too deep reaches no worker, where writing it again would be the end of it', async (t) => {
+test('a message that is nested too deep reaches no worker, where serializing it would overflow the stack', async (t) => {
   const { workers } = rig(t)
   const link = workers[0].open('s', specOf('polite'), null)
   const { failure, messages } = await call(link, 'deep')
@@ -67,10 +67,10 @@ test('a link that is let go answers what waits, and is heard; one that is closed
   await call(link!, 'echo')
   const heard = Promise.withResolvers<string>()
   const stop = link!.listen({ message: heard.resolve, ended: () => heard.reject(new Error('ended')) })
-  const held = call(link!, 'hold')
+  const pending = call(link!, 'hold')
   link!.release()
   await call(next!, 'letGo')
-  deepEqual((await held).result, { held: true })
+  deepEqual((await pending).result, { held: true })
   await Promise.all([
     call(next!, 'hold'),
     call(next!, 'notify', { methods: ['notifications/x'] }),
@@ -86,16 +86,16 @@ test('a link that is let go answers what waits, and is heard; one that is closed
   equal(await over.promise, 'the conversation has been ended')
 })
 
-test('what the server says unasked: its request, the only one, the listener, or kept for it', async (t) => {
+test('messages of the server reach their request, the only request or the listener, or are kept for it', async (t) => {
   const { workers } = rig(t)
   const link = workers[0].open('s', specOf('polite'), null)
   deepEqual((await call(link, 'notify', { methods: ['notifications/a'] })).messages, ['notifications/a'])
   // Two under way: progress finds its own, the rest goes to the first of them.
-  const held = call(link, 'hold', {}, 'token-1')
+  const pending = call(link, 'hold', {}, 'token-1')
   deepEqual((await call(link, 'progress', { token: 'token-1' })).messages, [])
   deepEqual((await call(link, 'notify', { methods: ['notifications/b'] })).messages, [])
   await call(link, 'letGo')
-  deepEqual((await held).messages, ['notifications/progress', 'notifications/b'])
+  deepEqual((await pending).messages, ['notifications/progress', 'notifications/b'])
   // Nobody is there: it waits for the listener, who gets the rest too while others are under way.
   deepEqual((await call(link, 'afterwards')).messages, [])
   const heard: string[] = []
@@ -153,14 +153,14 @@ test('a request that is given up, or cancelled by its id, is cancelled at the se
     },
     ended: () => undefined
   })
-  const nobody = { message: () => undefined, answered: () => undefined, failed: () => undefined }
+  const noEvents = { message: () => undefined, answered: () => undefined, failed: () => undefined }
   const text = JSON.stringify({ jsonrpc: '2.0', method: 'tools/call', params: { name: 'hold' } })
-  const giveUp = link.request({ text, id: 'mine', progressToken: null, isInitialize: false }, nobody)
+  const giveUp = link.request({ text, id: 'mine', progressToken: null, isInitialize: false }, noEvents)
   giveUp()
   link.request(
     { text, id: 'yours', progressToken: null, isInitialize: false },
     {
-      ...nobody,
+      ...noEvents,
       message(line) {
         cancelled.push((JSON.parse(line) as { params: { cancelled: unknown } }).params.cancelled)
         if (cancelled.length === 2) twice.resolve()

@@ -24,7 +24,7 @@ export interface Rig {
   readonly workers: readonly [ChildrenOfWorker, ChildrenOfWorker]
   readonly logged: string[]
   /** Resolves when a logged line matches. */
-  readonly said: (pattern: RegExp) => Promise<void>
+  readonly logLine: (pattern: RegExp) => Promise<void>
 }
 
 export function rig(t: TestContext, options: Partial<HubOptions> = {}): Rig {
@@ -43,12 +43,12 @@ export function rig(t: TestContext, options: Partial<HubOptions> = {}): Rig {
   const workerOf = (worker: number) => new ChildrenOfWorker((order) => hub.receive(worker, structuredClone(order)))
   const workers = [workerOf(0), workerOf(1)] as const
   t.after(() => hub.close())
-  const said = (pattern: RegExp): Promise<void> =>
+  const logLine = (pattern: RegExp): Promise<void> =>
     new Promise((resolve) => {
       if (logged.some((line) => pattern.test(line))) resolve()
       else waiting.push({ pattern, resolve })
     })
-  return { hub, workers, logged, said }
+  return { hub, workers, logged, logLine }
 }
 
 export interface Answered {

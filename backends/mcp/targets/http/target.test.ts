@@ -76,7 +76,7 @@ describe('answers of a server', () => {
     ['a broken connection', (_b, r) => void r.socket!.destroy(), /closed the connection/]
   ]
   for (const [what, answers, message] of failures) {
-    it(`that are ${what} are told as errors of JSON-RPC`, async (t) => {
+    it(`that are ${what} become JSON-RPC errors`, async (t) => {
       const { call } = await started(t, answers)
       const response = await call()
       const body = (await response.json()) as { id: number; error: { code: number; message: string } }
@@ -156,10 +156,10 @@ describe('answers of a server', () => {
   })
 
   it('that say with 400 that the session is unknown lead to a new one', async (t) => {
-    let asked = 0
+    let requests = 0
     const { call, seen } = await started(t, (body, response) => {
       if (body.includes('"notifications/initialized"')) response.writeHead(202).end()
-      else if (++asked > 1) json(response, 200, RESULT)
+      else if (++requests > 1) json(response, 200, RESULT)
       else
         json(
           response,
@@ -181,7 +181,7 @@ describe('answers of a server', () => {
   })
 })
 
-describe('what a server is told', () => {
+describe('request fields sent to a server', () => {
   it('of the client’s fields is what the configuration says, and trace context', async (t) => {
     const { call, seen } = await started(t, (_body, response) => json(response, 200, RESULT), {
       forwardHeaders: ['x-tenant', 'cookie', 'mcp-session-id']

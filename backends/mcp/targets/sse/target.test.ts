@@ -102,7 +102,7 @@ test('server-everything over SSE: tools, progress, its own requests, and two ses
 test('the fields of the configuration and of the client go along; nothing overtakes "initialized"', async (t) => {
   const seen: string[] = []
   const streams: ServerResponse[] = []
-  const held = Promise.withResolvers<void>()
+  const gate = Promise.withResolvers<void>()
   const hold = Promise.withResolvers<void>()
   const port = await serve(
     t,
@@ -117,7 +117,7 @@ test('the fields of the configuration and of the client go along; nothing overta
       if (id !== undefined) say(streams[Number(url.split('=')[1]) - 1]!, { id, result: {} })
       if (method !== 'notifications/initialized') response.writeHead(202).end()
       else {
-        held.resolve()
+        gate.resolve()
         void hold.promise.then(() => response.writeHead(202).end())
       }
     }
@@ -128,7 +128,7 @@ test('the fields of the configuration and of the client go along; nothing overta
   const link = target.open(options)
   await ask(link, 'initialize')
   const both = [link.send({ jsonrpc: '2.0', method: 'notifications/initialized' }), ask(link, 'tools/list')]
-  await held.promise
+  await gate.promise
   // While the server thinks about it, another session comes through.
   await ask(target.open(optionsOf('other')), 'ping')
   const before = seen.length
@@ -165,7 +165,7 @@ test('a server that sends messages elsewhere gets none', async (t) => {
   }
 })
 
-test('what is no stream, is refused, or cannot be reached is said in words', async (t) => {
+test('failures name the cause: no event stream, refused, unreachable', async (t) => {
   const kindsOf = async (stream: Handler) => {
     const { failure } = await initialize((await targetOf(t, await serve(t, stream))).open(optionsOf('s')))
     return `${failure?.kind} ${failure?.status} ${failure?.message}`
