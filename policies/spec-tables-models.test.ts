@@ -219,6 +219,8 @@ const prompts = (key: string): [string, Row] => [
 ]
 const guard = (given: object, side = 'request') => ({ ai: { promptGuard: { [side]: [given] } } })
 const regex = (given: object, more: object = {}) => guard({ regex: given, ...more })
+const webhook = (given: object) => guard({ webhook: { backendRef: { name: 'b' }, ...given } })
+const WEBHOOK = 'ai.promptGuard.request[0].webhook'
 const rejected = { matches: ['a'], action: 'Reject' }
 const AI: Table = {
   ...Object.fromEntries([edits('defaults'), edits('overrides'), prompts('prepend'), prompts('append')]),
@@ -246,6 +248,23 @@ const AI: Table = {
         `ai.promptGuard.response: ${entries(1, 8)}`
       ],
       [guard({}), 'ai.promptGuard.request[0]: must have exactly one of']
+    ]
+  ],
+  'Webhook: backendRef required (or the address of a file), forwardHeaderMatches': [
+    [
+      webhook({}),
+      webhook({ backendRef: { name: 'b', kind: 'GatewayBackend' } }),
+      webhook({ backendRef: undefined, backend: { host: 'b:80' } }),
+      webhook({ forwardHeaderMatches: [{ name: 'a', value: { regex: '.*' } }] })
+    ],
+    [
+      [webhook({ backendRef: undefined }), `${WEBHOOK}: must have exactly one of backendRef, backend`],
+      [
+        webhook({ backend: { host: 'b:80' } }),
+        `${WEBHOOK}: must have exactly one of backendRef, backend, not backendRef and backend`
+      ],
+      [webhook({ backendRef: {} }), `${WEBHOOK}.backendRef.name: is required`],
+      [webhook({ forwardHeaderMatches: [{ name: 'a' }] }), `${WEBHOOK}.forwardHeaderMatches[0].value: is required`]
     ]
   ],
   'typeAModeration, by either name: model, policies; one of a kind': [

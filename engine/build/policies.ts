@@ -263,7 +263,7 @@ export function joined(first: readonly Hook[] | null, second: readonly Hook[] | 
 }
 
 /** ".a[0].b" */
-function pathInside(path: FieldError['path']): string {
+export function pathInside(path: FieldError['path']): string {
   return path.map((key) => (typeof key === 'number' ? `[${key}]` : `.${String(key)}`)).join('')
 }
 

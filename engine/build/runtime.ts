@@ -5,6 +5,7 @@ import { collectRequestPrefix, collectResponsePrefix } from '#engine/contract/bo
 import { ConfigError, type Problem } from '#engine/contract/config-error.ts'
 import type { DialectFinder, Exchange } from '#engine/contract/exchange.ts'
 import type { Background, RetryPlan, RouteSettings } from '#engine/contract/filter.ts'
+import { FieldError } from '#engine/contract/policy.ts'
 import type { CompiledMatch, ListenerParts, Recorder, Route, RouteMirror, RouteRetry } from '#engine/contract/route.ts'
 import type { ServiceRecorder } from '#engine/contract/service.ts'
 import type { TcpTable } from '#engine/contract/tcp.ts'
@@ -21,6 +22,7 @@ import {
   type PlacedMirror,
   type PolicyCache,
   PolicyCompiler,
+  pathInside,
   type RouteChain
 } from './policies.ts'
 import { withRequestId } from './request-id.ts'
@@ -356,7 +358,12 @@ class Builder {
       services
     }
     const context = { name, hostRewrite, connectTimeoutMs, maxBufferBytes, ...lent, keepsAnswers }
-    return kind.compile(backend as never, context)
+    try {
+      return kind.compile(backend as never, context)
+    } catch (error) {
+      if (!(error instanceof FieldError)) throw error
+      return this.#refuse(`backends.${name}${pathInside(error.path)}`, error.message)
+    }
   }
 
   /** Policies of this version act on routes; on a backend they would be read and ignored. */

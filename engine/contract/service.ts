@@ -25,10 +25,10 @@ export interface InlineService {
 
 /**
  * Why a call has no answer. UNAVAILABLE: no connection, or it broke. DEADLINE: the time is up. PROTOCOL: what came is
- * not HTTP, not gRPC, or not what was asked for. TOO_LARGE: the answer is longer than the caller takes. CANCELLED: the
- * caller or its exchange is gone.
+ * not HTTP, not gRPC, or not what was asked for. TOO_LARGE: the answer is longer than the caller takes. NO_ROOM: the
+ * gateway keeps so much already that there is none for it. CANCELLED: the caller or its exchange is gone.
  */
-export type ServiceError = 'UNAVAILABLE' | 'DEADLINE' | 'PROTOCOL' | 'TOO_LARGE' | 'CANCELLED'
+export type ServiceError = 'UNAVAILABLE' | 'DEADLINE' | 'PROTOCOL' | 'TOO_LARGE' | 'NO_ROOM' | 'CANCELLED'
 
 export interface ServiceFailure {
   readonly error: ServiceError

@@ -5,7 +5,7 @@ import { Pieces } from '#engine/kit/pieces.ts'
 import { OpenCall, type ServiceDestination } from './destination.ts'
 
 const TOO_LARGE: ServiceFailure = { error: 'TOO_LARGE', detail: 'its answer is longer than is taken' }
-const NO_ROOM: ServiceFailure = { error: 'UNAVAILABLE', detail: 'there is no room for its answer' }
+const NO_ROOM: ServiceFailure = { error: 'NO_ROOM', detail: 'there is no room for its answer' }
 const NO_BODY = Buffer.alloc(0)
 
 type Done = (answer: HttpServiceAnswer | ServiceFailure) => void

@@ -125,7 +125,7 @@ export const METRICS = {
   ]),
   weir_service_calls_total: counter(
     'Calls of policies and backends to services. result: ok, status (an answer with a grpc-status other than 0), ' +
-      'UNAVAILABLE, DEADLINE, PROTOCOL, TOO_LARGE or CANCELLED.',
+      'UNAVAILABLE, DEADLINE, PROTOCOL, TOO_LARGE, NO_ROOM or CANCELLED.',
     ['service', 'policy', 'result']
   ),
   weir_service_call_duration_seconds: histogram('From a call to a service to the end of its answer.', [

@@ -6,7 +6,8 @@ import { duration } from '#engine/schema/duration.ts'
 import { headerName, path, regexSource } from '#engine/schema/http.ts'
 import { realKeys, withNeutralNames } from '#engine/schema/names.ts'
 import { host, port, target } from '#engine/schema/net.ts'
-import { ENTRIES_MAX, list, refused, refusedKeys, shortString, whole, z } from '#engine/schema/schema.ts'
+import { ENTRIES_MAX, list, refusedKeys, shortString, whole, z } from '#engine/schema/schema.ts'
+import { backendRef } from '#engine/schema/service-ref.ts'
 import { sound } from '#engine/schema/together.ts'
 import { keyOnly } from './auth.ts'
 import { tls } from './tls.ts'
@@ -57,16 +58,21 @@ const headerMatch = () =>
   })
 
 const webhook = () =>
-  z.strictObject({
-    backend: z
-      .strictObject({ host: target().refine(({ unixPath }) => unixPath === null, 'must not be a unix socket') })
-      .describe('Where it is: "host:port".'),
-    forwardHeaderMatches: list(headerMatch(), 1, ENTRIES_MAX)
-      .optional()
-      .describe("The client's header fields that are sent along."),
-    ...failing,
-    backendRef: refused("webhook setting 'backendRef'", 'a file says backend: { host: "host:port" }')
-  })
+  oneOf(
+    {
+      backendRef: backendRef().optional().describe('A backend of the file, with its own backend policies.'),
+      backend: z
+        .strictObject({ host: target().refine(({ unixPath }) => unixPath === null, 'must not be a unix socket') })
+        .optional()
+        .describe('Where it is, without TLS: "host:port".')
+    },
+    {
+      forwardHeaderMatches: list(headerMatch(), 1, ENTRIES_MAX)
+        .optional()
+        .describe("The client's header fields that are sent along."),
+      ...failing
+    }
+  )
 
 const moderation = () =>
   z.strictObject({
@@ -145,7 +151,12 @@ function translate(file: FileGuard, message: string): AiGuard {
       name,
       value: value.regex === undefined ? { exact: value.exact ?? '' } : { regex: value.regex }
     }))
-    return { kind: 'webhook', origin: originOf('http', hook.backend.host), forward, ...common }
+    const named = hook.backendRef
+    const server =
+      named === undefined
+        ? originOf('http', hook.backend!.host)
+        : { name: named.name, at: ['webhook', 'backendRef', 'name'] }
+    return { kind: 'webhook', server, forward, ...common }
   }
   const { host: at, port: given, path: own, model, policies } = moderated!
   const hasTls = at === undefined || policies?.tls !== undefined

@@ -1,6 +1,6 @@
 /** Configuration of backends of models: `ai`, and the shortcut `llm`. */
 import type { BackendConfig } from '#engine/contract/backend-config.ts'
-import { entriesOf, type Placed } from '#engine/schema/placed.ts'
+import { entriesOf, type Path, type Placed, parsePath, valueAt } from '#engine/schema/placed.ts'
 import { deferred } from '#engine/schema/schema.ts'
 import { aiSchema, type FileAiBackend, translateAi } from './ai.ts'
 import { uselessActions } from './guard-warnings.ts'
@@ -11,6 +11,12 @@ import { askedInClear, namedProviders, providersOf, uselessCaching, uselessCachi
 
 const modelsOf = ({ raw, path }: Placed): Placed[] => entriesOf(raw.models, [...path, 'models'])
 
+/** Null: a policy around the backend has said it. */
+function locateInModels({ raw, path }: Placed, text: string): { readonly path: Path; readonly prefix: string } | null {
+  const within = parsePath(text)
+  return valueAt(raw, within) === undefined ? null : { path: [...path, ...within], prefix: '' }
+}
+
 export const aiConfig: BackendConfig = {
   keys: [{ name: 'ai', schema: deferred(aiSchema).optional().describe('Models of LLM providers.') }],
   policies: [modelPolicies],
@@ -18,6 +24,7 @@ export const aiConfig: BackendConfig = {
   parts: { word: 'provider', of: namedProviders, places: providersOf, policies: [] },
   translate: (_key, file: FileAiBackend, context) => translateAi(file, context),
   differs: saysMore,
+  locate: locateInModels,
   warnings: [
     (values) => [...uselessCaching(values), ...uselessCachingOfModels(values.flatMap(modelsOf))],
     (values) => uselessActions(values.flatMap((value) => [value, ...modelsOf(value)])),

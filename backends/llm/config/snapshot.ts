@@ -2,6 +2,7 @@
 
 import type { DialectName } from '#backends/llm/providers/compatible.ts'
 import type { BackendTransport } from '#engine/contract/backend-transport/transport.ts'
+import type { NamedService } from '#engine/contract/service.ts'
 import type { PolicySet, ValueMatch } from '#engine/ir/snapshot.ts'
 import type { RuleSet } from '#engine/kit/scan/rules.ts'
 import type { Secret } from '#engine/kit/secret.ts'
@@ -46,8 +47,8 @@ export interface AiRegexGuard {
 
 export interface AiWebhookGuard {
   readonly kind: 'webhook'
-  /** Scheme, host and port. */
-  readonly origin: string
+  /** Scheme, host and port; or a backend of the file. `at` begins in the guard. */
+  readonly server: string | NamedService
   /** Header fields of the client that are sent along: name in lower case; values that match. */
   readonly forward: readonly { readonly name: string; readonly value: ValueMatch }[]
   readonly failOpen: boolean

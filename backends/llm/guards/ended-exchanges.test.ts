@@ -14,7 +14,7 @@ const delta = (content: string) => ({ index: 0, delta: { content }, finish_reaso
 const reply = { status: 403, message: 'no' }
 const rules: AiGuard = { kind: 'regex', rules: { builtins: ['Ssn'], patterns: [] }, action: 'mask', reply }
 const webhook = (port: number): AiGuard => {
-  return { kind: 'webhook', origin: `http://127.0.0.1:${port}`, forward: [], failOpen: true, timeoutMs: 10_000, reply }
+  return { kind: 'webhook', server: `http://127.0.0.1:${port}`, forward: [], failOpen: true, timeoutMs: 10_000, reply }
 }
 
 test('the guard that follows is not begun, whether the service was asked, or was to be', async (t) => {
@@ -31,7 +31,7 @@ test('the guard that follows is not begun, whether the service was asked, or was
     }
     const shape = { kind: 'json', reach: FORMATS.completions.requestTexts, role: 'user' } as const
     const body = { bytes: Buffer.from('{}'), shape, side: 'request' } as const
-    const call = { ex: fakeExchange(), fields: new HeaderBlock(), signal: controller.signal }
+    const call = { ex: fakeExchange(), services: new Map(), fields: new HeaderBlock(), signal: controller.signal }
     const outcome = await guardBody([webhook(asked.port), rules, webhook(asked.port)], body, run, call)
     deepEqual([outcome.kind, scans, asked.seen.length], ['over', ['ask'], when === 'scan' ? 0 : 1], when)
   }

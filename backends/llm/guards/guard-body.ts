@@ -96,7 +96,7 @@ async function answered(
   call: GuardCall
 ): Promise<StepResult> {
   const asks = asksOf(guard, side)
-  const target = guard.kind === 'webhook' ? webhookTarget(guard, side, call.fields) : moderationTarget(guard)
+  const target = guard.kind === 'webhook' ? webhookTarget(guard, side, call) : moderationTarget(guard)
   try {
     const answer = await post(target, bufferOf(question), call)
     if (call.signal.aborted) return { kind: 'pass' }

@@ -1,12 +1,13 @@
 /** The prompt guards of one backend: what they do to a request, to an answer, and to a stream. */
 
-import type { AiGuards, AiRegexGuard, AiRejection, AiRouteType } from '#backends/llm/config/snapshot.ts'
+import type { AiGuard, AiGuards, AiRegexGuard, AiRejection, AiRouteType } from '#backends/llm/config/snapshot.ts'
 import type { ClientFormat, FormatName } from '#backends/llm/conversation.ts'
 import { FORMATS } from '#backends/llm/formats/index.ts'
 import type { CostTap } from '#backends/llm/stream/translating-tap.ts'
 import type { BackendContext } from '#engine/contract/backend.ts'
 import { replaceRequestBody, replaceResponseBody } from '#engine/contract/body.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
+import type { HttpService } from '#engine/contract/service.ts'
 import type { HeaderBlock } from '#engine/http/headers.ts'
 import type { Reach } from '#engine/kit/scan/body.ts'
 import { inTurn } from '#engine/socket/round.ts'
@@ -15,7 +16,7 @@ import { type Framing, GuardTap } from './guard-tap.ts'
 import { reachOf } from './guarded-fields.ts'
 import type { Shape } from './job.ts'
 import { noteRejection } from './reject-detail.ts'
-import { withAbortSignal } from './service-call.ts'
+import { type GuardServices, withAbortSignal } from './service-call.ts'
 import { StreamGuard, StreamGuards } from './stream-guard.ts'
 
 /** What may stand before a list. */
@@ -27,10 +28,13 @@ export const NOT_GUARDABLE = 'the prompt guards of this model cannot see what pa
 export class Guards {
   readonly #guards: AiGuards
   readonly #context: BackendContext
+  readonly #services: GuardServices
 
+  /** Throws a FieldError for a guard that names no server. */
   constructor(guards: AiGuards, context: BackendContext) {
     this.#guards = guards
     this.#context = context
+    this.#services = servicesOf(guards, context)
   }
 
   /** What a request of `type` has for guards: null: nothing, or there are none; 'unknown': it must not pass. */
@@ -40,6 +44,10 @@ export class Guards {
     const reach = client === null ? 'unknown' : reachOf(type, client)
     if (reach === 'unknown') return reach
     return reach === 'nothing' || request.length === 0 ? null : reach
+  }
+
+  #asks(fields: HeaderBlock) {
+    return { fields, services: this.#services }
   }
 
   get guardsAnswers(): boolean {
@@ -61,7 +69,9 @@ export class Guards {
     const shape = { kind: 'json', reach, role: 'user' } as const
     const body = { bytes: ex.requestBytes ?? Buffer.alloc(0), shape, side: 'request' } as const
     const run = runIn(this.#context, ex)
-    const judged = withAbortSignal(ex, ex.request, (call) => guardBody(this.#guards.request, body, run, call))
+    const judged = withAbortSignal(ex, this.#asks(ex.request), (call) =>
+      guardBody(this.#guards.request, body, run, call)
+    )
     // A turn of its own: timers begin at its start, and the last one may be long over.
     const unlessOver = (step: () => void): void => {
       if (!isOver(ex)) inTurn(step)
@@ -96,7 +106,9 @@ export class Guards {
     const body = { bytes, shape, side: 'response' } as const
     const run = runIn(this.#context, ex)
     try {
-      const outcome = await withAbortSignal(ex, fields, (call) => guardBody(this.#guards.response, body, run, call))
+      const outcome = await withAbortSignal(ex, this.#asks(fields), (call) =>
+        guardBody(this.#guards.response, body, run, call)
+      )
       if (isOver(ex) || outcome.kind === 'over') return null
       if (outcome.kind === 'reject') {
         noteRejection(ex, 'response', this.#guards, outcome.reply)
@@ -115,6 +127,18 @@ export class Guards {
     const guards = new StreamGuards(some.map((guard) => new StreamGuard(format, guard)))
     return new GuardTap({ framing, inner, guards, fail: this.#context.fail })
   }
+}
+
+function servicesOf(guards: AiGuards, { services }: BackendContext): GuardServices {
+  const found: [AiGuard, HttpService][] = []
+  for (const side of ['request', 'response'] as const) {
+    guards[side].forEach((guard, i) => {
+      if (guard.kind !== 'webhook' || typeof guard.server === 'string') return
+      const { name, at } = guard.server
+      found.push([guard, services.http({ name, at: ['promptGuard', side, i, ...at] })])
+    })
+  }
+  return new Map(found)
 }
 
 /** Another answer has taken the place of the provider's, or nobody waits for one. */

@@ -1,15 +1,17 @@
 /**
- * Calls of guards that are services. They go through Node's own client and its pool of connections, not through the
- * engine's upstream client, which carries exchanges and their bodies as streams (docs/design/017-prompt-guards.md).
+ * Calls of guards that are services. Backends of the file are asked as policies ask them. Addresses are asked through
+ * Node's own client and its pool of connections, not through the engine's upstream client, which carries exchanges and
+ * their bodies as streams (docs/design/017-prompt-guards.md).
  */
 
-import type { AiRejection } from '#backends/llm/config/snapshot.ts'
+import type { AiGuard, AiRejection } from '#backends/llm/config/snapshot.ts'
 import { Collector } from '#engine/contract/body.ts'
 import { ERRORS } from '#engine/contract/errors.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import { whenOver } from '#engine/contract/exchange-signal.ts'
 import { hold, letGo } from '#engine/contract/held-bytes.ts'
-import type { HeaderBlock } from '#engine/http/headers.ts'
+import type { HttpService } from '#engine/contract/service.ts'
+import { HeaderBlock } from '#engine/http/headers.ts'
 import { bufferOf, isShared } from '#engine/kit/shared-bytes.ts'
 
 /** The answer may hold all texts again, and be masked: longer ones are none. */
@@ -34,9 +36,13 @@ export interface GuardCall {
   readonly ex: Exchange
   /** As the client sent them: those of the exchange have the key of a provider, once it has been asked. */
   readonly fields: HeaderBlock
+  /** Of guards that are backends of the file. */
+  readonly services: GuardServices
   /** Set off when the client has gone. */
   readonly signal: AbortSignal
 }
+
+export type GuardServices = ReadonlyMap<AiGuard, HttpService>
 
 /** The service cannot be reached, is too slow, or answers what is no answer. Nothing of it is told. */
 export class GuardUnavailable extends Error {}
@@ -47,9 +53,17 @@ export class GuardBuffersFull extends Error {}
 /** What the client is told then. */
 export const BUFFERS_FULL: AiRejection = { status: ERRORS.BUFFERS_FULL.status, message: ERRORS.BUFFERS_FULL.message }
 
-/** Where a service is asked. */
-export interface Target {
+interface TargetUrl {
   readonly url: string
+}
+
+interface TargetService {
+  readonly service: HttpService
+  readonly path: string
+}
+
+/** Where a service is asked. */
+export type Target = (TargetUrl | TargetService) & {
   readonly headers: Readonly<Record<string, string>>
   readonly timeoutMs: number
 }
@@ -62,14 +76,34 @@ export async function post(target: Target, question: Buffer, call: GuardCall): P
   const { ex } = call
   if (!hold(ex, question.length)) throw new GuardBuffersFull()
   try {
-    return await answerTo(target, question, call)
+    return await ('service' in target ? asked(target, question, call) : answerTo(target, question, call))
   } finally {
     letGo(ex, question.length)
   }
 }
 
+const FRAMING = { 'content-type': 'application/json', accept: 'application/json' }
+
+function asked(
+  { service, path, headers, timeoutMs }: Target & TargetService,
+  body: Buffer,
+  { ex }: GuardCall
+): Promise<Buffer> {
+  const { promise, resolve, reject } = Promise.withResolvers<Buffer>()
+  const block = new HeaderBlock()
+  for (const [name, value] of Object.entries({ ...headers, ...FRAMING })) block.set(name, value)
+  const bounds = { timeoutMs, answerBytesMax: ANSWER_BYTES_MAX, ex }
+  service.request({ method: 'POST', path, query: '', headers: block, body, ...bounds }, (answer) => {
+    if (answer.error === 'NO_ROOM') reject(new GuardBuffersFull())
+    else if (answer.error !== null) reject(new GuardUnavailable('the guard cannot be asked'))
+    else if (answer.status !== 200) reject(new GuardUnavailable('the guard answers with an error'))
+    else resolve(answer.body)
+  })
+  return promise
+}
+
 async function answerTo(
-  { url, headers, timeoutMs }: Target,
+  { url, headers, timeoutMs }: Target & TargetUrl,
   question: Buffer,
   { ex, signal }: GuardCall
 ): Promise<Buffer> {
@@ -77,7 +111,7 @@ async function answerTo(
   try {
     const response = await fetch(url, {
       method: 'POST',
-      headers: { ...headers, ...framed.headers, 'content-type': 'application/json', accept: 'application/json' },
+      headers: { ...headers, ...framed.headers, ...FRAMING },
       body,
       duplex: 'half',
       signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
@@ -127,13 +161,13 @@ async function bytesOf({ body, headers }: Response, ex: Exchange): Promise<Buffe
 /** Runs `work` with a signal that is set off when `ex` is over before it is done. */
 export async function withAbortSignal<T>(
   ex: Exchange,
-  fields: HeaderBlock,
+  { fields, services }: Pick<GuardCall, 'fields' | 'services'>,
   work: (call: GuardCall) => Promise<T>
 ): Promise<T> {
   const controller = new AbortController()
   const callOff = whenOver(ex, () => controller.abort())
   try {
-    return await work({ ex, fields, signal: controller.signal })
+    return await work({ ex, fields, services, signal: controller.signal })
   } finally {
     callOff()
   }

@@ -8,11 +8,13 @@ import type { HeaderBlock } from '#engine/http/headers.ts'
 import { compilePattern } from '#engine/kit/pattern.ts'
 import type { Message } from '#engine/kit/scan/body.ts'
 import { isObject } from '#engine/kit/scan/texts.ts'
-import { GuardUnavailable, type Side, type Target, type Verdict } from './service-call.ts'
+import { type GuardCall, GuardUnavailable, type Side, type Target, type Verdict } from './service-call.ts'
 
-export function webhookTarget(guard: AiWebhookGuard, side: Side, fields: HeaderBlock): Target {
-  const { origin, timeoutMs, forward } = guard
-  return { url: `${origin}/${side}`, headers: forwarded(forward, fields), timeoutMs }
+export function webhookTarget(guard: AiWebhookGuard, side: Side, { fields, services }: GuardCall): Target {
+  const { server, timeoutMs, forward } = guard
+  const common = { headers: forwarded(forward, fields), timeoutMs }
+  if (typeof server === 'string') return { url: `${server}/${side}`, ...common }
+  return { service: services.get(guard)!, path: `/${side}`, ...common }
 }
 
 /** What it is asked. */
