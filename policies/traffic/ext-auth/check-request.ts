@@ -247,7 +247,7 @@ export function checkRequest(ex: Exchange, { extensions, allowed }: CheckTemplat
   }
   collect(ex, allowed)
   for (let i = 0; i < names.length; i++) header(names[i]!, values[i]!)
-  if (parts.body !== null) header('x-envoy-auth-partial-body', 'false')
+  if (parts.body !== null && parts.body.length > 0) header('x-envoy-auth-partial-body', 'false')
   octets(4, path)
   octets(5, authority)
   octets(6, scheme)

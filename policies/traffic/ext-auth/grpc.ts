@@ -158,7 +158,7 @@ function judged(response: CheckResponse, service: string, ignored: () => void): 
   }
   const verdict: Allowed = {
     kind: 'allowed',
-    fields: changesOf(ok?.headers ?? [], ignored),
+    fields: changesOf((ok?.headers ?? []).map(replacing), ignored),
     removed: [...(ok?.headersToRemove ?? []).flatMap((name) => settableName(name) ?? []), ...unfit(ok?.headers ?? [])],
     setQuery: (ok?.queryParametersToSet ?? []).map(({ key, value }) => [key, value] as const),
     removedQuery: ok?.queryParametersToRemove ?? [],
@@ -183,6 +183,15 @@ function isDeep(value: unknown, levels: number): boolean {
   return levels === 0 || Object.values(value).some((inner) => isDeep(inner, levels - 1))
 }
 
+/** Fields of a request replace those of the client unless the service says more (OkHttpResponse.headers). */
+function replacing(option: HeaderValueOption): HeaderValueOption {
+  const saysNothing = option.append === undefined && option.appendAction === APPEND_OR_ADD
+  return saysNothing ? { ...option, append: false } : option
+}
+
+/** What HeaderValueOption.append_action is when it is not sent. */
+const APPEND_OR_ADD = 0
+
 /** Names whose values cannot be sent: what the client says under them must not stand for what the service says. */
 function unfit(options: readonly HeaderValueOption[]): string[] {
   return options.flatMap(({ header }) => {
@@ -200,11 +209,8 @@ function lifetimeOf(metadata: Readonly<Record<string, unknown>> | null): number 
 function replyOf({ status, headers, body }: DeniedHttpResponse, ignored: () => void): NonNullable<Denied['reply']> {
   const code: number = status?.code ?? 0
   const fields: string[] = []
-  for (const { name, value, action } of changesOf(headers, ignored)) {
-    const known = fields.findIndex((other, i) => i % 2 === 0 && other === name)
-    if (action === 'append' || known < 0) fields.push(name, value)
-    else fields[known + 1] = value
-  }
+  // All of them, as in Envoy: there is nothing yet that they could replace.
+  for (const { name, value } of changesOf(headers, ignored)) fields.push(name, value)
   // What has refused the request must not look like its success.
   return { status: code >= 300 && code <= 599 ? code : FORBIDDEN, headers: fields, body: Buffer.from(body, 'utf8') }
 }

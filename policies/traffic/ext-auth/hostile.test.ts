@@ -74,6 +74,9 @@ describe('answers over gRPC', () => {
 
   it('a client does not say what the service could not', async (t) => {
     const send = await start(t, grpc.port, 'grpc: {}')
+    grpc.judge = () => allowed({ headers: [option('x-user', 'ann')] })
+    await send('GET / HTTP/1.1', 'X-User: root', 'X_User: root')
+    assert.equal(backend.asked.pop()!.headers['x-user'], 'ann')
     grpc.judge = () => allowed({ headers: [option('x-user', 'a\nb', 2), option('x-team', 'blue', 2)] })
     assert.equal(await send('GET / HTTP/1.1', 'X-User: root', 'X_User: root', 'Connection: x-team'), 200)
     const { 'x-user': user, x_user: twin, 'x-team': team } = backend.asked[0]!.headers
@@ -115,6 +118,19 @@ describe('answers over gRPC', () => {
       assert.equal(grpc.asked.length, asked)
     }
   })
+})
+
+it('as Envoy: all fields of a denial are told, and a request without a body says nothing of one', async (t) => {
+  const gateway = await startGateway(`
+binds: [{ port: 0, listeners: [{ routes: [{ policies: { extAuth: {
+  host: "127.0.0.1:${grpc.port}", grpc: {}, forwardBody: { maxSize: 20 }
+} }, backends: [{ host: "127.0.0.1:${backend.port}" }] }] }] }]
+`)
+  t.after(() => gateway.close())
+  grpc.judge = () => denied(401, [option('set-cookie', 'a=1', 2), option('set-cookie', 'b=2', 2)], '')
+  const told = await exchangeRaw(gateway.port, 'GET / HTTP/1.1\r\nHost: a.test\r\nConnection: close\r\n\r\n')
+  assert.deepEqual(told.match(/^set-cookie: .*(?=\r$)/gim), ['set-cookie: a=1', 'set-cookie: b=2'])
+  assert.equal(grpc.asked[0]!.attributes!.request!.http!.headers['x-envoy-auth-partial-body'], undefined)
 })
 
 it('what a service is told of a body counts as what is kept, also where one that is away lets pass', async (t) => {

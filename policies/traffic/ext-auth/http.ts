@@ -82,7 +82,7 @@ function requestOf(ex: Exchange, plan: HttpPlan): HttpServiceRequest | null {
     else headers.set(name, text.trim())
   }
   const body = config.forwardBody === null ? null : (ex.requestBytes ?? null)
-  if (config.forwardBody !== null) headers.receive('x-envoy-auth-partial-body', 'false')
+  if (body !== null && body.length > 0) headers.receive('x-envoy-auth-partial-body', 'false')
   return {
     method: ex.method,
     path: at < 0 ? target : target.slice(0, at),
