@@ -6,6 +6,7 @@ import { lineOf } from './scan.ts'
 /** One word of a name ('isOpenWing' has three) -> what to write instead. */
 const IN_NAMES = new Map([
   ['anybody', 'client, caller'],
+  ['asker', 'requester, client'],
   ['crowd', 'connection limiter'],
   ['desk', 'verifier, queue'],
   ['entrance', 'connection setup'],
@@ -15,6 +16,8 @@ const IN_NAMES = new Map([
   ['house', 'repository, setup'],
   ['parcel', 'message'],
   ['pile', 'cache'],
+  ['seat', 'worker slot, provider slot, target session'],
+  ['seats', 'worker slots, provider slots, target sessions'],
   ['somebody', 'client, caller'],
   ['whoever', 'client, caller'],
   ['wing', 'policies, or backends'],

@@ -26,7 +26,7 @@ export interface BindContext {
   readonly isLeaving?: boolean
 }
 
-/** Told about connections, for metrics. */
+/** Observes connections, for metrics. */
 export interface DownstreamObserver {
   opened(port: number, transport: string): void
   closed(port: number, transport: string): void
@@ -45,7 +45,7 @@ export interface OpenBind {
    * called. Throws an Error when the port cannot be served like this.
    */
   prepare(frontend: FrontendSettings, bind: Bind): () => void
-  /** The end is near: clients of HTTP/1 are told with each answer, and are served all the same. */
+  /** The bind is about to drain: responses of HTTP/1 have Connection: close, and requests are still served. */
   leave(): void
   stopAccepting(): void
   /** Ends idle connections soon and announces the end on the others. */

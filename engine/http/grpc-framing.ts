@@ -47,7 +47,7 @@ export class MessageReader {
     return this.#message === null && this.#rest.length === 0
   }
 
-  /** The taker has said that it is full: bytes wait. */
+  /** The receiver is full: bytes wait. */
   get isFull(): boolean {
     return this.#isFull
   }

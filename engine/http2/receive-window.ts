@@ -7,7 +7,7 @@ export class ReceiveWindow {
   readonly #size: number
   /** Bytes that the peer may send. */
   #left: number
-  /** Bytes that have gone on and are not given back yet. */
+  /** Bytes that have been passed on and are not granted again yet. */
   #spent = 0
 
   /** `size`: the window when nothing is under way. `announced`: what the peer knows of it so far. */
@@ -32,7 +32,7 @@ export class ReceiveWindow {
     return this.#left >= 0
   }
 
-  /** `bytes` have gone on: the increment of a WINDOW_UPDATE that is due now, or 0. */
+  /** `bytes` have been passed on. Returns the increment of a WINDOW_UPDATE that is due now, or 0. */
   release(bytes: number): number {
     this.#spent += bytes
     if (this.#spent * 2 < this.#size && (this.#spent < this.#left || this.#spent <= 0)) return 0

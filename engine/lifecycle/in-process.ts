@@ -126,7 +126,7 @@ class InnerClient implements Call, ClientStream {
     const ex = this.#ex
     ex.upstreamHost = host
     if (breaksLines(ex)) {
-      // Who asks must not be told before he holds the call.
+      // The caller must hold the call before its first event.
       atRoundEnd(() => this.#failed('INTERNAL'))
       return
     }
@@ -139,7 +139,7 @@ class InnerClient implements Call, ClientStream {
     })
   }
 
-  /** Also of the lifecycle, when the answer broke off: that has been told by then (#over). */
+  /** Also of the lifecycle, when the answer broke off: #over has reported that by then. */
   abort(): void {
     if (this.#isOver) return
     this.#isOver = true

@@ -73,7 +73,7 @@ export class HandleWire implements Wire {
     if (error < 0) this.#fail(error)
   }
 
-  /** Gives the handle away: the wire is dead, and nobody hears of it. Null when it is dead already. */
+  /** Gives the handle away: the wire is dead, and its owner gets no event. Null when it is dead already. */
   release(): Handle | null {
     if (this.#dead) return null
     this.#dispose(true)

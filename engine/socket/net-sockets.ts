@@ -38,7 +38,7 @@ export function netSockets(memory: ReadMemory): SocketLayer {
       })
       return () => {
         socket.off('error', failed)
-        // A late failure of an abandoned attempt concerns nobody.
+        // A late failure of an abandoned attempt is ignored.
         socket.on('error', () => {})
         socket.destroy()
       }

@@ -42,7 +42,7 @@ export function connectTls(
   let isJudged = false
   const fail = ({ code, text }: TlsFault) => {
     socket.off('error', failed)
-    // A late failure concerns nobody.
+    // A late failure is ignored.
     socket.on('error', () => {})
     client.forgetSessions()
     socket.destroy()
@@ -79,7 +79,7 @@ export function connectTls(
   })
   return () => {
     socket.off('error', failed)
-    // A late failure of an abandoned attempt concerns nobody.
+    // A late failure of an abandoned attempt is ignored.
     socket.on('error', () => {})
     socket.destroy()
   }

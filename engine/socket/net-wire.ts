@@ -35,7 +35,7 @@ export class NetWire implements Wire {
     })
   }
 
-  /** Gives the socket away: the wire is dead, and nobody hears of it. Null when it is dead already. */
+  /** Gives the socket away: the wire is dead, and its owner gets no event. Null when it is dead already. */
   release(): Socket | null {
     if (this.#dead) return null
     this.owner = NO_OWNER

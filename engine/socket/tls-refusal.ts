@@ -8,7 +8,7 @@
  */
 import { createCipheriv, createHmac } from 'node:crypto'
 
-/** A certificate has been looked at when one of these is told: by TLS 1.3, by 1.2. */
+/** OpenSSL reports one of these secrets after it has checked a certificate: with TLS 1.3, with TLS 1.2. */
 const LAST_SECRETS = ['CLIENT_TRAFFIC_SECRET_0', 'CLIENT_RANDOM']
 
 /** OpenSSL's code for a client that has shown none. */

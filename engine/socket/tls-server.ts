@@ -32,7 +32,7 @@ export interface TlsServerSettings {
   readonly cert: string
   /** PEM. */
   readonly key: string
-  /** PEM; null: no certificate is asked for. */
+  /** PEM; null: no certificate is requested. */
   readonly clientCa: string | null
   readonly minVersion: '1.2' | '1.3'
   readonly maxVersion: '1.2' | '1.3'
@@ -195,7 +195,7 @@ export function startOverSocket(
       isFailed = true
       done(code, null, null)
     })
-  // Errors before the handshake is done are told by this event alone.
+  // Only this event reports errors before the handshake is done.
   socket.on('_tlsError', (error: NodeJS.ErrnoException) => {
     code = error.code ?? 'EPROTO'
   })

@@ -45,14 +45,14 @@ export class TlsWire implements Wire {
   readonly #shared: TlsShared
   /** Null: the handshake is over. */
   #secured: Secured | null
-  /** OpenSSL says that the handshake is done; nobody else has been told. */
+  /** OpenSSL reports the end of the handshake; the owner has no event yet. */
   #isDone = false
   #out = ''
   readonly #queue: TlsQueue
   /** Bytes of the write that is under way; 0: there is none. */
   #underWay = 0
   #full = false
-  /** Bytes that may be under way or wait before the owner is told to stop. */
+  /** Bytes that may be under way or wait before the owner has to stop. */
   #limit = COPIED_BYTES_MAX
   #paused = false
   #dead = false

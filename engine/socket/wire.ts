@@ -26,7 +26,7 @@ export interface ConnectionEnds {
   readonly remotePort: number
   /** Own ip of the connection; '' when it is not known. */
   readonly localAddress: string
-  /** A proxy has said who is behind it: remoteAddress and remotePort are these from now on. */
+  /** A proxy has named its client: remoteAddress and remotePort are these from now on. */
   setPeer(address: string, port: number): void
 }
 

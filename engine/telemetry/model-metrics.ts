@@ -3,7 +3,7 @@
  * names as Prometheus writes them: dots become underscores, seconds are named.
  *
  * Clients choose names of models. A name becomes a label value once a provider has answered to it, and only so many of
- * them, per route and in all: whatever else is asked for is counted under "other".
+ * them, per route and in all: other models are counted under "other".
  */
 import type { Exchange } from '#engine/contract/exchange.ts'
 import { firstTokenMs, type ModelUse, perTokenMs } from '#engine/contract/model-use.ts'

@@ -27,7 +27,7 @@ export class ClientActivity {
   #sentAt = 0
   /** Since then. */
   #sentBytes = 0
-  /** The backend has said 100 Continue. */
+  /** The backend has answered 100 Continue. */
   #isInvited = false
 
   begin(): void {

@@ -20,7 +20,7 @@ import type { UpstreamShared } from './shared.ts'
 
 /** RFC 8305 section 8: how long an address may take before another one is tried beside it. */
 const RACE_AFTER_MS = 250
-/** The same trouble with a destination is told of so often. */
+/** How often the same failure of a destination is logged. */
 const SAME_FAULT_MS = 60_000
 
 export class EndpointState implements Endpoint, PoolOwner, QueueOwner, DialOwner<Pool, Attempt> {
@@ -36,7 +36,7 @@ export class EndpointState implements Endpoint, PoolOwner, QueueOwner, DialOwner
   readonly #addresses: AddressList<Pool>
   readonly #dialler: Dialler<Pool, Attempt>
   readonly #queue = new ConnectionQueue(this)
-  /** What was last wrong with its TLS, and when that was told. */
+  /** The last failure of its TLS, and when it was logged. */
   #fault = { reason: '', at: 0 }
 
   constructor(destination: DestinationState, shared: UpstreamShared) {

@@ -21,7 +21,7 @@ const TTL_MIN_MS = 1_000
 const TTL_MAX_MS = 300_000
 /** For answers of getaddrinfo, which carry no TTL. */
 const TTL_LOCAL_MS = 10_000
-/** How soon a failed name is asked again. */
+/** How soon a failed name is queried again. */
 const RETRY_MS = 1_000
 /** How long addresses that are known wait for the TTL of DNS: a server that is silent keeps its askers for 20 s. */
 const TTL_WAIT_MS = 500

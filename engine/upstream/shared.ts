@@ -17,7 +17,7 @@ export interface UpstreamShared {
   readonly observer: UpstreamObserver
 }
 
-/** Told about events that metrics count. */
+/** Observes events that metrics count. */
 export interface UpstreamObserver {
   connected(): void
   /** A handshake is done: with a session of before, or in full. */

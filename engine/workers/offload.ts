@@ -10,7 +10,7 @@ import { PASSWORD_JOB } from '#engine/kit/password/job.ts'
 import { RoundRobinQueue } from '#engine/kit/round-robin-queue.ts'
 import type { Job } from './jobs.ts'
 
-/** More than this would be late anyway: who asks is told at once. */
+/** More than this would be late anyway: further jobs are refused at once. */
 const QUEUE_MAX = 128
 const IDLE_MS = 30_000
 

@@ -1,4 +1,4 @@
-/** Threads that become workers: a thread loads its code first, and is told what it is to be when that is known. */
+/** Threads that become workers: a thread loads its code first, and gets its role when that is known. */
 import { totalmem } from 'node:os'
 import { constrainedMemory } from 'node:process'
 import { Worker } from 'node:worker_threads'

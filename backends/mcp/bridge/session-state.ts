@@ -16,7 +16,7 @@ interface State {
   readonly uris: Set<string>
   /** Requests under way in this worker, by the client's id: what cancels them. */
   readonly running: Map<RpcId, () => void>
-  /** Streams of this worker, to be told of changed subscriptions. */
+  /** Streams of this worker, which are notified of changed subscriptions. */
   readonly streams: Set<() => void>
 }
 

@@ -116,7 +116,7 @@ export class StatefulCall implements SessionListener {
     }
   }
 
-  /** The answers of a retry; what is missing is asked for again. */
+  /** Takes the answers of a retry, and requests missing ones again. */
   answer(answers: JsonObject): void {
     if (this.#isOver) return
     if (this.#urls !== null) {

@@ -48,7 +48,7 @@ export class StreamRelay implements StreamEvents {
     if (this.#mayPoll) this.#reply.mark(this.idOf(eventId), retryMs)
   }
 
-  /** The server hears of the request again when the client comes back for the answer. */
+  /** The server gets the request again when the client comes back for the answer. */
   closed(): boolean {
     if (!this.#mayPoll || !this.#hasId || !this.#reply.isStream) return false
     this.#finish()

@@ -71,7 +71,7 @@ export class Session {
   /** LinkOptions.party; '': not known yet. */
   party: string
   streams = 0
-  /** When other workers were told last that it is in use; performance.now(). */
+  /** When other workers were last notified that it is in use; performance.now(). */
   announcedAt = Number.NEGATIVE_INFINITY
   /** Last use in this worker; performance.now(). */
   usedAt: number

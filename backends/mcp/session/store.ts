@@ -15,7 +15,7 @@ const REMEMBERED_MAX = 10_000
 /** Names and capabilities of a client in the id, as JSON. */
 const CLIENT_LENGTH_MAX = 2 * 1024
 
-/** How often other workers are told that a session is in use; less than any idle timeout. */
+/** How often other workers are notified that a session is in use; less than any idle timeout. */
 const ANNOUNCE_MS = 200
 /** From the clock of this thread to that of the system, which all threads share. */
 const SYSTEM_MS = Number(process.hrtime.bigint() / 1_000_000n) - performance.now()

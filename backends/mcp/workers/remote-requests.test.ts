@@ -12,14 +12,14 @@ import { Bus, type BusMessage } from './bus.ts'
 import { CLAIM_MAX_MS, RemoteRequests } from './remote-requests.ts'
 
 const WORKER = new URL('./remote-worker.fixture.ts', import.meta.url)
-const ASKER = { index: 0, count: 2 }
+const REQUESTER = { index: 0, count: 2 }
 
 interface Rig {
   readonly bus: Bus
   readonly ownerRequests: OwnerRequests
 }
 
-function rig(t: TestContext, channel: string, place = ASKER): Rig {
+function rig(t: TestContext, channel: string, place = REQUESTER): Rig {
   const bus = new Bus(channel, place)
   // What waits for a worker keeps no process alive.
   const alive = setInterval(() => undefined, 10_000)

@@ -31,7 +31,7 @@ export class Deadline {
   readonly #server: HttpServer
   readonly #timer: WheelTimer
 
-  /** `onTimeout` is told what was waited for; nothing is waited for then. */
+  /** `onTimeout` gets the phase that has timed out; no timer runs then. */
   constructor(server: HttpServer, onTimeout: (waited: number) => void) {
     this.#server = server
     this.#timer = new WheelTimer(() => {

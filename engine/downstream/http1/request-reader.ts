@@ -266,7 +266,7 @@ export class Http1RequestReader implements MessageHandler, Deferred {
     this.#fail(FAULT_REFUSED)
   }
 
-  /** What begins the connection is not HTTP/1: a client that would understand it is told why. */
+  /** The connection does not begin with HTTP/1: a client that would understand it gets the reason. */
   #failAtFirst(start: number, end: number): void {
     const { bytes } = this.#server.llhttp.memory
     if (this.#owner.tls === null && isTlsHandshake(bytes, start, end)) this.refuse('TLS_ON_PLAIN_PORT')

@@ -17,7 +17,7 @@ export class ClosedStreams {
     }
   }
 
-  /** The client has said that it knows. */
+  /** The client has acknowledged it. */
   forget(id: number): void {
     this.#ids.delete(id)
   }

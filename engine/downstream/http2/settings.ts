@@ -1,4 +1,4 @@
-/** What a client is told first: our SETTINGS (RFC 9113 section 6.5), and how large the connection's window is. */
+/** The first frames for a client: our SETTINGS (RFC 9113 section 6.5), and how large the connection's window is. */
 import { settingsFrame, windowUpdateFrame } from '#engine/http2/frame-writer.ts'
 import {
   DEFAULT_WINDOW,

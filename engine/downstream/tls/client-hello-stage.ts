@@ -142,7 +142,7 @@ export class ClientHelloStage extends Stage<ClientHelloContext> {
     this.#fail('cut', '', '')
   }
 
-  /** `say`: what the client is told first; null: its wire is dead already. */
+  /** `say`: last bytes for the client, an alert or a response; null: its wire is dead already. */
   #fail(result: HandshakeResult, detail: string, say: string | null): void {
     if (this.isOver) return
     // Health checks and scanners of ports connect and leave: nothing has begun.

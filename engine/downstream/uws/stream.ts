@@ -65,7 +65,7 @@ export class UwsStream implements RequestOwner {
   #bodyDeadline = 0
   // --- the response ---
   readonly #answer: UwsAnswer
-  /** sendBody has said "stop": onClientWritable is owed. */
+  /** sendBody has returned "stop": onClientWritable is owed. */
   #isOwed = false
   /** What is to be written waits for a turn of our own. */
   #isPutOff = false

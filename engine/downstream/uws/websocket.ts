@@ -56,7 +56,7 @@ export interface WebSocketData {
 /** A message from a client is collected whole before it is passed on; a larger one ends the WebSocket. */
 const MESSAGE_BYTES_MAX = 16 * 1024 * 1024
 
-/** What the library is told about WebSockets. */
+/** Options of the library for WebSockets. */
 export const WEBSOCKET_SETTINGS = {
   // A deflated frame could not be passed on: the server has been offered no extension.
   compression: 0,

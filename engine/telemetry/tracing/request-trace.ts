@@ -87,7 +87,7 @@ export class RequestTrace implements ExchangeTrace {
     this.#isInner = isInner
   }
 
-  /** What services are told, whose caller is the span `spanId`. */
+  /** The trace context for services, whose caller is the span `spanId`. */
   inject(headers: HeaderBlock, spanId = this.spanId): void {
     const { traceId, isDebug, isRandom } = this.#origin
     const context = { traceId, spanId, isSampled: true, isDebug, isRandom }

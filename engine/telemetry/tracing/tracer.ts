@@ -79,7 +79,7 @@ export class RequestTracer implements Tracer {
     TRACE.set(ex, new RequestTrace(this.#factory, origin))
   }
 
-  /** Those behind us are told. A changed flag needs a new parent (Trace Context, section 3.2.3). */
+  /** Passes the decision on to upstreams. A changed flag needs a new parent (Trace Context, section 3.2.3). */
   #decline(ex: Exchange, { traceId, isRandom }: TraceContext): void {
     const propagated = {
       traceId: traceId || newTraceId(),

@@ -23,7 +23,7 @@ import type { Http2ConnectionOwner } from './connection-owner.ts'
 import { OpenConnections } from './open-connections.ts'
 import type { Http2UpstreamStream } from './stream.ts'
 
-/** Streams that a server is believed to take before it has said so (RFC 9113 section 6.5.2 advises no fewer). */
+/** Streams that a server is assumed to take before its SETTINGS (RFC 9113 section 6.5.2 advises no fewer). */
 export const STREAMS_ASSUMED = 100
 
 /** What the pools of an endpoint share. */

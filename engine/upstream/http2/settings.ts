@@ -1,4 +1,4 @@
-/** What a server is told first, and what it may do. */
+/** The first frames for a server, and the limits that it gets. */
 import { settingsFrame, windowUpdateFrame } from '#engine/http2/frame-writer.ts'
 import { IdleFrames } from '#engine/http2/idle-frames.ts'
 import {

@@ -29,7 +29,7 @@ const KEPT_BYTES_MAX = 16 * 1024
 /** What a stream asks of its connection. */
 export interface StreamOwner {
   readonly events: ServerEvents
-  /** Bytes of the answer have gone on. `isOpen`: more of this stream may come. */
+  /** Bytes of the answer have been passed on. `isOpen`: more of this stream may come. */
   consumed(stream: Http2UpstreamStream, bytes: number, isOpen: boolean): void
   cancelled(stream: Http2UpstreamStream): void
   passBody(ex: Exchange, bytes: Buffer, start: number, end: number): boolean
@@ -52,7 +52,7 @@ export class Http2UpstreamStream implements ServerStream, SendingStream, Evictio
   #unsent: Pieces | null = null
   /** Trailer lines that wait behind them; null: the request has not ended. */
   #trailers: string | null = null
-  /** The client was told to stop. */
+  /** The client has been paused. */
   #isThrottled = false
   /** Of the body so far; null: more than is kept. */
   #kept: Pieces | null

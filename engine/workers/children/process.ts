@@ -55,7 +55,7 @@ export class LineProcess implements ChildChannel {
     this.#child = child
     child.on('error', (error) => this.#finish(`it cannot be started (${(error as NodeJS.ErrnoException).code})`))
     child.on('exit', (code, signal) => this.#exited(signal === null ? `with code ${code}` : `by ${signal}`))
-    // Writing to a process that is gone fails: its end is told by 'exit'.
+    // Writing to a process that is gone fails: 'exit' reports its end.
     for (const stream of child.stdio) stream?.on('error', () => undefined)
     const splitter: LineSplitter = new LineSplitter(spec.lineBytesMax, events.line, events.tooLong)
     this.#stdout.on('data', (chunk: Buffer) => {
@@ -122,7 +122,7 @@ export class LineProcess implements ChildChannel {
 
   #readStderr(): void {
     const stderr = this.#child.stderr!
-    // A line that is too long is told by its first bytes.
+    // The log names a line that is too long by its first bytes.
     let line = ''
     stderr.setEncoding('utf8').on('data', (chunk: string) => {
       const lines = (line + chunk).split('\n')

@@ -28,7 +28,7 @@ const RETRY_MS = 1_000
 const RETRY_MAX_MS = 60_000
 /** A server that wants to be asked again at once, and again, would keep the gateway busy. */
 const RETRY_MIN_MS = 100
-/** For the end of a stream that has said all: behind it the connection can be used again. */
+/** For the end of a complete stream: its connection can be used again. */
 const LINGER_MS = 1_000
 
 type Kind = 'json' | 'stream' | 'error'

@@ -43,7 +43,7 @@ export class SseChannel implements ChildChannel {
   readonly #gone = Promise.withResolvers<void>()
   readonly #posts = new Set<Call>()
   #stream: Call | null = null
-  /** Where messages go, once the server has said it. */
+  /** Where messages go, once the server has sent the endpoint. */
   #postTo: { readonly path: string; readonly query: string } | null = null
   /** Written before that, or behind one that nothing may overtake. */
   #waiting: Waiting[] = []
