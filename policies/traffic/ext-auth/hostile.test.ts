@@ -122,9 +122,12 @@ describe('answers over gRPC', () => {
 
 it('as Envoy: all fields of a denial are told, and a request without a body says nothing of one', async (t) => {
   const gateway = await startGateway(`
-binds: [{ port: 0, listeners: [{ routes: [{ policies: { extAuth: {
-  host: "127.0.0.1:${grpc.port}", grpc: {}, forwardBody: { maxSize: 20 }
-} }, backends: [{ host: "127.0.0.1:${backend.port}" }] }] }] }]
+binds:
+  - port: 0
+    listeners:
+      - routes:
+          - policies: { extAuth: { host: "127.0.0.1:${grpc.port}", grpc: {}, forwardBody: { maxSize: 20 } } }
+            backends: [{ host: "127.0.0.1:${backend.port}" }]
 `)
   t.after(() => gateway.close())
   grpc.judge = () => denied(401, [option('set-cookie', 'a=1', 2), option('set-cookie', 'b=2', 2)], '')
