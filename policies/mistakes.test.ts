@@ -12,8 +12,17 @@ import { policies } from './index.ts'
 
 const FOLDER = fileURLToPath(new URL('../docs/examples/', import.meta.url))
 /** Where names are the user's own, so that another name is no mistake. */
-const FREE =
-  /\.(set|add)\.(?!\d)|\.metadata\b|\.(?:ai|llm)\.(?:routes|modelAliases)\.|\.models\.\d+\.(?:defaults|overrides)\.|\.(?:resourceMetadata|env|schema)\./
+const FREE = new RegExp(
+  [
+    '\\.(?:set|add)\\.(?!\\d)',
+    '\\.metadata\\b',
+    '\\.(?:ai|llm)\\.(?:routes|modelAliases)\\.',
+    '\\.models\\.\\d+\\.(?:defaults|overrides)\\.',
+    '\\.(?:resourceMetadata|env|schema)\\.',
+    '\\.(?:contextExtensions|requestMetadata|responseMetadata|addRequestHeaders)\\.',
+    '\\.(?:requestAttributes|responseAttributes|metadataContext)\\.'
+  ].join('|')
+)
 
 const readFile = exampleFiles()
 

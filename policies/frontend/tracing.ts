@@ -84,7 +84,7 @@ const batch = () =>
       together<Batch>([], ({ value, issues }) => {
         const { maxExportBatchBytes, maxQueueBytes } = settingsOf(value)
         if (maxQueueBytes >= maxExportBatchBytes) return
-        const message = `must be at least maxExportBatchBytes (${maxExportBatchBytes})`
+        const message = 'must be at least maxExportBatchBytes'
         issues.push({ code: 'custom', path: ['maxQueueBytes'], message, input: value })
       })
     )
