@@ -38,8 +38,9 @@ test('a request has a span, and its attempt another one', async (t) => {
   assert.equal(server!.kind, 'SPAN_KIND_SERVER')
   assert.equal(server!.parentSpanId, '')
   assert.match(server!.traceId, /^[0-9a-f]{32}$/)
-  const { 'network.peer.port': peerPort, ...attributes } = server!.attributes
+  const { 'network.peer.port': peerPort, 'weir.request.id': id, ...attributes } = server!.attributes
   assert.equal(typeof peerPort, 'number')
+  assert.match(String(id), /^req_[0-9a-f]{32}$/)
   assert.deepEqual(attributes, {
     'http.route': '/things/*',
     'weir.listener': 'web',

@@ -543,7 +543,7 @@ describe('what happens while the service is silent', () => {
   })
 
   it('the time of the request is up', async () => {
-    silentAt('requestHeaders')
+    void silentAt('requestHeaders')
     const gateway = await start('', ', timeouts: { request: 50ms }')
     equal(statusOf(await send(gateway)), 504)
     await service.over.promise
