@@ -120,7 +120,7 @@ test('every frame, whole and in pieces of any size', () => {
     'goaway 2147483647 2'
   ]
   for (let step = 1; step < 40; step++)
-    deepEqual(read(text, step), { code: 0, events, held: read(text, step).buffered })
+    deepEqual(read(text, step), { code: 0, events, buffered: read(text, step).buffered })
   deepEqual(read(text).events, events)
 })
 

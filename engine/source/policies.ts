@@ -13,7 +13,7 @@ export type Attachment = 'route' | 'backend'
 /** Names of the specification and of other gateways' files: refused by name, and not as a slip of the keyboard. */
 const KNOWN_NAMES = [
   ...['a2a', 'backendTunnel', 'buffer', 'delay', 'health', 'inferenceRouting'],
-  ...['mcpGuardrails', 'oidc', 'remoteRateLimit', 'sessionAffinity', 'tunnel']
+  ...['mcpGuardrails', 'oidc', 'sessionAffinity', 'tunnel']
 ]
 
 /** A name that a configuration accepts for a policy. */
