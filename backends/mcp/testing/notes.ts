@@ -88,6 +88,8 @@ export async function serveNotes(kind: 'http' | 'sse'): Promise<Connected> {
   const http = createServer((request, response) => {
     void answer(request, response).catch(() => response.destroy())
   })
+  // On a machine that stalls, a call would meet the end of an idle connection: POST is not sent again then.
+  http.keepAliveTimeout = 0
   await once(http.listen(0, '127.0.0.1'), 'listening')
   return { http, port: (http.address() as AddressInfo).port, forget: () => sessions.clear() }
 }
