@@ -1,6 +1,20 @@
-import type { ErrorCode } from './errors.ts'
+import { ERRORS, type ErrorCode } from './errors.ts'
 import type { Detail, Exchange, LocalReply } from './exchange.ts'
 import { STOP, type Verdict } from './filter.ts'
+import { Slot } from './slot.ts'
+
+const CONFIGURED = new Slot<{ readonly code: ErrorCode; readonly status: number }>()
+
+/** A refusal of `ex` with `code` has this status instead of that of the table: the configuration says so. */
+export function setRefusalStatus(ex: Exchange, code: ErrorCode, status: number): void {
+  CONFIGURED.set(ex, { code, status })
+}
+
+/** The status of a refusal with `code`. */
+export function refusalStatus(ex: Exchange, code: ErrorCode): number {
+  const configured = ex.slots === null ? null : CONFIGURED.get(ex)
+  return configured?.code === code ? configured.status : ERRORS[code].status
+}
 
 /**
  * Ends the exchange with the local reply of `code` (errors.ts). `headers`, flat: name, value, ..., are

@@ -2,6 +2,7 @@
 import { replyBytes } from '#engine/contract/body.ts'
 import { ERRORS, type ErrorCode } from '#engine/contract/errors.ts'
 import { BODY_LENGTH, BODY_NONE, type Exchange, type LocalReply } from '#engine/contract/exchange.ts'
+import { refusalStatus } from '#engine/contract/refuse.ts'
 import { REPLACEMENT } from '#engine/contract/replace-answer.ts'
 import { REQUEST_ID_DEFAULTS, requestIdOf } from '#engine/contract/request-id.ts'
 import { httpDate } from '#engine/http/date.ts'
@@ -11,7 +12,8 @@ import { STILL } from '#engine/socket/memory.ts'
 
 /** The reply that `code` leads to. */
 export function replyFor(ex: Exchange, code: ErrorCode): LocalReply {
-  const { status, message } = ERRORS[code]
+  const { message } = ERRORS[code]
+  const status = refusalStatus(ex, code)
   const { refusalHeaders: headers } = ex
   const dialect = ex.dialect ?? ex.route?.dialect?.(ex, true) ?? ex.listener?.dialect?.(ex, false) ?? null
   if (dialect === null) {

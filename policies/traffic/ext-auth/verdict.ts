@@ -2,7 +2,7 @@
 import { EXT_AUTHZ } from '#engine/cel/exchange.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import { CONTINUE, STOP, type Verdict } from '#engine/contract/filter.ts'
-import { refuse } from '#engine/contract/refuse.ts'
+import { refuse, setRefusalStatus } from '#engine/contract/refuse.ts'
 import { Slot } from '#engine/contract/slot.ts'
 import { applyField, type FieldChange } from '#policies/shared/service-fields.ts'
 
@@ -61,13 +61,9 @@ export function applyFailure(ex: Exchange, failed: Failed, statusOnError: number
   const { detail, reply } = failed
   ex.errorDetail = detail
   if (reply !== null) return replyWith(ex, 'EXT_AUTH_UNAVAILABLE', reply)
-  if (statusOnError === null || statusOnError === ERROR_STATUS) return refuse(ex, 'EXT_AUTH_UNAVAILABLE')
-  const body = Buffer.from(`${UNAVAILABLE}\n`)
-  return replyWith(ex, 'EXT_AUTH_UNAVAILABLE', { status: statusOnError, headers: [], body })
+  if (statusOnError !== null) setRefusalStatus(ex, 'EXT_AUTH_UNAVAILABLE', statusOnError)
+  return refuse(ex, 'EXT_AUTH_UNAVAILABLE')
 }
-
-const ERROR_STATUS = 403
-const UNAVAILABLE = 'whether this request is allowed cannot be found out at the moment'
 
 export function writeResponseFields(ex: Exchange): Verdict {
   const changes = RESPONSE_FIELDS.get(ex)

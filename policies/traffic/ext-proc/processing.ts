@@ -4,6 +4,7 @@
  */
 import { type Exchange, STEP_REQUEST, STEP_RESPONSE } from '#engine/contract/exchange.ts'
 import { CONTINUE, STOP, type Verdict } from '#engine/contract/filter.ts'
+import { setRefusalStatus } from '#engine/contract/refuse.ts'
 import { HeaderBlock } from '#engine/http/headers.ts'
 import type { Metadata } from '#engine/proto/generated/envoy/config/core/v3/base.ts'
 import type {
@@ -245,9 +246,8 @@ export class Processing {
     if (statusOnError === null) return CONTINUE
     this.#ex.errorDetail = detail
     const code = isLate ? 'EXT_PROC_TIMEOUT' : 'EXT_PROC_UNAVAILABLE'
-    if (statusOnError === 'own') return side.end(this.#ex, { code, reply: null })
-    const reply = { status: statusOnError, body: `${UNAVAILABLE}\n`, contentType: null, headers: null }
-    return side.end(this.#ex, { code, reply })
+    if (statusOnError !== 'own') setRefusalStatus(this.#ex, code, statusOnError)
+    return side.end(this.#ex, { code, reply: null })
   }
 
   #answer(side: Side, { status, headers, body, grpcStatus }: ImmediateResponse): Verdict {
@@ -275,7 +275,6 @@ export class Processing {
 
 const NO_PSEUDO = new Map<string, never>()
 const STREAMED = 'it streams a body that was sent whole'
-const UNAVAILABLE = 'the service that processes this exchange cannot be asked'
 
 function commonOf({ response }: ProcessingResponse): CommonResponse | undefined {
   switch (response?.$case) {

@@ -11,7 +11,7 @@ import { addMeters } from '#engine/contract/buckets.ts'
 import { type Exchange, readAsShortest, STEP_REQUEST } from '#engine/contract/exchange.ts'
 import { CONTINUE, type Hook, STOP, type Verdict } from '#engine/contract/filter.ts'
 import type { CompileContext } from '#engine/contract/policy.ts'
-import { refuse } from '#engine/contract/refuse.ts'
+import { refuse, setRefusalStatus } from '#engine/contract/refuse.ts'
 import type { GrpcService, ServiceRef } from '#engine/contract/service.ts'
 import { Slot } from '#engine/contract/slot.ts'
 import { duration } from '#engine/schema/duration.ts'
@@ -228,14 +228,9 @@ function tighter(known: Quota | null, said: Quota, isOver: boolean): Quota {
 
 function unavailable(ex: Exchange, detail: string, statusOnError: number | null): Verdict {
   if (statusOnError === null) return CONTINUE
-  ex.errorDetail = detail
-  if (statusOnError === STATUS_DEFAULT) return refuse(ex, 'RATE_LIMIT_UNAVAILABLE')
-  ex.error = 'RATE_LIMIT_UNAVAILABLE'
-  ex.localReply = { status: statusOnError, body: `${UNAVAILABLE}\n`, contentType: null, headers: null }
-  return STOP
+  setRefusalStatus(ex, 'RATE_LIMIT_UNAVAILABLE', statusOnError)
+  return refuse(ex, 'RATE_LIMIT_UNAVAILABLE', null, detail)
 }
-
-const UNAVAILABLE = 'the rate limit service cannot be asked at the moment'
 
 function over(ex: Exchange, { retryAfterS, body }: LimitAnswer): Verdict {
   const headers = retryAfterS === null ? null : ['Retry-After', String(retryAfterS)]
