@@ -104,7 +104,7 @@ test('no line, answer, metric, page or dump of the program has a secret of the c
   write(file)
   const program = runProgram(['-f', path], '', env)
   t.after(() => program.stop())
-  await program.said('"start"')
+  await program.logged('"start"')
 
   const answers = await requests(around, said)
   for (const answer of answers) none(answer, 'an answer')
@@ -117,10 +117,10 @@ test('no line, answer, metric, page or dump of the program has a secret of the c
   await pages()
   // Put in force again with a change, and refused with a mistake beside everything.
   write({ ...file, llm: undefined })
-  await program.said(/configuration \w+ in force/)
+  await program.logged(/configuration \w+ in force/)
   // Beside a mistake, and with each secret in the place of a key.
   write({ ...file, bindz: [], ...Object.fromEntries(canaries.made.map((text) => [text, 1])) })
-  await program.said('configuration refused')
+  await program.logged('configuration refused')
   await pages()
   program.signal('SIGTERM')
   assert.equal(await program.exited(), 0)

@@ -76,7 +76,7 @@ async function start(t: TestContext): Promise<{ program: RunningProgram; port: n
   const quiet = 'config: { adminAddr: "off", statsAddr: "off", readinessAddr: "off", workerThreads: 1 }\n'
   const program = runProgram(['-c', quiet + file])
   t.after(() => program.stop())
-  await program.said('target=start')
+  await program.logged('target=start')
   return { program, port }
 }
 
@@ -154,7 +154,7 @@ test('every rejection of docs/rejections.md is what a client gets', async (t) =>
         if (code === null) continue
         const times = (refusals.get(code) ?? 0) + 1
         refusals.set(code, times)
-        await program.said(`reason=${code} `, times)
+        await program.logged(`reason=${code} `, times)
       }
     })
   }

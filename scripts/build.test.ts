@@ -23,7 +23,7 @@ test('the one file of the build serves: main thread, workers, demonstration and 
   const off = { STATS_ADDR: 'off', READINESS_ADDR: 'off' }
   const program = runNode([file], '', { ...off, PORT: String(port), ADMIN_ADDR: `127.0.0.1:${admin}` })
   t.after(() => program.stop())
-  await program.said('curl -N')
+  await program.logged('curl -N')
   const hello = await fetch(`http://127.0.0.1:${port}/demo/hello`)
   assert.equal(await hello.text(), 'Hello from the demo backend.\n')
   const ask = () => fetch(`http://127.0.0.1:${admin}/config_dump`).catch(() => null)
@@ -45,7 +45,7 @@ test('work for other threads is done from the bundle too: a slow password hash',
   const config = { config: off, binds: [{ port, listeners: [{ routes: [{ policies }] }] }] }
   const program = runNode([file, '-c', JSON.stringify(config)])
   t.after(() => program.stop())
-  await program.said('target=start')
+  await program.logged('target=start')
   const ask = async (text: string) => {
     const headers = { authorization: `Basic ${Buffer.from(text).toString('base64')}` }
     return (await fetch(`http://127.0.0.1:${port}/`, { headers })).status

@@ -64,7 +64,7 @@ test('the next provider answers when one is overloaded, limited or not there, in
     )
   }
   // It said for how long it wants to be left alone: the second request did not go there.
-  deepEqual([first.asked.length, second.asked.length], [1, 2])
+  deepEqual([first.requests.length, second.requests.length], [1, 2])
 })
 
 test('when all fail, the client gets the last answer in its own format', async (t) => {
@@ -83,7 +83,7 @@ test('when all fail, the client gets the last answer in its own format', async (
   equal(answer.status, 503)
   const body = (await answer.json()) as { type: string; error: { message: string } }
   deepEqual([body.type, body.error.message], ['error', 'try later'])
-  equal(only.asked.length, 2)
+  equal(only.requests.length, 2)
 })
 
 test("what a provider's format cannot say is refused by name, or left out, as the configuration says", async (t) => {
@@ -101,7 +101,7 @@ test("what a provider's format cannot say is refused by name, or left out, as th
     equal(refused.status, 400)
     const { error } = (await refused.json()) as { error: { message: string; param: string; type: string } }
     match(error.message, new RegExp(`^${field}: cannot be carried to anthropic`))
-    deepEqual([error.param, error.type, provider.asked.length], [field, 'invalid_request_error', 0])
+    deepEqual([error.param, error.type, provider.requests.length], [field, 'invalid_request_error', 0])
   }
   const tolerant = await gateway(t, ai)
   const passed = await tolerant.ask('/v1/chat/completions', { ...asked, frequency_penalty: 0 })
@@ -130,7 +130,7 @@ test('requests that are none are refused in the words of their format', async (t
     match(await answer.text(), wanted)
     match(answer.headers.get('content-type') ?? '', /^application\/json/)
   }
-  equal(provider.asked.length, 0)
+  equal(provider.requests.length, 0)
 })
 
 test('bodies without bottom and names that are none end as errors, at the client and at the provider', async (t) => {
@@ -251,7 +251,7 @@ test('the log says which model and how many tokens; limits of tokens are charged
   }
   // 19 tokens each: the second takes the limit below nothing.
   deepEqual(statuses, [200, 200, 429])
-  equal(provider.asked[0]?.body.model, 'claude-x')
+  equal(provider.requests[0]?.body.model, 'claude-x')
   while (readFileSync(file, 'utf8').split('\n').length < 4) await new Promise((resolve) => setImmediate(resolve))
   for (const line of readFileSync(file, 'utf8').split('\n').slice(0, 2)) {
     const fields = JSON.parse(line) as Record<string, unknown>
@@ -269,9 +269,12 @@ test('aliases name models, pass-through changes nothing, and mistakes of the con
     routes: { '/v1/raw': 'Passthrough', '*': 'Completions' }
   })
   await ask('/v1/chat/completions', { ...ASK, model: 'fast' }, { authorization: 'Bearer own' })
-  deepEqual([provider.asked[0]?.body.model, provider.asked[0]?.headers.authorization], ['gpt-small', 'Bearer own'])
+  deepEqual(
+    [provider.requests[0]?.body.model, provider.requests[0]?.headers.authorization],
+    ['gpt-small', 'Bearer own']
+  )
   await ask('/v1/raw', '{ "odd":  1 }')
-  deepEqual([provider.asked[1]?.path, provider.asked[1]?.body], ['/v1/raw', { odd: 1 }])
+  deepEqual([provider.requests[1]?.path, provider.requests[1]?.body], ['/v1/raw', { odd: 1 }])
   const wrong = {
     groups: [
       {
@@ -323,5 +326,5 @@ test('the example of the documentation: three providers behind one endpoint', as
   const answer = await fetch(`http://127.0.0.1:${gateway.port}/v1/chat/completions`, { method: 'POST', body })
   equal(answer.status, 200)
   match(await answer.text(), /Hello, world/)
-  deepEqual([first.asked[0]?.body.model, second.asked[0]?.body.model], ['gpt-5-mini', 'claude-sonnet-4-5'])
+  deepEqual([first.requests[0]?.body.model, second.requests[0]?.body.model], ['gpt-5-mini', 'claude-sonnet-4-5'])
 })

@@ -36,8 +36,8 @@ test('the example of the documentation, with the SDKs of three vendors', async (
   const openai = new OpenAI({ baseURL: `${base}/v1`, apiKey: 'of-the-caller', maxRetries: 0 })
   const anthropic = new Anthropic({ baseURL: base, apiKey: 'of-the-caller', maxRetries: 0 })
   const google = new GoogleGenAI({ apiKey: 'of-the-caller', httpOptions: { baseUrl: base } })
-  const last = ({ asked }: Models) => {
-    const { path, body } = asked.at(-1)!
+  const last = ({ requests }: Models) => {
+    const { path, body } = requests.at(-1)!
     return [path, body.model]
   }
   for (const model of ['gpt-5', 'claude-opus-4-5', 'gemini-2.5-flash']) {
@@ -50,7 +50,7 @@ test('the example of the documentation, with the SDKs of three vendors', async (
     equal((await google.models.generateContent({ model, contents: 'Hi' })).text, 'Hello, world')
   }
   deepEqual(
-    [gpt, claude, gemini].map(({ asked }) => asked.length),
+    [gpt, claude, gemini].map(({ requests }) => requests.length),
     [4, 4, 4]
   )
   equal(last(gpt)[1], 'gpt-5')
@@ -58,7 +58,7 @@ test('the example of the documentation, with the SDKs of three vendors', async (
   await openai.chat.completions.create({ model: 'best', messages: HI })
   deepEqual(last(claude), ['/v1/messages', 'claude-opus-4-5'])
   await openai.chat.completions.create({ model: 'local', messages: HI })
-  deepEqual([last(local), local.asked.at(-1)!.body.temperature], [[CHAT, 'llama3.2'], 0])
+  deepEqual([last(local), local.requests.at(-1)!.body.temperature], [[CHAT, 'llama3.2'], 0])
   local.instead = (_, response) => {
     response.writeHead(503).end('{}')
     return true
@@ -76,7 +76,7 @@ test('the example of the documentation, with the SDKs of three vendors', async (
     }
   )
   equal(
-    JSON.stringify([gpt, claude, gemini].map(({ asked }) => asked.map(({ headers }) => headers))).includes(
+    JSON.stringify([gpt, claude, gemini].map(({ requests }) => requests.map(({ headers }) => headers))).includes(
       'of-the-caller'
     ),
     false
@@ -108,7 +108,7 @@ test('models share a provider, its address and its settings, and have their own'
   })
   for (const model of ['a', 'b', 'c']) equal((await ask(CHAT, { model, messages: HI })).status, 200)
   deepEqual(
-    models.asked.map(({ path, body: { model, seed, top_p, user, messages } }) => [
+    models.requests.map(({ path, body: { model, seed, top_p, user, messages } }) => [
       path,
       model,
       seed,
@@ -122,7 +122,7 @@ test('models share a provider, its address and its settings, and have their own'
       ['/serving/v2/chat/completions', 'cc', 1, 0.5, undefined, 2]
     ]
   )
-  equal(models.asked[0]!.headers.authorization, 'Bearer sk-canary')
+  equal(models.requests[0]!.headers.authorization, 'Bearer sk-canary')
 })
 
 test('weights share requests out; what is hidden is reached only through others', async (t) => {
@@ -152,12 +152,12 @@ test('weights share requests out; what is hidden is reached only through others'
     ]
   })
   for (let i = 0; i < 40; i++) await ask(CHAT, { model: 'both', messages: HI })
-  deepEqual([...new Set(models.asked.map(({ body }) => body.model))].toSorted(), ['x', 'yy'])
-  models.asked.length = 0
+  deepEqual([...new Set(models.requests.map(({ body }) => body.model))].toSorted(), ['x', 'yy'])
+  models.requests.length = 0
   for (let i = 0; i < 5; i++) await ask(CHAT, { model: 'one', messages: HI })
   await ask(CHAT, { model: 'shown', messages: HI })
   deepEqual(
-    models.asked.map(({ body }) => body.model),
+    models.requests.map(({ body }) => body.model),
     ['yy', 'yy', 'yy', 'yy', 'yy', 'x']
   )
   equal((await ask(CHAT, { model: 'x', messages: HI })).status, 404)
@@ -182,9 +182,9 @@ test('a model with one provider is asked once, whatever others have', async (t) 
     ]
   })
   const seen = async (model: string) => {
-    models.asked.length = 0
+    models.requests.length = 0
     equal((await ask(CHAT, { model, messages: HI })).status, 503)
-    return models.asked.map(({ body }) => body.model)
+    return models.requests.map(({ body }) => body.model)
   }
   deepEqual(await seen('four'), names)
   deepEqual(await seen('a'), ['a'])
@@ -213,7 +213,7 @@ test('other paths: embeddings, counts and what else names a model', async (t) =>
   answers(models, '/rerank', ({ path, body }) => ({ path, body }))
   const passed = await ask('/v1/rerank?x=1', { model: 'e2', documents: ['a'] })
   deepEqual(await jsonOf(passed), { path: '/v1/rerank?x=1', body: { model: 'e2', documents: ['a'] } })
-  equal(models.asked.at(-1)!.headers.authorization, 'Bearer sk-canary')
+  equal(models.requests.at(-1)!.headers.authorization, 'Bearer sk-canary')
   for (const [path, body, status, message] of [
     ['/v1/elsewhere', 'not JSON', 400, 'the body is not valid JSON'],
     [CHAT, [], 400, 'the body must be a JSON object'],
@@ -235,7 +235,7 @@ test('a path at which nothing is says where something is', async (t) => {
   const { error } = await jsonOf(nowhere)
   deepEqual([nowhere.status, error.type, error.code], [404, 'not_found_error', null])
   match(error.message, /^nothing is served at this path: .* end with .*\/chat\/completions, .*\/messages, /)
-  equal(models.asked.length, 0)
+  equal(models.requests.length, 0)
   const empty = await ask(CHAT, undefined)
   deepEqual([empty.status, (await jsonOf(empty)).error.message], [400, 'there is no body: send JSON with POST'])
 })
@@ -259,7 +259,7 @@ test('a name that only a pattern fits can be looked up like one that is listed',
     await rejects(openai.models.retrieve(name), /404 there is no such model/)
     equal((await ask(CHAT, { model: name, messages: HI })).status, 404)
   }
-  equal(models.asked.length, 0)
+  equal(models.requests.length, 0)
 })
 
 test('the clouds: addresses, and what each needs', () => {

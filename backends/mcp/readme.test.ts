@@ -17,7 +17,7 @@ test('seven lines serve a child process at /mcp', async (t) => {
   writeFileSync(file, QUIET + lines.replace('mcp:\n', `mcp:\n  port: ${port}\n`))
   const program = runProgram(['-f', file])
   t.after(() => program.stop())
-  await program.said('target=start')
+  await program.logged('target=start')
   const { client } = await clientOf(t, `http://localhost:${port}/mcp`)
   const { tools } = await client.listTools()
   ok(tools.some(({ name }) => name === 'echo'))

@@ -24,7 +24,7 @@ export type PolicySets = PolicySet | readonly PolicySet[] | undefined
 // --- policies that act on backends ---
 
 /** One policy of one place, as it was read. */
-export interface Given {
+export interface PlacedPolicy {
   readonly field: string
   readonly value: unknown
   readonly path: Path
@@ -54,11 +54,16 @@ export interface BackendPolicies {
     readonly exposed?: (other: string) => string
   }
   /** What a value alone shows. */
-  readonly checkValue?: (given: Given, sources: DocumentSources, report: Report) => void
+  readonly checkValue?: (policy: PlacedPolicy, sources: DocumentSources, report: Report) => void
   /** What takes a backend on which they act and all that is said of it, least precise first. */
-  readonly check?: (backend: JudgedBackend, given: readonly Given[], bind: ServingBind | null, report: Report) => void
+  readonly check?: (
+    backend: JudgedBackend,
+    policies: readonly PlacedPolicy[],
+    bind: ServingBind | null,
+    report: Report
+  ) => void
   /** What is allowed and better not had. */
-  readonly warnings?: (given: Given) => readonly Doubt[]
+  readonly warnings?: (policy: PlacedPolicy) => readonly Doubt[]
 }
 
 /** A backend as it was read. */

@@ -194,10 +194,10 @@ export function lookAtUnsent(): void {
 export function letGo(ex: Exchange, bytes = Number.POSITIVE_INFINITY): void {
   const { held } = ex
   if (held === null) return
-  const given = Math.min(bytes, held.bytes)
-  held.bytes -= given
+  const freed = Math.min(bytes, held.bytes)
+  held.bytes -= freed
   if (held.bytes === 0) forget(held)
-  account.give(given)
+  account.give(freed)
 }
 
 function forget({ ex, index }: Held): void {

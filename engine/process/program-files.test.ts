@@ -35,7 +35,7 @@ binds:
 async function started(t: TestContext, ...args: string[]): Promise<RunningProgram> {
   const program = runProgram(args)
   t.after(() => program.stop())
-  await program.said('target=start')
+  await program.logged('target=start')
   return program
 }
 
@@ -55,15 +55,15 @@ test('a key file is found beside the configuration, and a change of it is put in
   assert.deepEqual([await status(port, first), await status(port, second)], [200, 401])
   writeFileSync(join(path, 'new'), keySet([second]))
   renameSync(join(path, 'new'), join(path, 'keys', 'jwks.json'))
-  await program.said(/configuration [0-9a-f]{12} in force/)
+  await program.logged(/configuration [0-9a-f]{12} in force/)
   assert.deepEqual([await status(port, first), await status(port, second)], [401, 200])
   writeFileSync(join(path, 'keys', 'jwks.json'), '{ "keys": [] }')
-  await program.said('configuration refused')
+  await program.logged('configuration refused')
   const place = `${join(path, 'weir.yaml')}:8:62: binds[0].listeners[0].routes[0].policies.jwtAuth.jwks.file: `
   assert.ok(program.output.includes(place), program.output)
   assert.deepEqual([await status(port, first), await status(port, second)], [401, 200])
   writeFileSync(join(path, 'keys', 'jwks.json'), keySet([first]))
-  await program.said(/configuration [0-9a-f]{12} in force/, 2)
+  await program.logged(/configuration [0-9a-f]{12} in force/, 2)
   assert.deepEqual([await status(port, first), await status(port, second)], [200, 401])
 })
 
@@ -75,9 +75,9 @@ test('another key file in a changed configuration is watched too', async (t) => 
   writeFileSync(join(path, 'weir.yaml'), config(port, '{ file: one.json }'))
   const program = await started(t, '-f', join(path, 'weir.yaml'))
   writeFileSync(join(path, 'weir.yaml'), config(port, '{ file: two.json }'))
-  await program.said(/configuration [0-9a-f]{12} in force/)
+  await program.logged(/configuration [0-9a-f]{12} in force/)
   writeFileSync(join(path, 'two.json'), keySet([second]))
-  await program.said(/configuration [0-9a-f]{12} in force/, 2)
+  await program.logged(/configuration [0-9a-f]{12} in force/, 2)
   assert.deepEqual([await status(port, first), await status(port, second)], [401, 200])
 })
 
@@ -96,7 +96,7 @@ test('a mounted ConfigMap: its link is swapped', async (t) => {
   const program = await started(t, '-f', join(path, 'weir.yaml'))
   assert.equal(await status(port, first), 200)
   publish('..2', second)
-  await program.said(/configuration [0-9a-f]{12} in force/)
+  await program.logged(/configuration [0-9a-f]{12} in force/)
   assert.deepEqual([await status(port, first), await status(port, second)], [401, 200])
 })
 
@@ -108,7 +108,7 @@ test('a configuration from the command line: paths begin at the working director
   const program = await started(t, '-c', config(port, `{ file: '${relative(process.cwd(), file)}' }`))
   assert.equal(await status(port, first), 200)
   writeFileSync(file, keySet([second]))
-  await program.said(/configuration [0-9a-f]{12} in force/)
+  await program.logged(/configuration [0-9a-f]{12} in force/)
   assert.equal(await status(port, second), 200)
 })
 
@@ -180,9 +180,9 @@ binds:
   const env = { PORT: String(port), NAME: 'a.example', CANARY: 'canary-7f3', PIN: '4711' }
   const program = runProgram(['-c', text], '', env)
   t.after(() => program.stop())
-  await program.said('trying again')
+  await program.logged('trying again')
   other.close()
-  await program.said('listening now')
+  await program.logged('listening now')
   const [dump, page] = await Promise.all(
     ['config_dump', 'ui/'].map(async (path) => (await fetch(`http://127.0.0.1:${admin}/${path}`)).text())
   )
@@ -209,12 +209,12 @@ test('a pipe or a device instead of a file is refused, and stops nothing', async
   const program = await started(t, '-f', file)
   for (const [i, name] of ['pipe', '/dev/zero'].entries()) {
     writeFileSync(file, config(port, `{ file: ${name} }`))
-    await program.said('it is not a regular file', i + 1)
+    await program.logged('it is not a regular file', i + 1)
   }
   // What was refused is watched, and so is a file that was good: opening the pipe would wait for ever.
   renameSync(join(path, 'pipe'), join(path, 'jwks.json'))
   writeFileSync(join(path, 'other.json'), keySet([second]))
   writeFileSync(file, config(port, '{ file: other.json }'))
-  await program.said(/configuration [0-9a-f]{12} in force/)
+  await program.logged(/configuration [0-9a-f]{12} in force/)
   assert.deepEqual([await status(port, first), await status(port, second)], [401, 200])
 })

@@ -36,7 +36,7 @@ binds:
   writeFileSync(join(path, 'weir.yaml'), text)
   const program = runProgram(['-f', join(path, 'weir.yaml')])
   t.after(() => program.stop())
-  await program.said('target=start')
+  await program.logged('target=start')
   return { path, port, program }
 }
 
@@ -81,10 +81,10 @@ test('a secret of Kubernetes: the link of its folder is swapped; open connection
   assert.deepEqual(await names(port), ['DNS:one.test'])
   publish(path, '..2', pairs[1]!)
   rmSync(join(path, '..1'), { recursive: true })
-  await program.said(IN_FORCE)
+  await program.logged(IN_FORCE)
   assert.deepEqual(await names(port), ['DNS:two.test'])
   publish(path, '..3', pairs[2]!)
-  await program.said(IN_FORCE, 2)
+  await program.logged(IN_FORCE, 2)
   assert.deepEqual(await names(port), ['DNS:three.test'])
   assert.equal(await answer(old), 'HTTP/1.1 204 No Content')
   old.destroy()
@@ -102,10 +102,10 @@ test('certbot: a link for each file, one after the other; between them the old p
     for (const name of ['tls.crt', 'tls.key']) link(folder, '1', name)
   })
   link(path, '2', 'tls.crt')
-  await program.said('the key does not belong to the certificate')
+  await program.logged('the key does not belong to the certificate')
   assert.deepEqual(await names(port), ['DNS:one.test'])
   link(path, '2', 'tls.key')
-  await program.said(IN_FORCE)
+  await program.logged(IN_FORCE)
   assert.deepEqual(await names(port), ['DNS:two.test'])
 })
 

@@ -55,7 +55,7 @@ function fetchText(port: number, path: string, agent?: Agent): Promise<{ status:
 }
 
 async function started(program: RunningProgram): Promise<RunningProgram> {
-  await program.said('target=start')
+  await program.logged('target=start')
   return program
 }
 
@@ -122,22 +122,22 @@ test('a changed file is put in force, a broken one is refused and the old one st
 
   await writeFile(`${file}.new`, config(port, 'two'))
   await rename(`${file}.new`, file)
-  await program.said(/configuration \w+ in force/)
+  await program.logged(/configuration \w+ in force/)
   assert.equal((await fetchText(port, '/version')).body, 'two')
 
   await writeFile(file, config(port, 'three').replace('exact', 'exakt'))
-  await program.said('configuration refused')
+  await program.logged('configuration refused')
   assert.match(program.output, /exakt: is not a known key\\n +did you mean \\"exact\\"/)
   assert.equal((await fetchText(port, '/version')).body, 'two')
 
   await writeFile(file, config(port, 'four'))
   program.signal('SIGHUP')
-  await program.said(/configuration \w+ in force/, 2)
+  await program.logged(/configuration \w+ in force/, 2)
   assert.equal((await fetchText(port, '/version')).body, 'four')
 
   // Who asks gets an answer, also when nothing is new.
   program.signal('SIGHUP')
-  await program.said('is offered again: it is what runs')
+  await program.logged('is offered again: it is what runs')
 })
 
 test('the admin port shows what runs and the last error; the running file offered again clears it', async (t) => {
@@ -150,10 +150,10 @@ test('the admin port shows what runs and the last error; the running file offere
   await new Promise((resolve) => other.once('listening', resolve))
   const program = await started(runProgram(['-f', file]))
   t.after(() => program.stop())
-  await program.said('adminAddr: 127.0.0.1')
+  await program.logged('adminAddr: 127.0.0.1')
   assert.equal((await fetchText(port, '/version')).body, 'one')
   other.close()
-  await program.said('listening now')
+  await program.logged('listening now')
 
   interface Dump {
     readonly hash: string
@@ -164,16 +164,16 @@ test('the admin port shows what runs and the last error; the running file offere
   const first = await dump()
   assert.equal(first.lastError, null)
   await writeFile(file, `${good}bindz: []\n`)
-  await program.said('configuration refused')
+  await program.logged('configuration refused')
   const refused = await dump()
   assert.deepEqual([refused.hash, refused.acceptedAt], [first.hash, first.acceptedAt])
   assert.match(refused.lastError!.message, /bindz/)
   assert.ok(refused.lastError!.at > first.acceptedAt)
   await writeFile(file, good)
-  await program.said('is offered again')
+  await program.logged('is offered again')
   assert.equal((await dump()).lastError, null)
   await writeFile(file, good.replace('workerThreads: 2', 'workerThreads: 1'))
-  await program.said('needs a restart to take effect: config.workerThreads')
+  await program.logged('needs a restart to take effect: config.workerThreads')
   assert.equal(program.output.split('trying again').length, 2, 'said once')
 })
 
@@ -212,7 +212,7 @@ test('a drain serves connections that were just opened, and waits for no silent 
   const fresh = await rawClient(port)
   const silent = await rawClient(port)
   program.signal('SIGTERM')
-  await program.said('draining')
+  await program.logged('draining')
   fresh.send('GET /version HTTP/1.1\r\nHost: x\r\n\r\n')
   assert.match(await fresh.untilEnd(), /^HTTP\/1\.1 200 OK\r\n[\s\S]*x$/)
   assert.equal(await silent.untilEnd(), '')
@@ -234,7 +234,7 @@ test('for the minimum time readiness says no and new connections are still serve
     )
   while ((await ready()) !== 200);
   program.signal('SIGTERM')
-  await program.said('draining')
+  await program.logged('draining')
   assert.equal(await ready(), 503)
   assert.deepEqual(await fetchText(port, '/version'), { status: 200, body: 'x' })
   assert.equal(await program.exited(), 0)
@@ -271,7 +271,7 @@ test('what is left at the deadline is cut', async (t) => {
 test('a second signal leaves at once', async (t) => {
   const { program } = await held(t, ', connectionTerminationDeadline: 5m')
   program.signal('SIGTERM')
-  await program.said('draining')
+  await program.logged('draining')
   program.signal('SIGINT')
   assert.equal(await program.exited(), 1)
 })
@@ -280,7 +280,7 @@ test('a signal that comes twice at once counts once; when it is repeated later i
   const { program } = await held(t, ', connectionTerminationDeadline: 5m')
   const sentAt = performance.now()
   program.signal('SIGINT')
-  await program.said('draining')
+  await program.logged('draining')
   while (program.child.exitCode === null) {
     program.signal('SIGINT')
     await new Promise((resolve) => setImmediate(resolve))
@@ -347,7 +347,7 @@ test('before connections are refused every answer tells of the end', async (t) =
   await kept.until('END')
   assert.doesNotMatch(kept.received, /Connection: close/)
   program.signal('SIGTERM')
-  await program.said('draining')
+  await program.logged('draining')
   // Its worker may hear of it a moment later than the log.
   let late = ''
   while (!late.includes('Connection: close')) {
@@ -366,7 +366,7 @@ test('without arguments the demonstration runs', async (t) => {
   const env = { PORT: String(port), ADMIN_ADDR: 'off', STATS_ADDR: 'off', READINESS_ADDR: 'off' }
   const program = runProgram([], '', env)
   t.after(() => program.stop())
-  await program.said('curl -N')
+  await program.logged('curl -N')
   assert.match((await fetchText(port, '/')).body, /built-in demonstration/)
   assert.match((await fetchText(port, '/demo/hello')).body, /Hello from the demo backend/)
   const echo = JSON.parse((await fetchText(port, '/demo/echo')).body) as {

@@ -57,7 +57,7 @@ for (const old of [false, true]) {
   test(`the launcher ${where} passes signals, and prints no warnings of Node`, async (t) => {
     const program = launch(old, ['-c', config(await freePort())])
     t.after(() => program.stop())
-    await program.said('target=start')
+    await program.logged('target=start')
     program.signal('SIGTERM')
     assert.equal(await program.exited(), 0)
     assert.match(program.output, /target=drain message=done/)

@@ -24,9 +24,9 @@ export function oneOf<C extends Optional, O extends Shape = Record<never, never>
     )
     .check(
       together([], (payload) => {
-        const given = names.filter((name) => (payload.value as Shape)[name] !== undefined)
-        const also = given.length === 0 ? '' : `, not ${given.join(' and ')}`
-        if (given.length !== 1) report(payload, `must have exactly one of ${shown}${also}`, given.length === 0)
+        const present = names.filter((name) => (payload.value as Shape)[name] !== undefined)
+        const also = present.length === 0 ? '' : `, not ${present.join(' and ')}`
+        if (present.length !== 1) report(payload, `must have exactly one of ${shown}${also}`, present.length === 0)
       })
     )
     .meta({ oneOf: names.map((name) => ({ required: [name] })) })

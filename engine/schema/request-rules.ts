@@ -54,9 +54,9 @@ export interface FileRequestRules {
 }
 
 export function translateRequestRules({ paths, headersWithUnderscores }: FileRequestRules): RequestRules {
-  const given = Object.entries(paths ?? {}).filter(([, value]) => value !== undefined)
+  const present = Object.entries(paths ?? {}).filter(([, value]) => value !== undefined)
   return {
-    paths: { ...PATH_DEFAULTS, ...Object.fromEntries(given) },
+    paths: { ...PATH_DEFAULTS, ...Object.fromEntries(present) },
     headersWithUnderscores: headersWithUnderscores ?? REQUEST_DEFAULTS.headersWithUnderscores
   }
 }

@@ -28,24 +28,24 @@ export const serviceFields = {
   host: target().optional().describe('The service as "host:port", "[address]:port" or "unix:/path".')
 }
 
-type Given = {
+type ServiceFields = {
   readonly [K in keyof typeof serviceFields]?: z.output<(typeof serviceFields)[K]>
 }
 
 /** Refuses an object with none of `serviceFields`, or with several. */
 export const namesService = () =>
-  together<Given>([], ({ value, issues }) => {
-    const given = Object.keys(serviceFields).filter((key) => value[key as keyof Given] !== undefined)
-    if (given.length === 1) return
-    const also = given.length === 0 ? '' : `, not ${given.join(' and ')}`
+  together<ServiceFields>([], ({ value, issues }) => {
+    const present = Object.keys(serviceFields).filter((key) => value[key as keyof ServiceFields] !== undefined)
+    if (present.length === 1) return
+    const also = present.length === 0 ? '' : `, not ${present.join(' and ')}`
     const message = `must have exactly one of backendRef, backend, host${also}`
     // A misspelt key is one mistake: that the service is missing because of it is no second one.
-    const isMisspelt = given.length === 0 && issues.some(({ code }) => code === 'unrecognized_keys')
+    const isMisspelt = present.length === 0 && issues.some(({ code }) => code === 'unrecognized_keys')
     issues.push({ code: 'custom', message, params: isMisspelt ? UNSAID : {}, input: value })
   })
 
 /** What validated `serviceFields` name. The types: engine/contract/service.ts, ServiceRef. */
-export function serviceOf({ backendRef: reference, backend, host }: Given) {
+export function serviceOf({ backendRef: reference, backend, host }: ServiceFields) {
   if (reference !== undefined) return { name: reference.name, at: ['backendRef', 'name'] }
   if (backend !== undefined) return { name: backend, at: ['backend'] }
   const { host: address, port, unixPath } = host!

@@ -107,8 +107,8 @@ class GrpcCall extends OpenCall implements GrpcStream {
 
   head(status: number, headers: HeaderBlock): void {
     if (this.isOver) return
-    const given = headers.get('grpc-status')
-    if (given !== undefined) this.#trailersOnly = headers
+    const grpcStatus = headers.get('grpc-status')
+    if (grpcStatus !== undefined) this.#trailersOnly = headers
     else if (status !== 200) {
       const isAway = grpcStatusOf(status) === GRPC_UNAVAILABLE
       this.fail({ error: isAway ? 'UNAVAILABLE' : 'PROTOCOL', detail: `it answers with HTTP status ${status}` })

@@ -5,7 +5,7 @@
 import {
   type BackendPolicies,
   type Doubt,
-  type Given,
+  type PlacedPolicy,
   PRE_ROUTING,
   type Report
 } from '#engine/contract/backend-config.ts'
@@ -43,16 +43,16 @@ export function checkBackends(tree: ConfigTree, kinds: Kinds, sources: DocumentS
 export function backendDoubts(tree: ConfigTree, kinds: Kinds): Doubt[] {
   const configs = new Set([...kinds.keys, ...kinds.shortcuts].map(({ config }) => config))
   const places = [tree.top, ...listenersOf(tree), ...writtenRoutes(tree), ...backendPlaces(tree)]
-  const given = kinds.policies.map((policies) => ({
+  const groups = kinds.policies.map((policies) => ({
     policies,
-    all: [...places, ...partsOf(tree, policies)].flatMap((place) => givenAt(place, policies))
+    all: [...places, ...partsOf(tree, policies)].flatMap((place) => placedPolicies(place, policies))
   }))
-  const around = kinds.policies.flatMap((policies) => places.flatMap((place) => givenAt(place, policies)))
+  const around = kinds.policies.flatMap((policies) => places.flatMap((place) => placedPolicies(place, policies)))
   const hasTls = around.some(({ field }) => field === 'tls')
   const ofKinds = [...configs].flatMap((config) =>
     (config.warnings ?? []).flatMap((find) => find(valuesOf(tree, config), { hasTls }))
   )
-  return [...ofKinds, ...given.flatMap(({ policies, all }) => all.flatMap((one) => policies.warnings?.(one) ?? []))]
+  return [...ofKinds, ...groups.flatMap(({ policies, all }) => all.flatMap((one) => policies.warnings?.(one) ?? []))]
 }
 
 class Checks {
@@ -64,9 +64,9 @@ class Checks {
   /** Paths of policies above no backend, of all groups. */
   readonly #lost: Set<string>
   readonly #report: Report
-  readonly #given = new Map<Placed, readonly Given[]>()
+  readonly #policiesAt = new Map<Placed, readonly PlacedPolicy[]>()
   /** Those around routes, and whether they reach a backend. */
-  readonly #reached = new Map<Given, boolean>()
+  readonly #reached = new Map<PlacedPolicy, boolean>()
 
   constructor(
     tree: ConfigTree,
@@ -101,7 +101,7 @@ class Checks {
     }
   }
 
-  #checkBind(bind: PlacedBind, top: readonly Given[]): void {
+  #checkBind(bind: PlacedBind, top: readonly PlacedPolicy[]): void {
     for (const listener of bind.listeners) {
       const outer = [...top, ...this.#around(listener)]
       this.#checkShortcut(bind, outer)
@@ -112,25 +112,25 @@ class Checks {
     }
   }
 
-  #checkShortcut({ shortcut }: PlacedBind, outer: readonly Given[]): void {
+  #checkShortcut({ shortcut }: PlacedBind, outer: readonly PlacedPolicy[]): void {
     if (shortcut === null) return
     const refusal = shortcut.refused?.find(({ policies }) => policies === this.#policies)
     if (refusal !== undefined) this.#misplaced(outer, undefined, refusal.message)
     if (this.#policies.actsOnAll || shortcut.policies?.includes(this.#policies)) this.#reach(outer)
   }
 
-  #checkNamed(backend: PlacedBackend, top: readonly Given[]): void {
+  #checkNamed(backend: PlacedBackend, top: readonly PlacedPolicy[]): void {
     const own = this.#at(backend)
     if (!this.#actsOn(backend)) {
       this.#misplaced(own, backend.config?.advice)
       return
     }
-    const given = this.#policies.actsOnAll ? [...top, ...own] : own
-    this.#reach(given)
-    this.#policies.check?.(backend, given, null, this.#report)
+    const policies = this.#policies.actsOnAll ? [...top, ...own] : own
+    this.#reach(policies)
+    this.#policies.check?.(backend, policies, null, this.#report)
   }
 
-  #checkReference(reference: PlacedReference, around: readonly Given[], bind: PlacedBind): void {
+  #checkReference(reference: PlacedReference, around: readonly PlacedPolicy[], bind: PlacedBind): void {
     const { backend } = reference
     const own = this.#at(reference)
     // That there is no such backend is said elsewhere.
@@ -155,7 +155,7 @@ class Checks {
   }
 
   #misplaced(
-    all: readonly Given[],
+    all: readonly PlacedPolicy[],
     advice?: string,
     message = this.#policies.words.misplaced(this.#plainKeys, advice)
   ): void {
@@ -166,48 +166,48 @@ class Checks {
     return this.#policies.actsOnAll === true || config === undefined || config.policies.includes(this.#policies)
   }
 
-  #reach(all: readonly Given[]): void {
-    for (const given of all) if (this.#reached.has(given)) this.#reached.set(given, true)
+  #reach(all: readonly PlacedPolicy[]): void {
+    for (const policy of all) if (this.#reached.has(policy)) this.#reached.set(policy, true)
   }
 
   /** What stands at a place around routes, which must reach some backend. */
-  #around(place: Placed): readonly Given[] {
+  #around(place: Placed): readonly PlacedPolicy[] {
     const all = this.#at(place)
-    for (const given of all) if (!this.#reached.has(given)) this.#reached.set(given, false)
+    for (const policy of all) if (!this.#reached.has(policy)) this.#reached.set(policy, false)
     return all
   }
 
   /** What stands at a place, looked at once. Not what is in the wrong phase. */
-  #at(place: Placed): readonly Given[] {
-    const known = this.#given.get(place)
+  #at(place: Placed): readonly PlacedPolicy[] {
+    const known = this.#policiesAt.get(place)
     if (known !== undefined) return known
     const { words, addsUp, checkValue, inside } = this.#policies
     const seen = new Map<string, string>()
     const all = policySetsOf(place).flatMap((set) => {
       if (addsUp) seen.clear()
       const isEarly = set.raw.phase === 'PreRouting'
-      return givenIn(set, this.#policies).filter((given) => {
-        const { field, path } = given
+      return policiesIn(set, this.#policies).filter((policy) => {
+        const { field, path } = policy
         const first = seen.get(field)
         const name = String(path.at(inside === undefined ? -1 : -2))
         if (isEarly && inside === undefined) this.#report(path, PRE_ROUTING)
         if (first !== undefined && words.repeated !== undefined) this.#report(path, words.repeated(first))
         seen.set(field, name)
-        checkValue?.(given, this.#sources, this.#report)
+        checkValue?.(policy, this.#sources, this.#report)
         return !isEarly
       })
     })
-    this.#given.set(place, all)
+    this.#policiesAt.set(place, all)
     return all
   }
 }
 
-function givenAt(place: Placed, policies: BackendPolicies): Given[] {
-  return policySetsOf(place).flatMap((set) => givenIn(set, policies))
+function placedPolicies(place: Placed, policies: BackendPolicies): PlacedPolicy[] {
+  return policySetsOf(place).flatMap((set) => policiesIn(set, policies))
 }
 
-function givenIn({ raw, path }: Placed, { keys, inside }: BackendPolicies): Given[] {
-  return Object.entries(keys).flatMap(([key, field]): Given[] => {
+function policiesIn({ raw, path }: Placed, { keys, inside }: BackendPolicies): PlacedPolicy[] {
+  return Object.entries(keys).flatMap(([key, field]): PlacedPolicy[] => {
     const value = raw[key]
     if (value === undefined) return []
     if (inside === undefined) return [{ field, value, path: [...path, key] }]

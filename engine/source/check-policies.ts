@@ -102,20 +102,20 @@ function refusePreRouting(route: Placed, report: Report): void {
 function checkRepeated(sets: readonly Placed[], keys: readonly PolicyKey[], report: Report): void {
   const firstSetWith = new Map<string, Placed>()
   for (const set of sets) {
-    const given = objectOf(set.raw)
-    const saidBy = new Map<string, string>()
+    const policies = objectOf(set.raw)
+    const keyOfField = new Map<string, string>()
     for (const { key, policy, field } of keys) {
-      if (given[key] === undefined) continue
+      if (policies[key] === undefined) continue
       if ((firstSetWith.get(policy.name) ?? set) !== set) {
         report([...set.path, key], `${policy.name} is in another set of this phase already: keep it in one of them`)
       }
       firstSetWith.set(policy.name, set)
       const hasFields = policy.aliases.some(({ wrap }) => wrap !== undefined)
-      const fields = field !== null ? [field] : hasFields ? Object.keys(objectOf(given[key])) : ['']
+      const fields = field !== null ? [field] : hasFields ? Object.keys(objectOf(policies[key])) : ['']
       for (const name of fields) {
         const slot = `${policy.name}.${name}`
-        const other = saidBy.get(slot)
-        if (other === undefined) saidBy.set(slot, key)
+        const other = keyOfField.get(slot)
+        if (other === undefined) keyOfField.set(slot, key)
         else report([...set.path, key], `says again what ${other} says: keep one of them`)
       }
     }
@@ -239,9 +239,9 @@ function namedServices({ backends }: ConfigTree, kinds: Kinds): Services {
 
 /** What policies are told about the matches of a route; null when one of them is wrong. */
 function matchesOf(value: unknown): CompiledMatch[] | null {
-  const given = Array.isArray(value) && value.length > 0 ? value : [{}]
-  const matches = given.flatMap((match: unknown) => compiledMatch(objectOf(match).path) ?? [])
-  return matches.length === given.length ? matches : null
+  const values = Array.isArray(value) && value.length > 0 ? value : [{}]
+  const matches = values.flatMap((match: unknown) => compiledMatch(objectOf(match).path) ?? [])
+  return matches.length === values.length ? matches : null
 }
 
 function compiledMatch(value: unknown): CompiledMatch | null {

@@ -108,8 +108,8 @@ class Checks {
     for (const { key, honours, fact, advice } of limits) {
       const value = httpSetting(http, key)
       if (value === undefined || honours(value)) continue
-      const given = http[key] === undefined ? 'the default ' : ''
-      const message = `${name} cannot honour ${given}frontendPolicies.http.${key}: ${fact}`
+      const origin = http[key] === undefined ? 'the default ' : ''
+      const message = `${name} cannot honour ${origin}frontendPolicies.http.${key}: ${fact}`
       this.#report(at, message, `${advice}, or use transport node`)
     }
     const tcp = objectOf(frontend.tcp)
@@ -194,12 +194,12 @@ class Checks {
     }
     const env = this.#env
     const min = env.CONNECTION_MIN_TERMINATION_DEADLINE ?? ms('connectionMinTerminationDeadline')
-    const given = env.CONNECTION_TERMINATION_DEADLINE ?? ms('connectionTerminationDeadline')
+    const deadline = env.CONNECTION_TERMINATION_DEADLINE ?? ms('connectionTerminationDeadline')
     // One that is given and wrong has its own message.
-    if (min === undefined || (given === undefined && config.connectionTerminationDeadline !== undefined)) return
-    const max = given ?? deadlineWithin(env.TERMINATION_GRACE_PERIOD_SECONDS)
+    if (min === undefined || (deadline === undefined && config.connectionTerminationDeadline !== undefined)) return
+    const max = deadline ?? deadlineWithin(env.TERMINATION_GRACE_PERIOD_SECONDS)
     if (min <= max) return
-    const hint = given === undefined ? `which is ${max / 1000}s when it is not given: give both` : undefined
+    const hint = deadline === undefined ? `which is ${max / 1000}s when it is not given: give both` : undefined
     this.#report(
       ['config', 'connectionMinTerminationDeadline'],
       'the shortest drain cannot be longer than connectionTerminationDeadline',

@@ -91,8 +91,8 @@ export function compileConfig({ value, isSound, words }: Configuration, options:
     throw fresh
   }
   const { draft, origins: described } = fresh
-  const told: LateProblem[] = []
-  const prepared = options.prepare?.(draft, (problem) => told.push(problem)) ?? { draft }
+  const prepareWarnings: LateProblem[] = []
+  const prepared = options.prepare?.(draft, (problem) => prepareWarnings.push(problem)) ?? { draft }
   const at = (problem: LateProblem) => inConfiguration(problem, tree, described)
   if ('problems' in prepared) return fail(prepared.problems.map(at))
   const snapshot = share(options.before, prepared.draft)
@@ -106,7 +106,7 @@ export function compileConfig({ value, isSound, words }: Configuration, options:
     ...tlsWarnings(tree, sources),
     ...shadowed(snapshot.binds, outcome.value.binds?.length ?? 0),
     ...policyWarnings(tree, policies, schema.policies),
-    ...told.map(at)
+    ...prepareWarnings.map(at)
   ]
   return { snapshot, warnings: written(doubts) }
 }

@@ -205,6 +205,6 @@ export function translateFrontend(input: z.output<typeof base> | undefined): Fro
 }
 
 /** The given values, and the defaults for the others. What is left out is absent, not undefined. */
-function over<T extends object>(defaults: T, given: { readonly [K in keyof T]?: unknown } | undefined): T {
-  return { ...defaults, ...(given as Partial<T> | undefined) }
+function over<T extends object>(defaults: T, settings: { readonly [K in keyof T]?: unknown } | undefined): T {
+  return { ...defaults, ...(settings as Partial<T> | undefined) }
 }

@@ -36,8 +36,8 @@ export class Kinds {
 
   /** The key that says what a backend is: the first, but that of a plain server only when there is no other. */
   keyOf(raw: Raw): KindKey | undefined {
-    const given = this.keys.filter(({ name }) => raw[name] !== undefined)
-    return given.find(({ config }) => config.isPlain !== true) ?? given[0]
+    const present = this.keys.filter(({ name }) => raw[name] !== undefined)
+    return present.find(({ config }) => config.isPlain !== true) ?? present[0]
   }
 
   configOf(raw: Raw): BackendConfig | undefined {

@@ -125,10 +125,10 @@ export function resolvePolicies(set: PolicySet, keys: readonly PolicyKey[], sour
 
 /** As canonicalPolicies, for one set or a list of them; check-policies.ts has seen that none says a thing twice. */
 export function policyPhases(
-  given: PolicySet | readonly PolicySet[] | undefined,
+  input: PolicySet | readonly PolicySet[] | undefined,
   keys: readonly PolicyKey[]
 ): PolicyPhases {
-  const sets = given === undefined ? [] : isList(given) ? given : [given]
+  const sets = input === undefined ? [] : isList(input) ? input : [input]
   const of = (isPreRouting: boolean): PolicySet =>
     Object.assign({}, ...sets.filter((set) => isPre(set) === isPreRouting).map((set) => canonicalPolicies(set, keys)))
   return { policies: of(false), preRouting: of(true) }
@@ -139,6 +139,6 @@ export function isPre(set: PolicySet): boolean {
   return set.phase === 'PreRouting'
 }
 
-function isList(given: PolicySet | readonly PolicySet[]): given is readonly PolicySet[] {
-  return Array.isArray(given)
+function isList(input: PolicySet | readonly PolicySet[]): input is readonly PolicySet[] {
+  return Array.isArray(input)
 }

@@ -22,7 +22,7 @@ const ADDRESS = 'destination.address'
 const HOSTNAME = 'destination.hostname'
 
 /** One key of a set, as it was read: with a thousand routes, reading all of them once more would be felt. */
-interface Given {
+interface PolicyEntry {
   readonly policy: Policy
   readonly set: Placed
   readonly key: string
@@ -43,10 +43,10 @@ class Doubts {
   }
 
   run(): Finding[] {
-    const top = this.#given(this.#tree.top)
+    const top = this.#entriesAt(this.#tree.top)
     const listeners = listenersOf(this.#tree).map((listener) => ({
-      own: this.#given(listener),
-      routes: listener.routes.map((route) => this.#given(route))
+      own: this.#entriesAt(listener),
+      routes: listener.routes.map((route) => this.#entriesAt(route))
     }))
     const frontend = this.#inSet({ raw: objectOf(this.#tree.top.raw.frontendPolicies), path: ['frontendPolicies'] })
     const below = listeners.map(({ own, routes }) => [...own, ...routes.flat()])
@@ -60,26 +60,26 @@ class Doubts {
     return this.#findings
   }
 
-  #given(place: Placed): Given[] {
+  #entriesAt(place: Placed): PolicyEntry[] {
     return policySetsOf(place).flatMap((set) => this.#inSet(set))
   }
 
-  #inSet(set: Placed): Given[] {
+  #inSet(set: Placed): PolicyEntry[] {
     return this.#keys.flatMap(({ key, policy }) => (set.raw[key] === undefined ? [] : [{ policy, set, key }]))
   }
 
   /** `others`: what stands above or below `place`, and so may run before it for some request. */
-  #doubt(place: readonly Given[], others: readonly Given[]): void {
-    for (const given of place) {
-      const { policy } = given
-      const config = policy.warnings === undefined ? undefined : this.#configOf(given)
-      if (config !== undefined) for (const message of policy.warnings!(config)) this.#report(given, message)
-      if (policy.expressions !== undefined) this.#doubtIdentities(given, [...place, ...others])
+  #doubt(place: readonly PolicyEntry[], others: readonly PolicyEntry[]): void {
+    for (const entry of place) {
+      const { policy } = entry
+      const config = policy.warnings === undefined ? undefined : this.#configOf(entry)
+      if (config !== undefined) for (const message of policy.warnings!(config)) this.#report(entry, message)
+      if (policy.expressions !== undefined) this.#doubtIdentities(entry, [...place, ...others])
     }
   }
 
   /** Of binds whose transport does not say what a client has connected to. `everywhere`: what acts on all of them. */
-  #doubtAddresses(everywhere: readonly Given[]): void {
+  #doubtAddresses(everywhere: readonly PolicyEntry[]): void {
     const binds = this.#tree.binds.filter(({ transport }) => !transport.knowsDestination)
     if (binds.length === 0) return
     const { name } = binds[0]!.transport
@@ -87,34 +87,34 @@ class Doubts {
     const unnamed = binds
       .flatMap(({ listeners }) => listeners)
       .filter(({ raw }) => raw.protocol === 'HTTPS' && (raw.hostname ?? '*') === '*')
-    for (const given of unnamed.flatMap((one) => [one, ...one.routes]).flatMap((place) => this.#given(place))) {
-      if (!this.#reads(given, HOSTNAME)) continue
+    for (const entry of unnamed.flatMap((one) => [one, ...one.routes]).flatMap((place) => this.#entriesAt(place))) {
+      if (!this.#reads(entry, HOSTNAME)) continue
       const lack = `which transport ${name} does not know on a listener of every host`
-      this.#report(given, `reads ${HOSTNAME}, ${lack}: use node`)
+      this.#report(entry, `reads ${HOSTNAME}, ${lack}: use node`)
     }
     const places = binds.flatMap(({ listeners }) => listeners.flatMap((one) => [one, ...one.routes]))
-    for (const given of [...everywhere, ...places.flatMap((place) => this.#given(place))]) {
-      if (!this.#reads(given, ADDRESS)) continue
-      this.#report(given, `reads ${ADDRESS}, which is never there on a bind with transport ${name}: use node`)
+    for (const entry of [...everywhere, ...places.flatMap((place) => this.#entriesAt(place))]) {
+      if (!this.#reads(entry, ADDRESS)) continue
+      this.#report(entry, `reads ${ADDRESS}, which is never there on a bind with transport ${name}: use node`)
     }
   }
 
-  #reads({ policy, set, key }: Given, variable: string): boolean {
+  #reads({ policy, set, key }: PolicyEntry, variable: string): boolean {
     if (policy.expressions === undefined || !JSON.stringify(set.raw[key]).includes('destination')) return false
     const config = this.#configOf({ policy, set, key })
     const sources = config === undefined ? [] : policy.expressions(config)
     return sources.some((source) => compileExpression(source, LOG_ROOTS).needs.reads(variable))
   }
 
-  #doubtIdentities(given: Given, all: readonly Given[]): void {
+  #doubtIdentities(entry: PolicyEntry, all: readonly PolicyEntry[]): void {
     const identities = new Set(this.#policies.flatMap(({ identifies }) => identifies ?? []))
     for (const identifies of identities) {
       if (all.some(({ policy }) => policy.identifies === identifies)) continue
-      if (!JSON.stringify(given.set.raw[given.key]).includes(identifies)) continue
-      const config = this.#configOf(given)
-      const sources = config === undefined ? [] : given.policy.expressions!(config)
+      if (!JSON.stringify(entry.set.raw[entry.key]).includes(identifies)) continue
+      const config = this.#configOf(entry)
+      const sources = config === undefined ? [] : entry.policy.expressions!(config)
       if (!sources.some((source) => compileExpression(source, LOG_ROOTS).needs.reads(identifies))) continue
-      this.#report(given, `reads ${identifies}, which is never there without ${this.#findersOf(identifies)}`)
+      this.#report(entry, `reads ${identifies}, which is never there without ${this.#findersOf(identifies)}`)
     }
   }
 
@@ -123,12 +123,12 @@ class Doubts {
     return names.toSorted().join(' or ')
   }
 
-  #configOf({ policy, set, key }: Given): never | undefined {
+  #configOf({ policy, set, key }: PolicyEntry): never | undefined {
     const keys = this.#keys.filter((known) => known.key === key)
     return attachedTo([set], keys, this.#schema).policies[policy.name] as never | undefined
   }
 
-  #report({ set, key }: Given, message: string): void {
+  #report({ set, key }: PolicyEntry, message: string): void {
     this.#findings.push({ path: [...set.path, key], message, at: 'key' })
   }
 }

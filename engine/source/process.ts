@@ -140,26 +140,27 @@ export interface Machine {
   readonly memoryBytes: number
 }
 
-export function translateProcess(given: Settings | undefined, env: Overrides, machine: Machine): ProcessSettings {
-  const { logging, backend } = given ?? {}
+export function translateProcess(settings: Settings | undefined, env: Overrides, machine: Machine): ProcessSettings {
+  const { logging, backend } = settings ?? {}
   return {
-    adminAddr: env.ADMIN_ADDR ?? given?.adminAddr ?? 'localhost:15000',
-    statsAddr: env.STATS_ADDR ?? given?.statsAddr ?? '[::]:15020',
-    readinessAddr: env.READINESS_ADDR ?? given?.readinessAddr ?? '[::]:15021',
+    adminAddr: env.ADMIN_ADDR ?? settings?.adminAddr ?? 'localhost:15000',
+    statsAddr: env.STATS_ADDR ?? settings?.statsAddr ?? '[::]:15020',
+    readinessAddr: env.READINESS_ADDR ?? settings?.readinessAddr ?? '[::]:15021',
     workerThreads: threadCount(
-      env.WORKER_THREADS ?? given?.workerThreads ?? '100%',
+      env.WORKER_THREADS ?? settings?.workerThreads ?? '100%',
       env.CPU_LIMIT ?? machine.processors
     ),
-    bufferedBytesMax: given?.maxBufferedBytes ?? bufferedBytes(machine.memoryBytes),
+    bufferedBytesMax: settings?.maxBufferedBytes ?? bufferedBytes(machine.memoryBytes),
     logging: {
       level: env.LOG_LEVEL ?? logging?.level ?? 'info',
       format: env.LOG_FORMAT ?? logging?.format ?? 'text'
     },
     terminationDeadlineMs:
       env.CONNECTION_TERMINATION_DEADLINE ??
-      given?.connectionTerminationDeadline ??
+      settings?.connectionTerminationDeadline ??
       deadlineWithin(env.TERMINATION_GRACE_PERIOD_SECONDS),
-    terminationMinDeadlineMs: env.CONNECTION_MIN_TERMINATION_DEADLINE ?? given?.connectionMinTerminationDeadline ?? 0,
+    terminationMinDeadlineMs:
+      env.CONNECTION_MIN_TERMINATION_DEADLINE ?? settings?.connectionMinTerminationDeadline ?? 0,
     upstream: {
       connectTimeoutMs: backend?.connectTimeout ?? 10_000,
       poolIdleTimeoutMs: backend?.poolIdleTimeout ?? 90_000,

@@ -25,9 +25,9 @@ export function checkMatchPaths(tree: ConfigTree): Finding[] {
     const { paths } = rulesOf(listener.raw)
     const matches = listener.routes.flatMap(({ raw, path }) => entriesOf(raw.matches, [...path, 'matches']))
     return matches.flatMap(({ raw, path }) =>
-      Object.entries(objectOf(raw.path)).flatMap(([kind, given]): Finding[] => {
-        if (typeof given !== 'string') return []
-        const refusal = kind === 'regex' ? refuseRegex(given) : refusePath(given, paths)
+      Object.entries(objectOf(raw.path)).flatMap(([kind, value]): Finding[] => {
+        if (typeof value !== 'string') return []
+        const refusal = kind === 'regex' ? refuseRegex(value) : refusePath(value, paths)
         return refusal === null ? [] : [{ path: [...path, 'path', kind], at: 'value', ...refusal }]
       })
     )
@@ -37,24 +37,24 @@ export function checkMatchPaths(tree: ConfigTree): Finding[] {
 /** `rules` in which nothing is rejected. */
 const KEYS = ['escapedSlashes', 'backslashes', 'parameters', 'doubleEncoding', 'invalidUtf8'] as const
 
-function refusePath(given: string, rules: PathRules): Refusal | null {
-  if (!given.startsWith('/')) return null
-  if (/%(?![0-9a-f]{2})/i.test(given)) {
+function refusePath(path: string, rules: PathRules): Refusal | null {
+  if (!path.startsWith('/')) return null
+  if (/%(?![0-9a-f]{2})/i.test(path)) {
     return { message: 'has a % that begins no escape', hint: 'write %25 for the sign itself' }
   }
-  if (normalPath(given, PATH_KEPT) === null) {
+  if (normalPath(path, PATH_KEPT) === null) {
     return { message: 'is no path of a request: those with escapes of control characters are refused', hint: undefined }
   }
-  const normal = normalPath(given, rules)
+  const normal = normalPath(path, rules)
   if (normal === null) {
-    const key = KEYS.find((name) => normalPath(given, { ...rules, [name]: 'keep' }) !== null)
+    const key = KEYS.find((name) => normalPath(path, { ...rules, [name]: 'keep' }) !== null)
     const hint = key === undefined ? undefined : `set paths.${key}: keep on the listener`
     return { message: 'is never matched: paths of this listener has every request for it refused', hint }
   }
   if (readingsOf(normal.path) === null) {
     return { message: 'is never matched: some servers read dot segments in it, and it is refused', hint: undefined }
   }
-  if (decodedPath(normal.path) === decodedPath(given)) return null
+  if (decodedPath(normal.path) === decodedPath(path)) return null
   return { message: `is never matched: requests for it come as ${normal.path}`, hint: `write ${normal.path}` }
 }
 
@@ -64,14 +64,14 @@ const META = /[\\^$.*+?()[\]{}|]/g
 const ESCAPED = /(?:%(?:25)+(?:2f|[89a-f][0-9a-f])|%[0-9a-f]{2})+/gi
 
 /** Expressions see the decoded path. */
-function refuseRegex(given: string): Refusal | null {
-  const isAnyCase = /\(\?[a-zA-Z]*i/.test(given)
-  const formed = given.replace(ESCAPED, (run) => {
+function refuseRegex(regex: string): Refusal | null {
+  const isAnyCase = /\(\?[a-zA-Z]*i/.test(regex)
+  const formed = regex.replace(ESCAPED, (run) => {
     const text = decodedPath(run)
     const isSame = text === run || (isAnyCase && text.toLowerCase() === run.toLowerCase())
     return isSame ? run : text.replace(META, '\\$&')
   })
-  if (formed === given) return null
+  if (formed === regex) return null
   const hint = `write ${formed}, and [%] for a % of the decoded path`
   return { message: 'is compared with the decoded path, which has no such escape', hint }
 }
@@ -108,7 +108,7 @@ function namesIn(value: unknown, path: Path): Named[] {
   if (typeof value === 'string') {
     if (!value.includes('_')) return []
     if (isFieldName(path)) return [{ name: value, path }]
-    return [...value.matchAll(IN_EXPRESSION)].map(([, read, asked]) => ({ name: (read ?? asked)!, path }))
+    return [...value.matchAll(IN_EXPRESSION)].map(([, read, quoted]) => ({ name: (read ?? quoted)!, path }))
   }
   if (Array.isArray(value)) return value.flatMap((item: unknown, i) => namesIn(item, [...path, i]))
   return Object.entries(objectOf(value)).flatMap(([key, inner]) => namesIn(inner, [...path, key]))

@@ -186,26 +186,21 @@ class Placing {
   #addPolicies(place: Path, set: Placed, level: 'route' | 'rule' | 'backend' | 'part'): void {
     const at = [...place, 'policies']
     if (this.#get(at) === undefined) this.#set(at, {})
-    for (const [given, value] of Object.entries(set.raw)) {
-      if (given === 'targetRefs' || (given === 'phase' && value === 'PostRouting')) continue
-      const key = level === 'part' && Object.hasOwn(this.#fields, given) ? this.#fields[given]! : given
+    for (const [name, value] of Object.entries(set.raw)) {
+      if (name === 'targetRefs' || (name === 'phase' && value === 'PostRouting')) continue
+      const key = level === 'part' && Object.hasOwn(this.#fields, name) ? this.#fields[name]! : name
       const slot = [...at, key]
       const label = JSON.stringify(slot)
       const other = this.#brought.get(`${level} ${label}`)
       if (other !== undefined && other !== set) {
-        this.#report(
-          [...set.path, given],
-          'another set with this target says it too: keep it in one of them',
-          '',
-          'key'
-        )
+        this.#report([...set.path, name], 'another set with this target says it too: keep it in one of them', '', 'key')
       } else if (
         this.#isFree(slot, level, () =>
-          this.#report([...set.path, given], this.#addUp.has(key) ? OWN_RULES : OWN, '', 'key')
+          this.#report([...set.path, name], this.#addUp.has(key) ? OWN_RULES : OWN, '', 'key')
         )
       ) {
         this.#set(slot, value)
-        this.#origins.add(slot, [...set.path, given])
+        this.#origins.add(slot, [...set.path, name])
         this.#brought.set(`${level} ${label}`, set)
       }
     }

@@ -85,8 +85,8 @@ export function translate(input: Config, options: TranslateOptions): Translated 
     translator.addBackend(backend as unknown as BackendInput, i)
   const binds = (input.binds ?? []).map((bind, i) => translator.bind(bind, i))
   for (const shortcut of options.kinds.shortcuts) {
-    const given = (input as Readonly<Record<string, unknown>>)[shortcut.key]
-    if (given !== undefined) binds.push(translator.shortcut(shortcut, given))
+    const value = (input as Readonly<Record<string, unknown>>)[shortcut.key]
+    if (value !== undefined) binds.push(translator.shortcut(shortcut, value))
   }
   const draft = {
     gateway: {
@@ -168,11 +168,11 @@ class Translator {
   }
 
   /** One bind with one listener, which has the policies, and one route to one backend. */
-  shortcut({ key, port, backend, translate: translated, config }: KindShortcut, given: unknown): Bind {
-    const input = given as ShortcutInput
+  shortcut({ key, port, backend, translate: translated, config }: KindShortcut, value: unknown): Bind {
+    const input = value as ShortcutInput
     const around = [this.#gateway, input.policies]
     const levels = { around, gateway: this.#gateway, own: undefined, reference: undefined }
-    this.backends[backend] = translated(given as never, this.#context(levels, {}))
+    this.backends[backend] = translated(value as never, this.#context(levels, {}))
     this.origins.set(backend, { config, path: [key] })
     const everything = { path: { prefix: '/' }, headers: [], query: [] }
     const backends = [{ backend, weight: 1, policies: {} }]

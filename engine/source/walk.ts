@@ -32,8 +32,8 @@ export function treeOf(config: Raw, kinds: Kinds, words: SourceWords): ConfigTre
       listenerAt(listener, defaultListenerName(listeners++), referenceAt)
     )
   }))
-  const given = kinds.shortcuts.filter(({ key }) => config[key] !== undefined)
-  const shortcuts = given.map((shortcut) => ({
+  const present = kinds.shortcuts.filter(({ key }) => config[key] !== undefined)
+  const shortcuts = present.map((shortcut) => ({
     shortcut,
     value: { raw: objectOf(config[shortcut.key]), path: [shortcut.key] }
   }))

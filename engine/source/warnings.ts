@@ -67,8 +67,8 @@ function loops(tree: ConfigTree): Finding[] {
 function stars({ raw, path }: Placed): Finding[] {
   const matches: unknown[] = Array.isArray(raw.matches) ? raw.matches : []
   return matches.flatMap((match, i) => {
-    const given = text(objectOf(objectOf(match).path).pathPrefix)
-    if (given === undefined || !given.endsWith('*')) return []
+    const prefix = text(objectOf(objectOf(match).path).pathPrefix)
+    if (prefix === undefined || !prefix.endsWith('*')) return []
     const place = [...path, 'matches', i, 'path', 'pathPrefix']
     const message = 'the star is taken literally: a prefix covers what is below it without one'
     return [{ path: place, message, at: 'value' }]

@@ -35,7 +35,7 @@ const mayAsk = addressGuard([
 const METADATA: ReadonlySet<string> = new Set(['fd00:ec2::254', '100.100.100.200', '168.63.129.16', '192.0.0.192'])
 
 /** One address has many ways of writing by IPv6. */
-function isAsked(address: string): boolean {
+function isAllowed(address: string): boolean {
   const family = isIP(address) === 6 ? 'ipv6' : 'ipv4'
   return mayAsk(address) && !METADATA.has(new SocketAddress({ address, family }).address)
 }
@@ -43,7 +43,7 @@ function isAsked(address: string): boolean {
 const lookup: LookupFunction = (host, options, callback) => {
   resolveName(host, { ...options, all: true }, (error, addresses) => {
     if (error !== null) callback(error, '', 0)
-    else if (addresses.every(({ address }) => isAsked(address))) callback(null, addresses)
+    else if (addresses.every(({ address }) => isAllowed(address))) callback(null, addresses)
     else callback(new Refused('its address is link-local, or reserved, and not asked'), '', 0)
   })
 }
@@ -92,7 +92,7 @@ function responseTo(
   const parsed = new URL(url)
   const literal = hostnameOf(parsed)
   // A literal address is not looked up.
-  if (isIP(literal) !== 0 && !isAsked(literal))
+  if (isIP(literal) !== 0 && !isAllowed(literal))
     throw new Refused('its address is link-local, or reserved, and not asked')
   const send = parsed.protocol === 'https:' ? requestHttps : requestHttp
   return new Promise((resolve, reject) => {

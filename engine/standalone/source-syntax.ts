@@ -15,7 +15,7 @@ interface SyntaxFault {
   readonly pos: readonly [number, number]
 }
 
-interface Said {
+interface SyntaxProblem {
   readonly offset: number
   readonly message: string
   readonly hint?: string
@@ -30,18 +30,18 @@ export function syntaxProblems(masked: string, faults: readonly SyntaxFault[]): 
   if (first.code === 'RESOURCE_EXHAUSTION') return [{ path: [], offset: first.pos[0], message: 'is nested too deeply' }]
   const reached = all.find(({ message }) => message.startsWith('Missing closing')) ?? first
   const { quote, brackets } = openIn(masked, reached.pos[0])
-  const said: Said[] = []
+  const problems: SyntaxProblem[] = []
   for (const fault of all.slice(0, SYNTAX_ERRORS_MAX)) {
     // What is behind a quote or a bracket that is open is read as something that it is not.
     if (quote !== null && fault.pos[0] >= quote) {
-      said.push(unclosedQuote(masked, quote))
+      problems.push(unclosedQuote(masked, quote))
       break
     }
     const bracket = /end with a [\]}]$/.test(fault.message) ? brackets.pop() : undefined
-    said.push(bracket === undefined ? sayOf(masked, fault) : unclosedBracket(masked, bracket))
+    problems.push(bracket === undefined ? sayOf(masked, fault) : unclosedBracket(masked, bracket))
     if (bracket !== undefined) break
   }
-  return said.map((problem) => ({ path: [], ...problem }))
+  return problems.map((problem) => ({ path: [], ...problem }))
 }
 
 /**
@@ -72,7 +72,7 @@ function isCarriedOn(token: string, next: string): boolean {
   return !isClosed || (token.includes('\n') && /[^\s,\]}:#]/.test(next))
 }
 
-function unclosedQuote(masked: string, offset: number): Said {
+function unclosedQuote(masked: string, offset: number): SyntaxProblem {
   const mark = masked.charAt(offset)
   const inside = mark === '"' ? '\\"' : "''"
   return {
@@ -82,7 +82,7 @@ function unclosedQuote(masked: string, offset: number): Said {
   }
 }
 
-function unclosedBracket(masked: string, offset: number): Said {
+function unclosedBracket(masked: string, offset: number): SyntaxProblem {
   const open = masked.charAt(offset)
   const close = open === '{' ? '}' : ']'
   return {
@@ -92,7 +92,7 @@ function unclosedBracket(masked: string, offset: number): Said {
   }
 }
 
-function sayOf(masked: string, fault: SyntaxFault): Said {
+function sayOf(masked: string, fault: SyntaxFault): SyntaxProblem {
   const [offset] = fault.pos
   const line = restOfLine(masked, offset)
   // A text such as "hello: world": YAML takes its first word for a key.

@@ -81,17 +81,17 @@ export function attack(format: ChatFormat, data: Buffer, [request, answer, strea
 }
 
 function bend(format: ChatFormat, data: Buffer, request: string, answer: string, stream: string): void {
-  const asked = bentJson(request, data) as Json
-  if (isObject(asked)) requests(format, asked)
+  const body = bentJson(request, data) as Json
+  if (isObject(body)) requests(format, body)
   const answered = bentJson(answer, data) as Json
   if (isObject(answered)) answers(format, answered)
   const whole = parseEvents(stream).map(({ name, data: text }) => [name, text === '[DONE]' ? text : JSON.parse(text)])
   const events = bentJson(JSON.stringify(whole), data)
   if (!Array.isArray(events)) return
   const wire = (events as Json[]).map((event) => {
-    const [name, told] = Array.isArray(event) ? (event as Json[]) : ['', event]
+    const [name, payload] = Array.isArray(event) ? (event as Json[]) : ['', event]
     const line = typeof name === 'string' && /^[\w.]+$/.test(name) ? `event: ${name}\n` : ''
-    return `${line}data: ${told === '[DONE]' ? told : JSON.stringify(told ?? null)}\n\n`
+    return `${line}data: ${payload === '[DONE]' ? payload : JSON.stringify(payload ?? null)}\n\n`
   })
   streams(format, Buffer.from(wire.join('')))
 }
@@ -144,8 +144,8 @@ function streams(format: ChatFormat, wire: Buffer): void {
     const reader = to.streamReader()
     const order = new EventOrder()
     const events: ChatEvent[] = parseEvents(whole).flatMap((event) => reader.read(event))
-    const told = events.filter((event) => order.admits(event))
-    const last = told.at(-1)?.kind
+    const admitted = events.filter((event) => order.admits(event))
+    const last = admitted.at(-1)?.kind
     // Usage may be told once more behind the end.
     assert.ok(last === 'error' || last === 'done' || last === 'usage', `${format.name} to ${to.name} ends with ${last}`)
   }

@@ -2,7 +2,7 @@
 import { createHash, createHmac } from 'node:crypto'
 import type { ServerResponse } from 'node:http'
 import { SignatureV4 } from '@smithy/signature-v4'
-import type { Asked } from './models.ts'
+import type { MockRequest } from './models.ts'
 
 export interface AwsKeys {
   readonly accessKeyId: string
@@ -36,9 +36,9 @@ export class Sha256 {
 const AUTHORIZATION =
   /^AWS4-HMAC-SHA256 Credential=([^/]+)\/(\d{8})\/([^/]+)\/([^/]+)\/aws4_request, SignedHeaders=([^,]+), Signature=([0-9a-f]{64})$/
 
-/** Null when `asked` is signed with `keys` for a region and service; else why it is refused. */
-export async function signatureProblem(asked: Asked, keys: AwsKeys, region: string, service: string) {
-  const { headers, path, bytes } = asked
+/** Null when `request` is signed with `keys` for a region and service; else why it is refused. */
+export async function signatureProblem(request: MockRequest, keys: AwsKeys, region: string, service: string) {
+  const { headers, path, bytes } = request
   const [, id, day, itsRegion, itsService, names, signature] = AUTHORIZATION.exec(headers.authorization ?? '') ?? []
   if (id === undefined) return 'there is no signature'
   if (id !== keys.accessKeyId || itsRegion !== region || itsService !== service) return 'it is of somebody else'

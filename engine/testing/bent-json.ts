@@ -49,7 +49,7 @@ export function bentJson(json: string, input: Buffer): unknown {
     const [at, from] = [bytes.readUInt16LE(i), bytes[i + 3]!]
     const place = places[at % places.length]!
     const other = places[(at * 31 + from) % places.length]!
-    const own = (given: Place) => (given.of as { [name: string]: Value })[given.at]!
+    const own = (target: Place) => (target.of as { [name: string]: Value })[target.at]!
     if (bytes[i + 2]! % 4 === 0) Object.assign(place.of, { [place.at]: structuredClone(OTHERS[from % OTHERS.length]) })
     else if (bytes[i + 2]! % 4 === 1) Object.assign(place.of, { [place.at]: structuredClone(own(other)) })
     else if (Array.isArray(place.of)) {

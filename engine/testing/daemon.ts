@@ -40,9 +40,9 @@ export async function startHaproxy(t: TestContext, port: number, sections: strin
 
 async function run(t: TestContext, program: string, args: readonly string[], port: number): Promise<void> {
   const child = spawn(program, args, { env: ENV, stdio: ['ignore', 'ignore', 'pipe'] })
-  let said = ''
+  let output = ''
   child.stderr.on('data', (chunk: Buffer) => {
-    said += chunk
+    output += chunk
   })
   t.after(async () => {
     if (child.exitCode !== null || child.signalCode !== null) return
@@ -52,7 +52,7 @@ async function run(t: TestContext, program: string, args: readonly string[], por
     await gone
   })
   while (!(await answers(port))) {
-    if (child.exitCode !== null) throw new Error(`${program} has ended: ${said}`)
+    if (child.exitCode !== null) throw new Error(`${program} has ended: ${output}`)
     // Nothing but its port says when a server of others is there.
     await after(10)
   }

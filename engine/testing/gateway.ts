@@ -63,7 +63,7 @@ const offload = new OffloadPool(import.meta.resolve('#engine/process/jobs.ts'))
 /** Rejects with the mistakes of `yaml`. */
 export async function startGateway(
   yaml: string,
-  { log, folder, clock = monotonicClock(), childrenMax, edit = (given) => given, ...shared }: TestOptions = {}
+  { log, folder, clock = monotonicClock(), childrenMax, edit = (file) => file, ...shared }: TestOptions = {}
 ): Promise<TestGateway> {
   let version = 0
   let answer: (message: ToMain) => void = () => {}

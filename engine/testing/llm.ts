@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http'
 import type { TestContext } from 'node:test'
 import { type AwsKeys, refuseAs, signatureProblem } from '#engine/testing/aws.ts'
 import { startGateway, type TestOptions } from '#engine/testing/gateway.ts'
-import { type Asked, type Models, startModels } from '#engine/testing/models.ts'
+import { type MockRequest, type Models, startModels } from '#engine/testing/models.ts'
 
 export const KEYS: AwsKeys = {
   accessKeyId: 'AKIAEXAMPLE',
@@ -38,11 +38,15 @@ export async function gateway(t: TestContext, ai: object, policies: object = {},
 }
 
 /** From here on the mock takes only what is signed with `keys` for eu-west-1; tells why it refused. */
-export function checkSignatures(mock: Models, keys: AwsKeys, answer: (asked: Asked, response: ServerResponse) => void) {
+export function checkSignatures(
+  mock: Models,
+  keys: AwsKeys,
+  answer: (request: MockRequest, response: ServerResponse) => void
+) {
   const problems: string[] = []
-  mock.instead = (asked, response) => {
-    void signatureProblem(asked, keys, 'eu-west-1', 'bedrock').then((problem) => {
-      if (problem === null) return answer(asked, response)
+  mock.instead = (request, response) => {
+    void signatureProblem(request, keys, 'eu-west-1', 'bedrock').then((problem) => {
+      if (problem === null) return answer(request, response)
       problems.push(problem)
       refuseAs(response, 'InvalidSignatureException', 'The request signature does not match')
     })

@@ -1,6 +1,6 @@
 /**
  * A provider of models for tests, on a port of its own: what backends/demo/models answers, and a record of what it
- * was asked; and Bedrock's Converse, whose streams are bytes.
+ * received; and Bedrock's Converse, whose streams are bytes.
  */
 import { once } from 'node:events'
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http'
@@ -12,7 +12,7 @@ import { answerConverse } from './models-converse.ts'
 
 export { type Body, PIECES, TOOL_ARGUMENTS } from '#backends/demo/models/wire.ts'
 
-export interface Asked {
+export interface MockRequest {
   readonly path: string
   readonly headers: IncomingHttpHeaders
   readonly body: Body
@@ -22,17 +22,17 @@ export interface Asked {
 
 export interface Models {
   readonly port: number
-  readonly asked: Asked[]
+  readonly requests: MockRequest[]
   /** Answers instead of the usual, when it returns true. */
-  instead: ((asked: Asked, response: ServerResponse) => boolean) | null
+  instead: ((request: MockRequest, response: ServerResponse) => boolean) | null
   /** The usual answer, for who has looked at the request first. */
-  answer(asked: Asked, response: ServerResponse): void
+  answer(request: MockRequest, response: ServerResponse): void
   close(): void
 }
 
 export async function startModels(): Promise<Models> {
-  const asked: Asked[] = []
-  const models = { port: 0, asked, instead: null as Models['instead'], answer, close: () => {} }
+  const requests: MockRequest[] = []
+  const models = { port: 0, requests, instead: null as Models['instead'], answer, close: () => {} }
   const server = createServer((request: IncomingMessage, response) => {
     const chunks: Buffer[] = []
     request.on('data', (chunk: Buffer) => chunks.push(chunk))
@@ -40,7 +40,7 @@ export async function startModels(): Promise<Models> {
       const bytes = Buffer.concat(chunks)
       const body: Body = bytes.length === 0 ? {} : JSON.parse(bytes.toString())
       const one = { path: request.url ?? '', headers: request.headers, body, bytes }
-      asked.push(one)
+      requests.push(one)
       if (models.instead?.(one, response) !== true) answer(one, response)
     })
   })
@@ -55,7 +55,7 @@ export async function startModels(): Promise<Models> {
 }
 
 /** Azure's and Vertex AI's paths end like those of the formats that they speak. */
-function answer({ path, body, headers }: Asked, response: ServerResponse): void {
+function answer({ path, body, headers }: MockRequest, response: ServerResponse): void {
   const name = path.split('?')[0]!
   if (/^\/model\/[^/]+\/converse(?:-stream)?$/.test(name)) {
     answerConverse(name, body, response)

@@ -30,7 +30,7 @@ export class RunningProgram {
   }
 
   /** Resolves when `text` has been printed `times` times; rejects when the program ends before. */
-  said(text: string | RegExp, times = 1): Promise<void> {
+  logged(text: string | RegExp, times = 1): Promise<void> {
     const found = () => this.output.split(text).length > times
     if (found()) return Promise.resolve()
     return new Promise((resolve, reject) => this.#waiting.push({ found, resolve, reject }))

@@ -16,17 +16,17 @@ export type Table = Readonly<Record<string, Row>>
 export interface Place {
   /** What stands before every path. */
   readonly path: string
-  readonly file: (given: unknown) => object
+  readonly file: (value: unknown) => object
 }
 
 export const ROUTE: Place = {
   path: 'binds[0].listeners[0].routes[0].policies.',
-  file: (given) => ({ binds: [{ port: 80, listeners: [{ routes: [{ policies: given }] }] }] })
+  file: (value) => ({ binds: [{ port: 80, listeners: [{ routes: [{ policies: value }] }] }] })
 }
 
 export const FRONTEND: Place = {
   path: 'frontendPolicies.',
-  file: (given) => ({ frontendPolicies: given, binds: [] })
+  file: (value) => ({ frontendPolicies: value, binds: [] })
 }
 
 /** One test per row. */
@@ -39,11 +39,11 @@ export const BACKEND: Place = {
 export function walk(table: Table, { path, file }: Place): void {
   for (const [name, [accepted, refused]] of Object.entries(table)) {
     test(name, () => {
-      for (const given of accepted) assert.deepEqual(fileProblems(file(given)), [], brief(given))
-      for (const [given, problem] of refused) {
-        const found = fileProblems(file(given))
-        assert.equal(found.length, 1, `${brief(given)}\n${found.join('\n')}`)
-        assert.ok(found[0]!.startsWith(path + problem), `${brief(given)}\n${found[0]}\n${path}${problem}`)
+      for (const value of accepted) assert.deepEqual(fileProblems(file(value)), [], brief(value))
+      for (const [value, problem] of refused) {
+        const found = fileProblems(file(value))
+        assert.equal(found.length, 1, `${brief(value)}\n${found.join('\n')}`)
+        assert.ok(found[0]!.startsWith(path + problem), `${brief(value)}\n${found[0]}\n${path}${problem}`)
       }
     })
   }
@@ -57,8 +57,8 @@ export function fileProblems(file: object): string[] {
   return result.ok ? [] : result.errors.map(({ path, message }) => `${path}: ${message}`)
 }
 
-function brief(given: unknown): string {
-  return JSON.stringify(given).slice(0, 160)
+function brief(value: unknown): string {
+  return JSON.stringify(value).slice(0, 160)
 }
 
 // --- values at the edge of a constraint ---

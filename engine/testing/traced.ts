@@ -19,7 +19,7 @@ export function ask(
 ): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const method = body === undefined ? 'GET' : 'POST'
-    const asked = request({ host: '127.0.0.1', port, path, method, headers, agent: false }, (response) => {
+    const outgoing = request({ host: '127.0.0.1', port, path, method, headers, agent: false }, (response) => {
       const chunks: Buffer[] = []
       response.on('data', (chunk: Buffer) => chunks.push(chunk))
       response.on('error', reject)
@@ -28,16 +28,16 @@ export function ask(
         resolve({ status, headers: fields, body: Buffer.concat(chunks).toString() })
       })
     })
-    asked.on('error', reject)
-    asked.end(body)
+    outgoing.on('error', reject)
+    outgoing.end(body)
   })
 }
 
 /** A file: `tracing` with what every test wants, and one route. */
 export function tracedFile(port: number, route: object, tracing: object = {}, more: object = {}): string {
-  const given = { host: `127.0.0.1:${port}`, randomSampling: true, batch: { scheduleDelay: '10ms' }, ...tracing }
+  const options = { host: `127.0.0.1:${port}`, randomSampling: true, batch: { scheduleDelay: '10ms' }, ...tracing }
   const binds = [{ port: 0, listeners: [{ name: 'web', routes: [{ name: 'one', ...route }] }] }]
-  return JSON.stringify({ frontendPolicies: { tracing: given }, binds, ...more })
+  return JSON.stringify({ frontendPolicies: { tracing: options }, binds, ...more })
 }
 
 export interface Traced {

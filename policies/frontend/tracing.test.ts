@@ -236,7 +236,7 @@ for (const stream of [false, true])
     assert.ok(Number(attributes['gen_ai.usage.output_tokens']) > 0)
     assert.equal(attributes['gen_ai.request.stream'], stream ? true : undefined)
     assert.equal(typeof attributes['gen_ai.response.time_to_first_chunk'], stream ? 'number' : 'undefined')
-    assert.equal(models.asked[0]!.headers.traceparent, `00-${call.traceId}-${call.spanId}-01`)
+    assert.equal(models.requests[0]!.headers.traceparent, `00-${call.traceId}-${call.spanId}-01`)
     assert.doesNotMatch(
       JSON.stringify(spans, (_key, value) => (typeof value === 'bigint' ? '' : value)),
       /secret/

@@ -55,9 +55,9 @@ const resourceExpression = () => expression(RESOURCE_ROOTS)
 type Batch = { readonly [K in keyof typeof BATCH_DEFAULTS]?: number | undefined }
 
 /** What a file leaves out is absent, not undefined. */
-const settingsOf = (given: Batch): typeof BATCH_DEFAULTS => ({
+const settingsOf = (input: Batch): typeof BATCH_DEFAULTS => ({
   ...BATCH_DEFAULTS,
-  ...(given as Partial<typeof BATCH_DEFAULTS>)
+  ...(input as Partial<typeof BATCH_DEFAULTS>)
 })
 
 const batch = () =>
@@ -92,8 +92,8 @@ const batch = () =>
 const added = () =>
   z
     .union([atLeastOne({ add: addedList().optional(), remove: removed().optional() }), addedMap()])
-    .transform((given): { readonly add: readonly AttributeSource[]; readonly remove: readonly string[] } =>
-      'slice' in given ? { add: given, remove: [] } : { add: given.add ?? [], remove: given.remove ?? [] }
+    .transform((input): { readonly add: readonly AttributeSource[]; readonly remove: readonly string[] } =>
+      'slice' in input ? { add: input, remove: [] } : { add: input.add ?? [], remove: input.remove ?? [] }
     )
 
 const schema = deferred(() =>
@@ -143,13 +143,13 @@ type Config = z.output<typeof schema>
 
 function warnings({ remove = [], attributes, randomSampling }: Config): string[] {
   const unknown = [...remove, ...(attributes?.remove ?? [])].filter((name) => spanNamesOf(name).length === 0)
-  const told = unknown.map(
+  const messages = unknown.map(
     (name) => `no default attribute is called "${name}"; there are: ${DEFAULT_ATTRIBUTES.join(', ')}`
   )
   if (randomSampling === undefined) {
-    told.push('traces only what clients trace: with randomSampling, requests without a trace begin one')
+    messages.push('traces only what clients trace: with randomSampling, requests without a trace begin one')
   }
-  return told
+  return messages
 }
 
 // --- build time ---
@@ -191,13 +191,13 @@ function transportOf(config: Config, { services }: CompileContext): TracingPlan[
     : otlpOverHttp(services.http(ref), config.path ?? TRACES_PATH)
 }
 
-function samplingOf(given: Config['randomSampling'], context: CompileContext): Sampling | null {
-  if (given === undefined) return null
-  if (typeof given !== 'string') {
-    const share = Number(given)
+function samplingOf(value: Config['randomSampling'], context: CompileContext): Sampling | null {
+  if (value === undefined) return null
+  if (typeof value !== 'string') {
+    const share = Number(value)
     return () => share
   }
-  const program = compileExpression(given, REQUEST_ROOTS)
+  const program = compileExpression(value, REQUEST_ROOTS)
   return (ex) => shareOf(program.run(ex), context)
 }
 

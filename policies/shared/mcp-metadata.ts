@@ -100,10 +100,10 @@ export function registrationUrl({ issuer, provider }: McpAuthority): string | nu
 const REDIRECTS_MAX = 16
 const TEXT_CHARS_MAX = 2_048
 
-/** RFC 7591 section 3.2.1, for the one client that there is; null: what is asked is no registration. */
-export function registered(clientId: string, asked: unknown): Metadata | null {
-  if (typeof asked !== 'object' || asked === null) return null
-  const { redirect_uris: redirects, client_name: name } = asked as Metadata
+/** RFC 7591 section 3.2.1, for the one client that there is; null: `request` is no registration. */
+export function registered(clientId: string, request: unknown): Metadata | null {
+  if (typeof request !== 'object' || request === null) return null
+  const { redirect_uris: redirects, client_name: name } = request as Metadata
   if (!Array.isArray(redirects) || redirects.length === 0 || redirects.length > REDIRECTS_MAX) return null
   if (!redirects.every((uri) => typeof uri === 'string' && uri.length <= TEXT_CHARS_MAX)) return null
   return {
@@ -119,10 +119,10 @@ export function registered(clientId: string, asked: unknown): Metadata | null {
 /** Scopes of a token: `scope` (RFC 9068 section 2.2.3) or `scp`, as text or as a list. */
 export function hasScopes({ scope, scp }: Metadata, wanted: readonly string[]): boolean {
   if (wanted.length === 0) return true
-  const given = [scope, scp].flatMap((value): unknown[] =>
+  const scopes = [scope, scp].flatMap((value): unknown[] =>
     typeof value === 'string' ? value.split(' ') : Array.isArray(value) ? value : []
   )
-  return wanted.every((one) => given.includes(one))
+  return wanted.every((one) => scopes.includes(one))
 }
 
 /** What may stand in a header and in a link as it is. */

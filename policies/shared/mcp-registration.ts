@@ -39,10 +39,10 @@ export function registrations(config: McpAuthority): Register | null {
     underWay++
     try {
       if ((await collect(ex)) === STOP || ex.step !== STEP_REQUEST) return STOP
-      const asked = parsed(ex.requestBytes)
-      if (asked === undefined) return invalid(ex, 'the body is no JSON object')
-      if (clientId === null) return await passOn(ex, url!, asked)
-      const made = registered(clientId, asked)
+      const registration = parsed(ex.requestBytes)
+      if (registration === undefined) return invalid(ex, 'the body is no JSON object')
+      if (clientId === null) return await passOn(ex, url!, registration)
+      const made = registered(clientId, registration)
       return made === null ? invalid(ex, 'redirect_uris must be a list of URIs') : json(ex, 201, made)
     } finally {
       underWay--
@@ -66,16 +66,16 @@ function parsed(bytes: Buffer | null): object | undefined {
 }
 
 /** A refusal of the issuer is told as it is; what it says is JSON, or nothing is passed on. */
-async function passOn(ex: Exchange, url: string, asked: object): Promise<Verdict> {
+async function passOn(ex: Exchange, url: string, registration: object): Promise<Verdict> {
   const headers = { accept: 'application/json', 'content-type': 'application/json' }
-  const request = { method: 'POST', headers, body: JSON.stringify(asked) }
-  const isSaid = (status: number): boolean => (status >= 200 && status < 300) || (status >= 400 && status < 500)
+  const request = { method: 'POST', headers, body: JSON.stringify(registration) }
+  const isForwarded = (status: number): boolean => (status >= 200 && status < 300) || (status >= 400 && status < 500)
   let body: unknown
   let status = 502
   try {
-    const said = await fetchText(url, request, { ...BOUNDS, signal: signalOf(ex) }, isSaid)
-    body = said.text === '' ? undefined : JSON.parse(said.text)
-    if (body !== undefined) status = said.status
+    const fetched = await fetchText(url, request, { ...BOUNDS, signal: signalOf(ex) }, isForwarded)
+    body = fetched.text === '' ? undefined : JSON.parse(fetched.text)
+    if (body !== undefined) status = fetched.status
   } catch {
     body = undefined
   }

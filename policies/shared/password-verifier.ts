@@ -59,10 +59,10 @@ export class PasswordVerifier {
     if (flight !== undefined) return flight
     const ofName = this.#perName.get(name) ?? 0
     if (ofName >= PER_NAME_MAX) return null
-    const asked = this.#queue.run(() => this.#ask({ hash, password }))
-    if (asked === null) return null
+    const queued = this.#queue.run(() => this.#ask({ hash, password }))
+    if (queued === null) return null
     this.#perName.set(name, ofName + 1)
-    const answer = asked.then((result) => {
+    const answer = queued.then((result) => {
       this.#flights.delete(key)
       this.#leave(name)
       if (result === true) this.#remember(hash, password)

@@ -189,17 +189,17 @@ function keySetProblem(text: string, exponentMin?: MinRsaExponent): string | nul
 
 // --- load time ---
 
-export function resolveKeys(given: KeyConfig, sources: Sources): Keys {
-  if (given.kind === 'inline') return { kind: 'inline', text: given.text }
-  if (given.kind === 'url') {
-    const { url, cacheMs, exponentMin } = given
+export function resolveKeys(keyConfig: KeyConfig, sources: Sources): Keys {
+  if (keyConfig.kind === 'inline') return { kind: 'inline', text: keyConfig.text }
+  if (keyConfig.kind === 'url') {
+    const { url, cacheMs, exponentMin } = keyConfig
     return { kind: 'url', url, cacheMs, exponentMin }
   }
-  if (given.kind === 'service') {
-    const { service, path, cacheMs, exponentMin, at = [] } = given as KeysOfService & { readonly at?: Path }
+  if (keyConfig.kind === 'service') {
+    const { service, path, cacheMs, exponentMin, at = [] } = keyConfig as KeysOfService & { readonly at?: Path }
     return { kind: 'service', service: placedIn([...at, 'remote'], service), path, cacheMs, exponentMin }
   }
-  const { path, at, exponentMin } = given
+  const { path, at, exponentMin } = keyConfig
   try {
     const text = sources.readFile(path)
     const problem = keySetProblem(text, exponentMin)
@@ -227,20 +227,20 @@ export function tokenVerifier(
 ): { readonly verifier: Verifier; readonly background: Background | null } {
   const sources = state(KEYS, () => new KeySources({ ...time, log }))
   const background: Background[] = []
-  const providers = rules.issuers.map(({ issuer, audiences, keys: given }): Provider => {
+  const providers = rules.issuers.map(({ issuer, audiences, keys: keyConfig }): Provider => {
     const allowed = audiences === null ? null : new Set(audiences)
-    if (given.kind === 'inline') return { issuer, audiences: allowed, keys: fixedKeys(readKeySet(given.text)) }
-    const remote = sources.remote(placeOf(given, services), given.cacheMs)
+    if (keyConfig.kind === 'inline') return { issuer, audiences: allowed, keys: fixedKeys(readKeySet(keyConfig.text)) }
+    const remote = sources.remote(placeOf(keyConfig, services), keyConfig.cacheMs)
     background.push(remote.use)
     return { issuer, audiences: allowed, keys: remote.keys }
   })
   const { requiredClaims, leewayMs, earlyMs } = rules
   // Everything that decides whether a token is valid, except keys: those have a fingerprint.
-  const facts = rules.issuers.map(({ issuer, audiences, keys: given }) => [
+  const facts = rules.issuers.map(({ issuer, audiences, keys: keyConfig }) => [
     issuer,
     audiences,
-    given.kind,
-    addressOf(given)
+    keyConfig.kind,
+    addressOf(keyConfig)
   ])
   const id = hash('sha256', JSON.stringify([facts, requiredClaims, leewayMs, earlyMs]), 'base64')
   const checks = state(TOKENS, () => new TokenChecks())
@@ -248,15 +248,15 @@ export function tokenVerifier(
   return { verifier, background: background.length === 0 ? null : together(background) }
 }
 
-function placeOf(given: KeysAtUrl | KeysOfService, services: CompileContext['services']): IdentifiedPlace {
-  const { exponentMin } = given
-  if (given.kind === 'url') {
-    const { url } = given
+function placeOf(keyConfig: KeysAtUrl | KeysOfService, services: CompileContext['services']): IdentifiedPlace {
+  const { exponentMin } = keyConfig
+  if (keyConfig.kind === 'url') {
+    const { url } = keyConfig
     const { origin, pathname } = new URL(url)
     return { id: [exponentMin, url], name: origin + pathname, fetch: () => fetchKeys(url, exponentMin) }
   }
-  const { path } = given
-  const service = services.http(given.service)
+  const { path } = keyConfig
+  const service = services.http(keyConfig.service)
   return {
     id: [exponentMin, service.name, service.definition, path],
     name: `${service.name}${path.replace(/\?.*/, '')}`,
@@ -264,9 +264,9 @@ function placeOf(given: KeysAtUrl | KeysOfService, services: CompileContext['ser
   }
 }
 
-function addressOf(given: Keys): unknown {
-  if (given.kind === 'url') return given.url
-  return given.kind === 'service' ? [given.service, given.path] : null
+function addressOf(keyConfig: Keys): unknown {
+  if (keyConfig.kind === 'url') return keyConfig.url
+  return keyConfig.kind === 'service' ? [keyConfig.service, keyConfig.path] : null
 }
 
 function together(parts: readonly Background[]): Background {

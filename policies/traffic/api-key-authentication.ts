@@ -98,11 +98,11 @@ const schema = deferred(() =>
     { keys: keys().optional(), secretRef: noSecrets().optional(), secretSelector: noSelector().optional() },
     { mode: z.enum(MODES).optional(), location: location().optional() }
   ).transform(
-    (given): Config => ({
-      mode: (given.mode ?? 'strict').toLowerCase() === 'strict' ? 'Strict' : 'Optional',
-      location: given.location ?? BEARER,
-      isAnyPlace: given.location === undefined,
-      keys: given.keys!
+    (input): Config => ({
+      mode: (input.mode ?? 'strict').toLowerCase() === 'strict' ? 'Strict' : 'Optional',
+      location: input.location ?? BEARER,
+      isAnyPlace: input.location === undefined,
+      keys: input.keys!
     })
   )
 )

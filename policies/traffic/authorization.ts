@@ -28,7 +28,7 @@ interface Rule {
 const condition = () => expression(REQUEST_ROOTS, 'bool')
 
 /** One of the file's rules: an expression that allows, or one with the action that it is for. */
-const rule = () =>
+const ruleSchema = () =>
   z.union(
     [
       condition(),
@@ -41,7 +41,7 @@ const schema = deferred(() =>
   oneOf(
     {
       policy: z.strictObject({ matchExpressions: list(condition(), 1, ENTRIES_MAX) }).optional(),
-      rules: list(rule(), 1, ENTRIES_MAX).optional()
+      rules: list(ruleSchema(), 1, ENTRIES_MAX).optional()
     },
     { action: z.enum(['Allow', 'Deny', 'Require']).optional() }
   )
@@ -57,22 +57,22 @@ const schema = deferred(() =>
     )
 )
 
-function ruleOf(given: z.output<ReturnType<typeof rule>>): Rule {
-  if (typeof given === 'string') return { action: 'Allow', expressions: [given] }
-  if (given.deny !== undefined) return { action: 'Deny', expressions: [given.deny] }
-  if (given.require !== undefined) return { action: 'Require', expressions: [given.require] }
-  return { action: 'Allow', expressions: [given.allow!] }
+function ruleOf(input: z.output<ReturnType<typeof ruleSchema>>): Rule {
+  if (typeof input === 'string') return { action: 'Allow', expressions: [input] }
+  if (input.deny !== undefined) return { action: 'Deny', expressions: [input.deny] }
+  if (input.require !== undefined) return { action: 'Require', expressions: [input.require] }
+  return { action: 'Allow', expressions: [input.allow!] }
 }
 
 // --- build time ---
 
 function compile(levels: readonly (readonly Rule[])[], { offload }: CompileContext): Compiled {
-  const rules = levels.flatMap((level, l) => level.map((given, i) => ({ given, level: l, index: i })))
-  const of = (action: Action) => rules.filter(({ given }) => given.action === action)
-  const evaluations = ({ given, level, index }: (typeof rules)[number]) =>
-    given.expressions.map((source, e): PlacedEvaluation => {
+  const rules = levels.flatMap((level, l) => level.map((rule, i) => ({ rule, level: l, index: i })))
+  const of = (action: Action) => rules.filter(({ rule }) => rule.action === action)
+  const evaluations = ({ rule, level, index }: (typeof rules)[number]) =>
+    rule.expressions.map((source, e): PlacedEvaluation => {
       const run = evaluation(source, 'request', 'bool', (name, job, client) => offload.run(name, job, client))
-      const at = given.isAlternatives === true ? `policy.matchExpressions[${e}]` : `rules[${index}]`
+      const at = rule.isAlternatives === true ? `policy.matchExpressions[${e}]` : `rules[${index}]`
       return { ...run, level, at }
     })
   const denies = of('Deny').flatMap(evaluations)
@@ -114,10 +114,10 @@ const SHOWN_MAX = 3
 function why(what: string, rules: readonly PlacedEvaluation[]): Detail {
   return (ex) => {
     // As with the run: of a path that can be read in several ways it is asked about each.
-    const asked = ex.readings === null ? ex : readAs(ex, ex.readings[0]!)
+    const reading = ex.readings === null ? ex : readAs(ex, ex.readings[0]!)
     const shown = rules.slice(0, SHOWN_MAX).map((rule) => {
       const place = `${placeOf(ex, 'authorization', rule.level)}.${rule.at}`
-      return `${place}: ${showEvaluation(rule, asked)}`
+      return `${place}: ${showEvaluation(rule, reading)}`
     })
     const rest = rules.length - shown.length
     return `${what}: ${shown.join(', ')}${rest > 0 ? `, and ${rest} more` : ''}`

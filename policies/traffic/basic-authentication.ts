@@ -26,7 +26,7 @@ interface User {
   readonly hash: Secret
 }
 
-type GivenUsers = readonly User[] | { readonly file: string }
+type UserSource = readonly User[] | { readonly file: string }
 
 interface Config<U = readonly User[]> {
   readonly mode: Mode
@@ -58,7 +58,7 @@ const fileText = () =>
     .string()
     .min(1)
     .max(FILE_CHARS_MAX)
-    .transform((text, context): GivenUsers => {
+    .transform((text, context): UserSource => {
       const { entries, problems } = readFileText(text)
       // All lines are one text: it has no places of its own.
       if (problems.length > 0) context.addIssue({ code: 'custom', message: sayAll(problems) })
@@ -97,7 +97,7 @@ const schema = deferred(() =>
         .optional()
     }
   ).transform(
-    ({ users: lines, htpasswd: file, mode = 'Strict', realm = 'Restricted' }): Config<GivenUsers> => ({
+    ({ users: lines, htpasswd: file, mode = 'Strict', realm = 'Restricted' }): Config<UserSource> => ({
       mode: mode.toLowerCase() === 'strict' ? 'Strict' : 'Optional',
       realm,
       users: lines ?? file!
@@ -115,22 +115,22 @@ function readFileText(text: string): ReturnType<typeof parseHtpasswd> {
 }
 
 /** A few are enough to see what is the matter. */
-const SAID_MAX = 5
+const PROBLEMS_SHOWN_MAX = 5
 
 function sayAll(problems: readonly LineProblem[]): string {
-  const said = problems.slice(0, SAID_MAX).map(({ line, message }) => `line ${line}: ${message}`)
-  const rest = problems.length - said.length
-  return said.join('; ') + (rest > 0 ? `; and ${rest} more` : '')
+  const lines = problems.slice(0, PROBLEMS_SHOWN_MAX).map(({ line, message }) => `line ${line}: ${message}`)
+  const rest = problems.length - lines.length
+  return lines.join('; ') + (rest > 0 ? `; and ${rest} more` : '')
 }
 
 // --- load time ---
 
-function resolve(config: Config<GivenUsers>, sources: Sources): Config {
-  const { users: given } = config
-  if (!('file' in given)) return { ...config, users: given }
+function resolve(config: Config<UserSource>, sources: Sources): Config {
+  const { users: source } = config
+  if (!('file' in source)) return { ...config, users: source }
   try {
-    const { entries, problems } = readFileText(sources.readFile(given.file))
-    if (problems.length > 0) throw new Error(`${given.file}: ${sayAll(problems)}`)
+    const { entries, problems } = readFileText(sources.readFile(source.file))
+    if (problems.length > 0) throw new Error(`${source.file}: ${sayAll(problems)}`)
     return { ...config, users: usersOf(entries) }
   } catch (error) {
     throw new FieldError(['htpasswd', 'file'], (error as Error).message)
@@ -202,16 +202,16 @@ function authenticate(mode: Mode, users: Users, verifier: PasswordVerifier, chal
     const text = credential.find(ex)
     if (text === null) return mode === 'Strict' ? refuse(ex, 'BASIC_MISSING', challenge, missing) : CONTINUE
     if (text === SEVERAL) return refuse(ex, 'BASIC_REPEATED', null, repeated)
-    const given = parseBasic(text)
-    if (given === null) return refuse(ex, 'BASIC_INVALID', challenge, wrong)
-    const known = users.find(given.user)
-    const hash = known === undefined ? users.standIn(given.user) : known.hash
-    if (isSha1(hash)) return decide(ex, verifySha1(hash, given.password), known, text, credential, challenge)
+    const login = parseBasic(text)
+    if (login === null) return refuse(ex, 'BASIC_INVALID', challenge, wrong)
+    const known = users.find(login.user)
+    const hash = known === undefined ? users.standIn(login.user) : known.hash
+    if (isSha1(hash)) return decide(ex, verifySha1(hash, login.password), known, text, credential, challenge)
     // Asked for every name, because asking takes time too.
-    if (verifier.remembers(hash, given.password) && known !== undefined) {
+    if (verifier.remembers(hash, login.password) && known !== undefined) {
       return decide(ex, true, known, text, credential, challenge)
     }
-    const answer = verifier.verify(given.user, hash, given.password)
+    const answer = verifier.verify(login.user, hash, login.password)
     if (answer === null) return refuse(ex, 'BASIC_OVERLOAD', BUSY, busy)
     // Only for a password that was not right lately: its hash is computed in another thread.
     return answer.then((result) => {

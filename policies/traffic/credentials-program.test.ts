@@ -74,7 +74,7 @@ async function requests(port: number): Promise<void> {
 }
 
 async function ready(program: RunningProgram): Promise<void> {
-  await program.said('"start"')
+  await program.logged('"start"')
 }
 
 test('no log, answer, dump or message shows a password, a key or a hash; the program ends with the pool', async (t) => {
@@ -99,7 +99,7 @@ test('no log, answer, dump or message shows a password, a key or a hash; the pro
     file,
     config(port, admin, policies({ basicAuth: { users }, apiKey: { keys: [...keys, { key: 'x' }] } }))
   )
-  await program.said('configuration refused')
+  await program.logged('configuration refused')
   seeNone((await asked(admin, '/config_dump'))[1], 'the dump with a message')
   program.signal('SIGTERM')
   assert.equal(await program.exited(), 0)

@@ -42,14 +42,14 @@ function compile({ additionalOrigins = [] }: z.output<typeof schema>): Compiled 
 
 /** What was compared, for the log. */
 function refusal(ex: Exchange, listed: ReadonlySet<string>): string {
-  const said = (name: string) => {
+  const shownHeader = (name: string) => {
     const value = onlyValue(ex.request, name)
     if (value === undefined) return `no ${name}`
     return value === null ? `${name} more than once` : `${name} ${shownText(value)}`
   }
   const others = listed.size === 0 ? 'no additionalOrigins' : `additionalOrigins ${[...listed].join(' ')}`
   return (
-    `${placeOf(ex, 'csrf')}: ${ex.method} with ${said('sec-fetch-site')}, ${said('origin')}, ` +
+    `${placeOf(ex, 'csrf')}: ${ex.method} with ${shownHeader('sec-fetch-site')}, ${shownHeader('origin')}, ` +
     `sent to ${shownText(ex.authority)}; ${others}`
   )
 }

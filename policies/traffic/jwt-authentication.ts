@@ -87,21 +87,21 @@ const schema = deferred(() =>
       path: ['audiences'],
       error: 'belongs to issuer: each of the providers says its own'
     })
-    .transform((given): Config<KeyConfig> => {
-      const { providers, issuer, audiences = null, jwks } = given
+    .transform((input): Config<KeyConfig> => {
+      const { providers, issuer, audiences = null, jwks } = input
       const several = providers?.map((provider, i) => ({
         issuer: provider.issuer,
         audiences: provider.audiences ?? null,
         keys: { ...provider.jwks, at: ['providers', i, 'jwks'] }
       }))
       return {
-        mode: modeOf(given.mode ?? 'Strict'),
+        mode: modeOf(input.mode ?? 'Strict'),
         issuers: several ?? [{ issuer: issuer!, audiences, keys: { ...jwks!, at: ['jwks'] } }],
-        requiredClaims: given.jwtValidationOptions?.requiredClaims ?? ['exp'],
-        leewayMs: given.leeway ?? LEEWAY_MS,
-        earlyMs: given.leeway ?? EARLY_MS,
-        location: given.location ?? BEARER,
-        isAnyPlace: given.location === undefined
+        requiredClaims: input.jwtValidationOptions?.requiredClaims ?? ['exp'],
+        leewayMs: input.leeway ?? LEEWAY_MS,
+        earlyMs: input.leeway ?? EARLY_MS,
+        location: input.location ?? BEARER,
+        isAnyPlace: input.location === undefined
       }
     })
 )

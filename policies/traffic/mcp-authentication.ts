@@ -99,8 +99,8 @@ const provider = () =>
       ],
       { error: says(PROVIDER_EXPECTED) }
     )
-    .transform((given, context): McpAuthority['provider'] => {
-      const names = typeof given === 'string' ? [providerNamed(given)!] : PROVIDERS.filter((key) => given[key])
+    .transform((input, context): McpAuthority['provider'] => {
+      const names = typeof input === 'string' ? [providerNamed(input)!] : PROVIDERS.filter((key) => input[key])
       if (names.length === 1) return names[0]!
       context.addIssue({ code: 'custom', message: PROVIDER_EXPECTED })
       return z.NEVER
@@ -137,26 +137,26 @@ const schema = deferred(() =>
       clientSecret: refused('clientSecret', 'clients are public ones: they have none'),
       authorizationLocation: refused('authorizationLocation', 'MCP has it in the header Authorization')
     })
-    .transform((given): Config<KeyConfig> => {
-      const { provider: kind = null, resourceMetadata = {} } = given
+    .transform((input): Config<KeyConfig> => {
+      const { provider: kind = null, resourceMetadata = {} } = input
       const metadata = Object.fromEntries(
         Object.entries(resourceMetadata).map(([key, value]) => [snakeCase(key), value])
       )
       const { resource } = metadata
       return {
-        issuer: given.issuer,
+        issuer: input.issuer,
         provider: kind,
-        authorizationServer: (given.authorizationServer ?? 'auto').toLowerCase() as McpAuthority['authorizationServer'],
+        authorizationServer: (input.authorizationServer ?? 'auto').toLowerCase() as McpAuthority['authorizationServer'],
         // RFC 8707: a token is for the resource that it names.
-        audiences: given.audiences ?? (typeof resource === 'string' ? [resource] : null),
-        clientId: given.clientId ?? null,
+        audiences: input.audiences ?? (typeof resource === 'string' ? [resource] : null),
+        clientId: input.clientId ?? null,
         resourceMetadata: metadata,
-        requiredScopes: given.requiredScopes ?? [],
-        mode: modeOf(given.mode ?? 'Strict'),
-        keys: placed(given.jwks ?? derivedKeys(given.issuer, kind)),
-        requiredClaims: given.jwtValidationOptions?.requiredClaims ?? ['exp'],
-        leewayMs: given.leeway ?? LEEWAY_MS,
-        earlyMs: given.leeway ?? EARLY_MS
+        requiredScopes: input.requiredScopes ?? [],
+        mode: modeOf(input.mode ?? 'Strict'),
+        keys: placed(input.jwks ?? derivedKeys(input.issuer, kind)),
+        requiredClaims: input.jwtValidationOptions?.requiredClaims ?? ['exp'],
+        leewayMs: input.leeway ?? LEEWAY_MS,
+        earlyMs: input.leeway ?? EARLY_MS
       }
     })
 )
@@ -167,7 +167,7 @@ function snakeCase(key: string): string {
 }
 
 /** Where they are given, from the policy's own value on. */
-const placed = <K extends object>(given: K) => ({ ...given, at: ['jwks'] })
+const placed = <K extends object>(keyConfig: K) => ({ ...keyConfig, at: ['jwks'] })
 
 function derivedKeys(issuer: string, kind: McpAuthority['provider']): Keys {
   const path = kind === 'keycloak' ? '/protocol/openid-connect/certs' : '/.well-known/jwks.json'
@@ -189,7 +189,7 @@ function warnings({ audiences }: Config<KeyConfig>): string[] {
 // --- build time ---
 
 const SERVERS = 'mcpAuthentication.servers'
-const TOLD = 'mcpAuthentication.told'
+const WARNED = 'mcpAuthentication.warned'
 
 interface Parts {
   readonly config: Config
@@ -202,8 +202,11 @@ interface Parts {
 }
 
 function compile(config: Config, context: CompileContext): Compiled {
-  const { issuer, audiences, keys: given } = config
-  const { verifier, background } = tokenVerifier({ ...config, issuers: [{ issuer, audiences, keys: given }] }, context)
+  const { issuer, audiences, keys: keyConfig } = config
+  const { verifier, background } = tokenVerifier(
+    { ...config, issuers: [{ issuer, audiences, keys: keyConfig }] },
+    context
+  )
   const { log, time } = context
   const servers = context.state(SERVERS, () => new AuthorizationServers({ now: time.now, log }))
   const fixed = serverUrlOfResource(config.resourceMetadata.resource)
@@ -268,10 +271,10 @@ async function metadataOf({ config, servers, tell }: Parts): Promise<Metadata | 
 function teller({ issuer, authorizationServer, clientId, provider }: Config, context: CompileContext): () => void {
   const what = clientId !== null ? 'clientId' : provider === 'auth0' ? 'the audience' : null
   if (authorizationServer !== 'auto' || what === null) return () => {}
-  const told = context.state(TOLD, () => new Set<string>())
+  const warned = context.state(WARNED, () => new Set<string>())
   return () => {
-    if (told.has(issuer)) return
-    told.add(issuer)
+    if (warned.has(issuer)) return
+    warned.add(issuer)
     const message =
       `mcpAuthentication: the issuer ${issuer} names itself in its answers (RFC 9207), so clients are told of it and ` +
       `do not get ${what} from here; authorizationServer: Gateway is for clients that do not compare`

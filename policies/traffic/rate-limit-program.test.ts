@@ -47,14 +47,14 @@ test('four workers let exactly N pass, before and after reloads', async (t) => {
   await writeFile(file, config(port, stats, limit, 'one'))
   const program = runProgram(['-f', file])
   t.after(() => program.stop())
-  await program.said('4 workers')
+  await program.logged('4 workers')
   assert.deepEqual(await fire(port), { 200: 111, 429: ROUND - 111 })
 
   let reloads = 0
   const reload = async (text: string) => {
     await writeFile(file, text)
     program.signal('SIGHUP')
-    await program.said(/configuration \w+ in force/, ++reloads)
+    await program.logged(/configuration \w+ in force/, ++reloads)
   }
   await reload(config(port, stats, limit, 'two'))
   assert.deepEqual(await fire(port), { 429: ROUND })

@@ -49,7 +49,7 @@ const mirror = oneOf(
     fraction: fraction.optional().describe('The same as a fraction, as in the Gateway API.')
   }
 )
-  .refine((given) => [given.percentage, given.percent, given.fraction].filter((one) => one !== undefined).length <= 1, {
+  .refine((input) => [input.percentage, input.percent, input.fraction].filter((one) => one !== undefined).length <= 1, {
     when: sound(),
     error: 'must have at most one of percentage, percent, fraction'
   })
@@ -63,15 +63,15 @@ const mirror = oneOf(
 const schema = deferred(() =>
   z
     .union([mirror, list(mirror, 1, MIRRORS_MAX)])
-    .transform((given): readonly MirrorPlan[] => (Array.isArray(given) ? given : [given]))
+    .transform((input): readonly MirrorPlan[] => (Array.isArray(input) ? input : [input]))
 )
 
 function inline({ host, port, unixPath }: z.output<ReturnType<typeof target>>) {
   return { kind: 'static', host, port, unixPath, policies: {} }
 }
 
-function shareOf(given: z.output<typeof fraction> | undefined): number {
-  return given === undefined ? 1 : given.numerator / (given.denominator ?? DENOMINATOR_DEFAULT)
+function shareOf(part: z.output<typeof fraction> | undefined): number {
+  return part === undefined ? 1 : part.numerator / (part.denominator ?? DENOMINATOR_DEFAULT)
 }
 
 // --- build time ---

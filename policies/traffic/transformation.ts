@@ -140,8 +140,8 @@ function compile({ request, response }: z.output<typeof schema>, context: Compil
   return { filter: { ...onRequest, ...onResponse, buffers }, readsTimes: programs.some(({ needs }) => needs.times) }
 }
 
-function stepsOf(side: Side, given: Transform, context: CompileContext): Steps {
-  const { metadata = [], set = [], add = [], remove = [], body } = given
+function stepsOf(side: Side, input: Transform, context: CompileContext): Steps {
+  const { metadata = [], set = [], add = [], remove = [], body } = input
   const { failed, offload } = context
   const run: RunJob = (name, job, client) => offload.run(name, job, client)
   const evaluated = (source: string) => evaluation(source, side, 'any', run)
@@ -235,8 +235,8 @@ function note(ex: Exchange, name: string, value: Value): boolean {
 }
 
 /** False: the value is none that a field can carry. */
-function writeField(ex: Exchange, block: HeaderBlock, step: Step, given: Value): boolean {
-  const value = fieldText(given)
+function writeField(ex: Exchange, block: HeaderBlock, step: Step, result: Value): boolean {
+  const value = fieldText(result)
   if (value === null) return false
   if (step.pseudo !== null) return step.pseudo(ex, value)
   if (step.replaces) block.strip(step.names)

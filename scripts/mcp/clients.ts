@@ -51,7 +51,7 @@ export async function runMcpClients(): Promise<ClientRun[]> {
   const config = { adminAddr: 'off', statsAddr: 'off', readinessAddr: 'off', workerThreads: 3 }
   const mcp = { port, targets, forwardHeaders: ['authorization'], targetTimeout: '60s' }
   const weir = runProgram(['-c', JSON.stringify({ config, mcp })])
-  await weir.said('target=start')
+  await weir.logged('target=start')
   const url = `http://127.0.0.1:${port}/mcp`
   const typescript = (sdk: string, key: string, version: string): string[] => [
     ...[QUIET, TYPESCRIPT],

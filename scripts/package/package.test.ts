@@ -69,7 +69,7 @@ describe('the package', () => {
     const config = { config: off, binds: [{ port, listeners: [{ routes: [{ policies }] }] }] }
     const program = runNode([join(installed, 'engine', 'process', 'weir.mjs'), '-c', JSON.stringify(config)])
     t.after(() => program.stop())
-    await program.said('target=start')
+    await program.logged('target=start')
     const headers = { authorization: `Basic ${Buffer.from('user:pass').toString('base64')}` }
     const response = await fetch(`http://127.0.0.1:${port}/`, { headers })
     assert.equal(await response.text(), 'hi')

@@ -43,7 +43,7 @@ function config(port: number, servers: Readonly<Record<string, readonly string[]
 
 async function started(t: TestContext, program: RunningProgram): Promise<RunningProgram> {
   t.after(() => program.stop())
-  await program.said('target=start')
+  await program.logged('target=start')
   return program
 }
 

@@ -43,8 +43,8 @@ describe('keys', () => {
   test("each vendor's client shows the gateway's key where it always does; no provider sees it", async (t) => {
     const { base, models } = await guarded(t, KEYS)
     for (const ask of Object.values(clients(base, 'gateway-key-1'))) await ask()
-    equal(models.asked.length, 5)
-    for (const { path, headers } of models.asked) ok(!JSON.stringify([path, headers]).includes('gateway-key-1'))
+    equal(models.requests.length, 5)
+    for (const { path, headers } of models.requests) ok(!JSON.stringify([path, headers]).includes('gateway-key-1'))
   })
 
   test('?key= is taken too, and is not passed on', async (t) => {
@@ -52,7 +52,7 @@ describe('keys', () => {
     const body = { contents: [{ parts: [{ text: 'Hi' }] }] }
     equal((await ask('/v1beta/models/m:generateContent?key=gateway-key-1', body)).status, 200)
     equal((await ask('/v1beta/models/m:generateContent?key=gateway-key-2', body)).status, 401)
-    ok(!JSON.stringify(models.asked.map(({ path, headers }) => [path, headers])).includes('gateway-key'))
+    ok(!JSON.stringify(models.requests.map(({ path, headers }) => [path, headers])).includes('gateway-key'))
   })
 
   test('what is not the gateway’s is refused; in mode Optional it may be the provider’s', async (t) => {
@@ -194,7 +194,7 @@ describe('other APIs than chat', () => {
         match(error.message, /routes/)
         return true
       })
-      equal(models.asked.length, 0)
+      equal(models.requests.length, 0)
       equal((await ask('/anywhere', body)).status, 200)
     }
   })
@@ -206,7 +206,7 @@ describe('other APIs than chat', () => {
       { routes: { '/v1/moderations': 'Passthrough', '/completions': 'Completions' } }
     )
     await ask('/v1/moderations', { input: 'Hi' })
-    equal(models.asked[0]?.path, '/v1/moderations')
+    equal(models.requests[0]?.path, '/v1/moderations')
     equal((await ask('/v1/completions', body)).status, 200)
     equal((await ask('/v1/files', undefined)).status, 404)
   })

@@ -108,10 +108,10 @@ test('another provider is asked after each of them, and a stream ends with them'
     }
     const groups = [a, b].map((one, i) => ({ providers: [{ name: `p${i}`, ...at('custom', one) }] }))
     const { ask } = await gateway(t, { groups, routes: { '*': 'Completions' } })
-    const before = b.asked.length
+    const before = b.requests.length
     const answer = await ask('/v1/chat/completions', { model: 'm', messages: [{ role: 'user', content: 'Hi' }] })
     equal((await jsonOf(answer)).choices.length, 1, JSON.stringify(body))
-    equal(b.asked.length, before + 1)
+    equal(b.requests.length, before + 1)
     if (Array.isArray(body)) continue
     const text = streamed(translating('completions', 'messages'), [chunk({ content: 'x' }), body as JsonObject])
     match(text, /event: error/, JSON.stringify(body))

@@ -52,7 +52,7 @@ test('without credentials the next provider is asked; without another the client
   const answer = await both.ask(CHAT, ASK)
   equal(answer.status, 200)
   match(both.logged.join('\n'), /no credentials of Google: the file of the credential cannot be read \(ENOENT\)/)
-  equal(mock.asked.length, 1)
+  equal(mock.requests.length, 1)
   const alone = await gateway(t, { groups: [{ providers: [vertex] }], routes: { '*': 'Messages' } })
   const refused = await alone.ask('/v1/messages', { ...ASK, max_tokens: 5 })
   equal(refused.status, 503)
@@ -101,9 +101,9 @@ test('who gives up while a token is fetched is sent nowhere, and a retry is sent
   await rejects(gone)
   held.shift()!.end('{"access_token":"ya29.x","expires_in":3600}')
   equal((await patient.ask(CHAT, ASK)).status, 200)
-  equal(mock.asked.length >= 2, true)
+  equal(mock.requests.length >= 2, true)
   deepEqual(
-    mock.asked.filter(({ bytes }) => bytes.includes('given up')),
+    mock.requests.filter(({ bytes }) => bytes.includes('given up')),
     []
   )
 })
@@ -117,7 +117,7 @@ test('Vertex AI gets a token of the service account, fetched once', async (t) =>
   const { ask } = await gateway(t, { provider })
   for (const _ of [1, 2]) equal((await ask(CHAT, ASK, { authorization: 'Bearer of-the-client' })).status, 200)
   deepEqual(
-    mock.asked.map(({ headers }) => headers.authorization),
+    mock.requests.map(({ headers }) => headers.authorization),
     ['Bearer ya29.1', 'Bearer ya29.1']
   )
 })
@@ -154,7 +154,7 @@ test("a client's own key goes where the provider reads it; Basic is no key", asy
   for (const [provider, sent, got] of cases) {
     const { ask, close } = await gateway(t, { provider: { ...provider, ...there(mock) } })
     await (await ask(CHAT, ASK, sent)).text()
-    const { headers } = mock.asked.at(-1)!
+    const { headers } = mock.requests.at(-1)!
     const names = ['authorization', 'x-api-key', 'x-goog-api-key', 'api-key']
     const shown = Object.fromEntries(
       names.flatMap((name) => (headers[name] === undefined ? [] : [[name, headers[name]]]))
@@ -187,7 +187,7 @@ test('a key in the query is one as well, and goes on as none', async (t) => {
   ]
   for (const [{ ask }, asked, wanted, key] of cases) {
     await (await ask(asked, body)).text()
-    const { path: got, headers } = mock.asked.at(-1)!
+    const { path: got, headers } = mock.requests.at(-1)!
     deepEqual([got, headers['x-goog-api-key']], [wanted, key])
   }
 })
@@ -234,7 +234,7 @@ test('what a policy has taken out is passed on only where the configuration says
     const provider = { openai: {}, ...there(mock), ...(auth === undefined ? {} : { policies: { auth } }) }
     const { ask } = await gateway(t, { provider }, policies)
     equal((await ask(CHAT, ASK, { authorization: 'Bearer team-key' })).status, 200)
-    equal(mock.asked.at(-1)?.headers.authorization, wanted)
+    equal(mock.requests.at(-1)?.headers.authorization, wanted)
   }
 })
 
@@ -257,7 +257,7 @@ test('after a failover a provider is shown neither the key of another, nor a sig
     const { ask } = await gateway(t, { groups })
     for (const sent of [{}, { authorization: 'Bearer own' }]) {
       equal((await ask(CHAT, ASK, sent)).status, 200)
-      const { headers } = second.asked.at(-1)!
+      const { headers } = second.requests.at(-1)!
       equal(headers.authorization, (sent as { authorization?: string }).authorization)
       const shown = JSON.stringify(headers)
       equal(/canary|AKIA|x-amz/.test(shown), false, shown)
@@ -363,7 +363,7 @@ test('the example of the documentation: one model in three clouds', async (t) =>
   const answer = await fetch(`http://127.0.0.1:${port}${CHAT}`, { method: 'POST', body: JSON.stringify(ASK) })
   match(await answer.text(), /Hello, world/)
   deepEqual(
-    mock.asked.map(({ path, body }) => [path, body.model]),
+    mock.requests.map(({ path, body }) => [path, body.model]),
     [
       ['/model/eu.anthropic.claude-sonnet-4-5-20250929-v1%3A0/converse', undefined],
       ['/openai/v1/chat/completions', 'gpt-5']

@@ -85,10 +85,10 @@ for (const kind of ['openai', 'anthropic', 'gemini', 'custom'] as const) {
     const { ask } = await gateway(t, { provider: at(kind, models, KEY), routes: ROUTES })
     let asked = 0
     for (const [path, body] of PATHS) {
-      const before = models.asked.length
+      const before = models.requests.length
       // The client has shown the gateway who it is in another place.
       await ask(`${path}${QUERY}`, body, { authorization: 'Bearer canary' })
-      const sent = models.asked.slice(before)
+      const sent = models.requests.slice(before)
       asked += sent.length
       for (const one of sent) {
         equal(`${one.path} ${JSON.stringify(one.headers)}`.includes('canary'), false, `${path}: ${one.path}`)

@@ -1,14 +1,14 @@
 /** Guards and routes of models that different places say. */
 
 import type { AiRouteType } from '#backends/llm/config/snapshot.ts'
-import type { Given, Report, ServingBind } from '#engine/contract/backend-config.ts'
+import type { PlacedPolicy, Report, ServingBind } from '#engine/contract/backend-config.ts'
 import { objectOf, type Placed } from '#engine/schema/placed.ts'
 import { unguardedRoute } from './guards.ts'
 
 /** They must do together: what the backend has itself is seen by its schema. */
 export function checkGuards(
   { raw, path }: Placed,
-  given: readonly Given[],
+  given: readonly PlacedPolicy[],
   _bind: ServingBind | null,
   report: Report
 ): void {

@@ -140,13 +140,13 @@ test('requests are marked for Claude, native and translated, and for no other mo
   for (const kind of ['anthropic', 'openai', 'gemini']) {
     const { base } = await gateway(t, { provider: at(kind, models), promptCaching: caching })
     await new OpenAI({ baseURL: `${base}/v1`, apiKey: 'k', maxRetries: 0 }).chat.completions.create(ask)
-    equal(JSON.stringify(models.asked.at(-1)!.body).includes('cache_control'), kind === 'anthropic', kind)
+    equal(JSON.stringify(models.requests.at(-1)!.body).includes('cache_control'), kind === 'anthropic', kind)
   }
   const vertexai = { projectId: 'p', region: 'r', model: 'claude-x' }
   const there = { host: '127.0.0.1', port: models.port, policies: { auth: { key: 'k' } } }
   const vertex = await gateway(t, { provider: { vertexai, ...there }, promptCaching: caching })
   await new OpenAI({ baseURL: `${vertex.base}/v1`, apiKey: 'k', maxRetries: 0 }).chat.completions.create(ask)
-  const { path, body: onVertex } = models.asked.at(-1)!
+  const { path, body: onVertex } = models.requests.at(-1)!
   deepEqual([path.endsWith('/claude-x:rawPredict'), onVertex.system[0].cache_control], [true, MARK])
   const { ask: post } = await gateway(t, {
     provider: at('anthropic', models),
@@ -160,10 +160,10 @@ test('requests are marked for Claude, native and translated, and for no other mo
     messages: [{ role: 'user', content: 'x' }]
   }
   await post('/v1/messages', { ...body, odd: 1 })
-  const seen = models.asked.at(-1)!.body
+  const seen = models.requests.at(-1)!.body
   deepEqual([seen.odd, seen.system[0].cache_control], [1, MARK])
   await post('/v1/messages', { ...body, system: 'Short' })
-  deepEqual(models.asked.at(-1)!.body, { ...body, system: 'Short' })
+  deepEqual(models.requests.at(-1)!.body, { ...body, system: 'Short' })
 })
 
 test('a configuration whose marks no provider would read is warned of', () => {

@@ -47,7 +47,7 @@ test('overrides replace, defaults fill in, and all else stays, unknown fields to
   })
   const body = { model: 'm1', messages: HI, temperature: 0, top_p: null, user: 'mallory', vllm_thing: { a: [1] } }
   equal((await ask(CHAT, body)).status, 200)
-  const seen = models.asked[0]!.body
+  const seen = models.requests[0]!.body
   const { temperature, top_p, seed, user, metadata, vllm_thing, messages, model } = seen
   deepEqual([temperature, top_p, seed, user, metadata], [0, 0.9, 7, 'gateway', { team: ['a', null] }])
   deepEqual([vllm_thing, messages, model], [{ a: [1] }, HI, 'm1'])
@@ -68,7 +68,7 @@ test('an override of the model is the provider of the model; a default is for wh
   await filled.ask(CHAT, { messages: HI })
   await filled.ask(CHAT, { model: 'm1', messages: HI })
   deepEqual(
-    models.asked.map(({ body }) => body.model),
+    models.requests.map(({ body }) => body.model),
     ['m9', 'm9', 'm5', 'm1']
   )
   const { ask } = await gateway(t, ai)
@@ -86,7 +86,7 @@ test('what an override makes of a stream is what the client gets', async (t) => 
   const answer = await ask(CHAT, { model: 'm1', messages: HI, stream: true })
   match(answer.headers.get('content-type') ?? '', /json/)
   equal((await jsonOf(answer)).choices[0].message.content, 'Hello, world')
-  deepEqual([models.asked[0]!.body.stream ?? false, models.asked[0]!.body.max_tokens], [false, 11])
+  deepEqual([models.requests[0]!.body.stream ?? false, models.requests[0]!.body.max_tokens], [false, 11])
 })
 
 test('messages go around those of the client in every format, native and translated', async (t) => {
@@ -101,7 +101,7 @@ test('messages go around those of the client in every format, native and transla
   const seen = async (kind: string, drive: (base: string) => Promise<unknown>): Promise<Body> => {
     const { base } = await gateway(t, { provider: at(kind, models), prompt: PROMPT, routes: ROUTES })
     await drive(base)
-    return models.asked.at(-1)!.body
+    return models.requests.at(-1)!.body
   }
   const openai = (base: string) => new OpenAI({ baseURL: `${base}/v1`, apiKey: 'k', maxRetries: 0 })
   const ask = { model: 'm1', messages: [{ role: 'user' as const, content: 'Hi' }] }
@@ -156,7 +156,7 @@ test('a provider has settings of its own, each instead of that of the backend', 
   })
   equal((await ask(CHAT, { model: 'fast', messages: HI })).status, 200)
   deepEqual(
-    models.asked.map(({ body: { model, seed, user } }) => [model, seed, user]),
+    models.requests.map(({ body: { model, seed, user } }) => [model, seed, user]),
     [
       ['backend', 1, 'u'],
       ['own', 2, 'u']
@@ -180,7 +180,7 @@ test('the bytes of the client go to a provider that is asked after one that need
   equal((await ask(CHAT, body)).status, 400, 'odd is refused by the first')
   const plain = { model: 'm1', messages: [{ role: 'system', content: 'S' }, ...HI], max_tokens: 3 }
   equal((await ask(CHAT, plain)).status, 200)
-  deepEqual(second.asked.at(-1)!.body, plain)
+  deepEqual(second.requests.at(-1)!.body, plain)
 })
 
 test('aliases may be patterns: the exact name first, then the longest', async (t) => {
@@ -192,7 +192,7 @@ test('aliases may be patterns: the exact name first, then the longest', async (t
   for (const model of ['gpt-4', 'gpt-4o', 'gpt-5', 'o3-mini', 'claude', '__proto__', 'gpt-3-mini']) {
     await ask(CHAT, { model, messages: HI })
   }
-  const sent = models.asked.map(({ body }) => body.model)
+  const sent = models.requests.map(({ body }) => body.model)
   deepEqual(sent, ['exact', 'any 4', 'any gpt', 'small', 'rest', 'rest', 'small'])
 })
 
@@ -215,7 +215,7 @@ test('a body that breaks its format is refused with the path', async (t) => {
     const refused = await ask(path, body)
     deepEqual([refused.status, (await jsonOf(refused)).error.message], [400, message])
   }
-  equal(models.asked.length, 0)
+  equal(models.requests.length, 0)
 })
 
 test('mistakes in these settings are found when the file is read', () => {

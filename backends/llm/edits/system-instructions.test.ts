@@ -45,7 +45,7 @@ for (const field of ['system', 'systemInstruction', 'instructions']) {
       const forced = await gateway(t, { ...ai, overrides: [{ field, value }] })
       const seen = async (ask: typeof filled.ask, path: string, body: object) => {
         const { status } = await ask(path, body)
-        return `${status} ${systemOf(models.asked.at(-1)!.body)}`
+        return `${status} ${systemOf(models.requests.at(-1)!.body)}`
       }
       for (const [path, body, own] of ASKS) {
         equal(await seen(filled.ask, path, body), '200 Be brief.', `${kind} ${path}`)
@@ -61,7 +61,7 @@ test("a client's own instructions stand before turns that the configuration puts
   const prompt = { prepend: [{ role: 'user', content: 'Before.' }], append: [{ role: 'system', content: 'Be brief.' }] }
   const { ask } = await gateway(t, { provider: at('anthropic', models), prompt })
   const { status } = await ask(ASKS[0]![0], { ...ASKS[0]![1], ...ASKS[0]![2] })
-  const { system, messages } = models.asked[0]!.body
+  const { system, messages } = models.requests[0]!.body
   equal(status, 200)
   deepEqual(
     system.map(({ text }: { text: string }) => text),

@@ -26,7 +26,7 @@ for (const [what, side, long, content] of CASES) {
     const refused = await ask(CHAT, chat(content))
     deepEqual([refused.status, refused.headers.get('retry-after')], [503, '1'])
     match(await refused.text(), /as many messages are kept in memory as may be/)
-    equal(models.asked.length, side === 'request' ? 0 : 1)
+    equal(models.requests.length, side === 'request' ? 0 : 1)
     equal(account.bytes, 0)
     judge.answer = SHORT
     equal((await ask(CHAT, chat('short'))).status, 200)

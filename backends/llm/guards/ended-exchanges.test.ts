@@ -63,7 +63,7 @@ test('a client that has left, and a timeout: the service is left, no provider an
     first.answer = (_, response) => response.end('{"action":{}}')
     equal((await patient.ask(CHAT, chat('next'))).status, 200)
     const told = second.seen.map(({ body }) => body.body.messages[0].content)
-    deepEqual([told, models.asked.length, patient.models.asked.length], [['next'], 0, 1], how)
+    deepEqual([told, models.requests.length, patient.models.requests.length], [['next'], 0, 1], how)
   }
 })
 
@@ -103,6 +103,6 @@ test('an answer that a service still judges when its client leaves has been paid
     asked.answer = (_, response) => response.end('{"action":{}}')
     const statuses: number[] = []
     while (statuses.at(-1) !== 429 && statuses.length < 5) statuses.push((await ask(CHAT, chat('hi', more))).status)
-    deepEqual([statuses, models.asked.length], [[200, 429], 2], which)
+    deepEqual([statuses, models.requests.length], [[200, 429], 2], which)
   }
 })

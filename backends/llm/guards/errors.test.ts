@@ -47,10 +47,10 @@ test('in every format, as they are and converted, streamed requests too', async 
           response.end(typeof error === 'string' ? error : JSON.stringify(error))
           return true
         }
-        const before = models.asked.length
+        const before = models.requests.length
         const answer = await ask(path, path === GEMINI ? askedAt(path) : { ...askedAt(path), stream })
         const text = await answer.text()
-        equal(models.asked.length, before + 1, text)
+        equal(models.requests.length, before + 1, text)
         ok(!text.includes(SSN), `${path} ${JSON.stringify(provider)}: ${text}`)
         ok(answer.status >= 400, text)
       }

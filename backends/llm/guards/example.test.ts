@@ -16,7 +16,7 @@ test('masks what is asked and what is answered, streamed or not, and refuses key
   const client = new OpenAI({ baseURL: `http://127.0.0.1:${gateway.port}/v1`, apiKey: 'x', maxRetries: 0 })
   const ask = (content: string) => ({ model: 'm', messages: [{ role: 'user' as const, content }] })
   await client.chat.completions.create(ask('My card is 4111 1111 1111 1111, call +1 212 555 1234'))
-  equal(models.asked[0]!.body.messages[0].content, 'My card is <CREDIT_CARD>, call <PHONE_NUMBER>')
+  equal(models.requests[0]!.body.messages[0].content, 'My card is <CREDIT_CARD>, call <PHONE_NUMBER>')
   const refused = client.chat.completions.create(ask('Is sk-abcdefghijklmnopqr valid?'))
   await rejects(refused, (error) => {
     deepEqual([(error as { status: number }).status, error instanceof OpenAI.APIError], [422, true])

@@ -95,10 +95,10 @@ test('what is declared is masked in every format, and stays a schema', async (t)
   for (const [path, provider, body] of DECLARED) {
     const { models, ask } = await stand(t, { request: [regex()] }, provider)
     equal((await ask(path, body(`Of ${SSN}`, 123456789))).status, 200)
-    deepEqual(models.asked.at(-1)!.body, body('Of <SSN>', '<SSN>'), path)
+    deepEqual(models.requests.at(-1)!.body, body('Of <SSN>', '<SSN>'), path)
     const clean = body('Of nobody', 5)
     await ask(path, clean)
-    deepEqual(models.asked.at(-1)!.body, clean, path)
+    deepEqual(models.requests.at(-1)!.body, clean, path)
     const closed = await stand(t, { request: [regex({ action: 'Reject' })] }, provider)
     equal((await closed.ask(path, body(`Of ${SSN}`, 5))).status, 403, path)
     equal((await closed.ask(path, clean)).status, 200, path)
@@ -123,7 +123,7 @@ test('so is what servers of open models put into their templates and grammars', 
   await ask(CHAT, body(SSN))
   await ask(CHAT, body('nobody'))
   deepEqual(
-    models.asked.map((asked) => asked.body),
+    models.requests.map((asked) => asked.body),
     [body('<SSN>'), body('nobody')]
   )
 })
@@ -171,12 +171,12 @@ test('a name cannot be masked: it is rejected, whatever the action', async (t) =
   for (const [what, path, provider, body] of NAMED) {
     for (const action of ['Mask', 'Reject']) {
       const { models, ask } = await stand(t, { request: [regex({ action })] }, provider)
-      deepEqual([(await ask(path, body)).status, models.asked.length], [403, 0], what)
+      deepEqual([(await ask(path, body)).status, models.requests.length], [403, 0], what)
     }
   }
   const { models, ask } = await stand(t, { request: [{ regex: { matches: ['user|properties|function'] } }] })
   equal((await ask(CHAT, DECLARED[0]![2]('x', 1))).status, 200, 'words of the format are no names')
-  equal(models.asked.length, 1)
+  equal(models.requests.length, 1)
 })
 
 test('services get each tool as JSON, without what is only for the provider, and may rewrite it', async (t) => {
@@ -202,7 +202,7 @@ test('services get each tool as JSON, without what is only for the provider, and
     content: JSON.stringify({ type: 'mcp', server_label: 'a', server_description: 'd' })
   })
   ok(!JSON.stringify(told).includes('canary'))
-  deepEqual(models.asked[0]!.body.tools, [{ ...tool, server_description: 'e' }])
+  deepEqual(models.requests[0]!.body.tools, [{ ...tool, server_description: 'e' }])
 })
 
 test('hostile declarations are refused, or passed on', async (t) => {
@@ -215,7 +215,7 @@ test('hostile declarations are refused, or passed on', async (t) => {
   const own = JSON.parse(`{"__proto__":{"x":"${SSN}"},"type":"function"}`) as object
   const { models, ask: again } = await stand(t, { request: [regex()] })
   await again(CHAT, JSON.stringify({ ...chat('hi'), tools: [own] }))
-  ok(!JSON.stringify(models.asked).includes(SSN))
+  ok(!JSON.stringify(models.requests).includes(SSN))
   equal(({} as { x?: string }).x, undefined)
 })
 
@@ -226,21 +226,21 @@ test('token counts and embeddings are guarded like chats', async (t) => {
     messages: [{ role: 'user', content: SSN }],
     tools: [{ name: 'f', description: SSN }]
   })
-  const { messages, tools } = anthropic.models.asked[0]!.body
+  const { messages, tools } = anthropic.models.requests[0]!.body
   deepEqual([messages[0].content, tools[0].description], ['<SSN>', '<SSN>'])
   const openai = await stand(t, { request: [regex()] }, { openai: {} }, {}, { '/embeddings': 'Embeddings' })
   await openai.ask('/v1/embeddings', { model: 'm', input: ['a', `b ${SSN}`] })
-  deepEqual(openai.models.asked[0]!.body.input, ['a', 'b <SSN>'])
+  deepEqual(openai.models.requests[0]!.body.input, ['a', 'b <SSN>'])
   const gemini = await stand(t, { request: [regex()] }, { gemini: {} }, {}, { ':countTokens': 'GeminiTokenCount' })
   const inner = { model: 'models/m', contents: [{ parts: [{ text: SSN }] }], tools: [] }
   await gemini.ask('/v1beta/models/m:countTokens', { generateContentRequest: inner })
   await gemini.ask('/v1beta/models/m:countTokens', { generate_content_request: inner })
-  equal(JSON.stringify(gemini.models.asked).includes(SSN), false)
-  equal(gemini.models.asked.length, 2)
+  equal(JSON.stringify(gemini.models.requests).includes(SSN), false)
+  equal(gemini.models.requests.length, 2)
   const embedding = await stand(t, { request: [regex()] }, { gemini: {} }, {}, { ':embedContent': 'Embeddings' })
   await embedding.ask('/v1beta/models/m:embedContent', { title: SSN, content: { parts: [{ text: SSN }] } })
   deepEqual(
-    embedding.models.asked.map(({ body }) => [body.title, body.content.parts[0].text]),
+    embedding.models.requests.map(({ body }) => [body.title, body.content.parts[0].text]),
     [['<SSN>', '<SSN>']]
   )
 })

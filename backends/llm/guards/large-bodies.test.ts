@@ -93,13 +93,13 @@ for (const side of ['request', 'response'] as const) {
       const seen = watchJson(t)
       const outcome = async (filler: string) => {
         asked.seen.length = 0
-        models.asked.length = 0
+        models.requests.length = 0
         const text = `secret ${SSN} ${filler}`
         answersWith(models, side === 'response' ? text : 'fine')
         const response = await ask(CHAT, chat(side === 'request' ? text : 'hi'))
         const bare = (given: unknown) => JSON.stringify(given).replaceAll(filler, '%')
         const told = asked.seen.map(({ path, body, headers }) => [path, bare(body), headers['transfer-encoding']])
-        return [response.status, bare(await response.text()), bare(models.asked.map(({ body }) => body)), told]
+        return [response.status, bare(await response.text()), bare(models.requests.map(({ body }) => body)), told]
       }
       for (const [name, answer] of answers) {
         asked.answer = answer

@@ -37,7 +37,7 @@ test('a guarded prompt: of 10 MB the guards read nothing on the event loop, of s
   const { models, ask } = await stand(t, { request: [regex(), regex({ builtins: ['CreditCard'] })] })
   const reads = watchParse(t)
   equal((await ask(CHAT, chat(BIG))).status, 200)
-  ok((models.asked.at(-1)!.body.messages[0].content as string).endsWith('<SSN>'))
+  ok((models.requests.at(-1)!.body.messages[0].content as string).endsWith('<SSN>'))
   deepEqual(
     reads.filter(({ isGuards }) => isGuards),
     []
@@ -46,7 +46,7 @@ test('a guarded prompt: of 10 MB the guards read nothing on the event loop, of s
   equal(reads.filter(isBig).length, 0)
   for (const units of [100, INLINE_BYTES_MAX - 200, INLINE_BYTES_MAX + 1, 100_000]) {
     await ask(CHAT, chat(`${'x '.repeat(units / 2)}${SSN}`))
-    ok((models.asked.at(-1)!.body.messages[0].content as string).endsWith('<SSN>'))
+    ok((models.requests.at(-1)!.body.messages[0].content as string).endsWith('<SSN>'))
   }
   const units = reads.flatMap((read) => (read.isGuards ? [read.units] : []))
   equal(units.length, 2)

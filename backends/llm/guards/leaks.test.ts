@@ -39,7 +39,7 @@ test("no name of Bedrock's events says what no guard has seen", async (t) => {
       const text = await (await ask(CHAT, chat('hi', { stream: true, max_tokens: 5 }))).text()
       ok(!text.includes(SSN), text)
     }
-    equal(models.asked.length, LINE_ENDS.length)
+    equal(models.requests.length, LINE_ENDS.length)
   }
 })
 

@@ -13,7 +13,7 @@ const SECRET = 'sk-abcdef'
 const at = ({ port }: Models) => ({ baseUrl: `http://127.0.0.1:${port}/v1`, apiKey: 'k' })
 const ssn = { regex: { builtins: ['Ssn'] } }
 const secret = (action = 'Mask') => ({ regex: { matches: ['sk-[a-z]{6}'], action } })
-const said = (models: Models) => models.asked.at(-1)!.body.messages[0].content as string
+const said = (models: Models) => models.requests.at(-1)!.body.messages[0].content as string
 
 test('the port guards all models, and each model itself too', async (t) => {
   const models = await provider(t)
@@ -44,9 +44,9 @@ test('the port guards all models, and each model itself too', async (t) => {
     equal((await ask(CHAT, chat(`${SSN} ${SECRET}`, { model }))).status, 200, model)
     equal(said(models), wanted, model)
   }
-  const before = models.asked.length
+  const before = models.requests.length
   for (const model of ['closed', 'strict']) equal((await ask(CHAT, chat(SECRET, { model }))).status, 403)
-  equal(models.asked.length, before)
+  equal(models.requests.length, before)
 })
 
 test('answers are guarded too, and what guards cannot see does not pass', async (t) => {
@@ -66,9 +66,9 @@ test('answers are guarded too, and what guards cannot see does not pass', async 
     return true
   }
   match(await (await ask(CHAT, chat('hi'))).text(), /<SSN>/)
-  const before = models.asked.length
+  const before = models.requests.length
   const refused = await ask('/v1/images/generations', { model: 'm', prompt: SSN })
-  deepEqual([refused.status, models.asked.length], [400, before])
+  deepEqual([refused.status, models.requests.length], [400, before])
   match(await refused.text(), /prompt guards of this model cannot see/)
   equal((await ask('/v1/images/generations', { model: 'free', prompt: SSN })).status, 200)
 })

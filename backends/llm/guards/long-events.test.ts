@@ -3,7 +3,7 @@ import { deepEqual, equal, ok } from 'node:assert/strict'
 import type { ServerResponse } from 'node:http'
 import { type TestContext, test } from 'node:test'
 import { StreamText } from '#engine/kit/scan/stream-text.ts'
-import type { Asked, Models } from '#engine/testing/models.ts'
+import type { MockRequest, Models } from '#engine/testing/models.ts'
 import {
   ARGS,
   CHAT,
@@ -46,7 +46,7 @@ function watchTurns(t: TestContext) {
   return seen
 }
 
-const streaming = (models: Models, send: (response: ServerResponse, asked: Asked) => void) => {
+const streaming = (models: Models, send: (response: ServerResponse, asked: MockRequest) => void) => {
   models.instead = (asked, response) => {
     response.setHeader('content-type', 'text/event-stream')
     send(response, asked)

@@ -64,7 +64,7 @@ test('requests and answers are judged, masked and rejected; header fields that m
   equal(judge.seen[1]!.path, '/response')
   judge.answer = masking
   const masked = (await (await ask(chat('hello'))).json()) as Body
-  equal(models.asked.at(-1)!.body.messages[0].content, 'XX')
+  equal(models.requests.at(-1)!.body.messages[0].content, 'XX')
   equal(masked.choices[0].message.content, 'YY')
   judge.answer = says({ action: { body: 'go away', status_code: 451 } })
   const rejected = await ask(chat('hello'))
@@ -78,7 +78,7 @@ test('a body that is too long for one loop passes it whole', async (t) => {
   const long = 'a sentence of a prompt. '.repeat(40_000)
   equal((await ask(chat(long))).status, 200)
   equal(judge.seen[0]!.body.body.messages[0].content, long)
-  equal(models.asked.at(-1)!.body.messages[0].content, long)
+  equal(models.requests.at(-1)!.body.messages[0].content, long)
 })
 
 test('a service that is slow, dead or talks nonsense: closed by default, open on demand', async (t) => {

@@ -52,11 +52,11 @@ test('requests: over the parts of a message, and each part alone', async (t) => 
       ]
     ] as const) {
       equal((await ask(path, body(given))).status, 200)
-      deepEqual(models.asked.at(-1)!.body, body(wanted), path)
+      deepEqual(models.requests.at(-1)!.body, body(wanted), path)
     }
     const closed = await stand(t, { request: [regex({ action: 'Reject' })] }, provider)
     for (const given of [CUT, ALONE]) equal((await closed.ask(path, body(given))).status, 403, path)
-    equal(closed.models.asked.length, 0)
+    equal(closed.models.requests.length, 0)
     equal((await closed.ask(path, body(['123-45-', 'no', '6789']))).status, 200, path)
   }
 })
@@ -95,7 +95,7 @@ test('messages of one role that follow one another are one text, as providers an
     equal(await statusOf(['user', first], ['user', last]), 403, path)
     equal(await statusOf(['user', 'hi'], ['assistant', first], ['assistant', last], ['user', 'go']), 403, path)
     equal(await statusOf(['user', first], ['assistant', last], ['user', last]), 200, path)
-    equal(models.asked.length, 1)
+    equal(models.requests.length, 1)
   }
 })
 
@@ -110,8 +110,8 @@ test('all instructions are one text, wherever they stand', async (t) => {
     instructions: '123-45-',
     input: [said('system', '6789 ok'), said('user', 'a')]
   })
-  for (const { body } of models.asked) equal(body.system.map((part: Body) => part.text).join(''), '<SSN> ok')
-  equal(models.asked.length, 2)
+  for (const { body } of models.requests) equal(body.system.map((part: Body) => part.text).join(''), '<SSN> ok')
+  equal(models.requests.length, 2)
 })
 
 test('results of two tools are two texts', async (t) => {
@@ -124,7 +124,7 @@ test('results of two tools are two texts', async (t) => {
     { role: 'tool', tool_call_id: 'b', content: '6789' }
   ]
   await ask(CHAT, { model: 'm', messages })
-  deepEqual(models.asked.at(-1)!.body.messages, messages)
+  deepEqual(models.requests.at(-1)!.body.messages, messages)
 })
 
 const thought = (text: string) => ({ type: 'thinking', thinking: text, signature: 's' })

@@ -97,10 +97,10 @@ test('requests of every format: every text is masked, and nothing else is touche
   for (const [path, provider, body] of CASES) {
     const { models, ask } = await stand(t, { request: [regex()] }, provider)
     await ask(path, body(`I am ${SSN}.`, 'mail a@b.de', input))
-    deepEqual(models.asked.at(-1)!.body, body('I am <SSN>.', 'mail <EMAIL_ADDRESS>', masked), path)
+    deepEqual(models.requests.at(-1)!.body, body('I am <SSN>.', 'mail <EMAIL_ADDRESS>', masked), path)
     const clean = body('I am.', 'mail', { a: 1 })
     await ask(path, clean)
-    deepEqual(models.asked.at(-1)!.body, clean, path)
+    deepEqual(models.requests.at(-1)!.body, clean, path)
   }
 })
 
@@ -118,7 +118,7 @@ test('arguments are looked through where a server has them as a value, whatever 
     [[{ url: SSN }], [{ url: '<SSN>' }]]
   ]) {
     await ask(CHAT, { model: 'm', messages: [called(given)] })
-    deepEqual(models.asked.at(-1)!.body.messages, [called(wanted)])
+    deepEqual(models.requests.at(-1)!.body.messages, [called(wanted)])
   }
 })
 
@@ -136,7 +136,7 @@ test('a rejected request is an error of its format, and no provider is asked', a
     match(text, wanted)
     ok(!text.includes(SSN))
   }
-  equal(models.asked.length, 0)
+  equal(models.requests.length, 0)
   const own = await stand(t, {
     request: [{ ...regex({ action: 'Reject' }), response: { message: 'no!', statusCode: 422 } }]
   })
@@ -154,23 +154,23 @@ test('guards act in order: what the first masks the second does not see', async 
 test('a body that is read in two ways, or in none, does not get past a guard', async (t) => {
   const { models, ask } = await stand(t, { request: [regex()] })
   const twice = await ask(CHAT, `{"model":"m","messages":[{"role":"user","content":"${SSN}"}],"messages":[]}`)
-  deepEqual([twice.status, models.asked.length], [400, 0])
+  deepEqual([twice.status, models.requests.length], [400, 0])
   match(await twice.text(), /comes twice/)
   equal((await ask(CHAT, '{"model":')).status, 400)
   const deep = await ask(CHAT, `{"model":"m","messages":${'['.repeat(200_000)}${']'.repeat(200_000)}}`)
   equal(deep.status, 400)
   const escaped = `{"model":"m","messages":[{"role":"user","cont\\u0065nt":"\\u0031${SSN.slice(1)}"}]}`
   await ask(CHAT, escaped)
-  equal(models.asked.at(-1)!.body.messages[0].content, '<SSN>')
+  equal(models.requests.at(-1)!.body.messages[0].content, '<SSN>')
   await ask(CHAT, '{"model":"m","messages":[{"role":"user","__proto__":"123-45-6789","content":"x"}]}')
-  ok(!JSON.stringify(models.asked.at(-1)!.body).includes(SSN))
+  ok(!JSON.stringify(models.requests.at(-1)!.body).includes(SSN))
 })
 
 test('a big prompt is looked through in another thread', async (t) => {
   const { models, ask } = await stand(t, { request: [{ regex: { builtins: ['Ssn'], matches: ['sk-[a-z]{4,}'] } }] })
   const filler = 'Nothing to see here, move along. '.repeat(4000)
   await ask(CHAT, chat(`${filler}${SSN} sk-abcdef`))
-  equal(models.asked.at(-1)!.body.messages[0].content, `${filler}<SSN> <masked>`)
+  equal(models.requests.at(-1)!.body.messages[0].content, `${filler}<SSN> <masked>`)
 })
 
 test('a 10 MB prompt does not hold the event loop', async (t) => {
@@ -191,7 +191,7 @@ test('a 10 MB prompt does not hold the event loop', async (t) => {
     delay.enable()
     await ask(CHAT, body)
     delay.disable()
-    equal(models.asked.at(-1)!.body.messages[0].content.endsWith(name === 'guarded' ? '<SSN>' : SSN), true)
+    equal(models.requests.at(-1)!.body.messages[0].content.endsWith(name === 'guarded' ? '<SSN>' : SSN), true)
     t.diagnostic(`${name}: longest delay ${(delay.max / 1e6).toFixed(1)} ms`)
   }
 })
@@ -231,7 +231,7 @@ test('a field that is another one to servers that do not look at the case is ref
       { response_format: { JSON_schema: SSN } }
     ]) {
       const refused = await ask(CHAT, chat('hi', more))
-      deepEqual([refused.status, models.asked.length], [400, 0], JSON.stringify(more))
+      deepEqual([refused.status, models.requests.length], [400, 0], JSON.stringify(more))
       match(await refused.text(), /is written in another case/)
     }
     equal((await ask(CHAT, chat('hi', { Model: 'x', response_format: { type: 'text', Type: 'x' } }))).status, 200)

@@ -19,7 +19,7 @@ test('webhook on requests: pass, mask, reject, and the headers it may see', asyn
     [path, body, headers['x-team'], headers['x-user'], headers.authorization],
     ['/request', { body: { messages: [{ role: 'user', content: 'hello' }] } }, 'blue', undefined, undefined]
   )
-  equal(models.asked.at(-1)!.body.messages[0].content, 'hello')
+  equal(models.requests.at(-1)!.body.messages[0].content, 'hello')
 
   asked.answer = (given, response) =>
     response.end(
@@ -38,7 +38,7 @@ test('webhook on requests: pass, mask, reject, and the headers it may see', asyn
       { role: 'user', content: [{ type: 'text', text: 'b' }] }
     ]
   })
-  deepEqual(models.asked.at(-1)!.body, {
+  deepEqual(models.requests.at(-1)!.body, {
     model: 'm',
     odd: 1,
     messages: [
@@ -47,12 +47,12 @@ test('webhook on requests: pass, mask, reject, and the headers it may see', asyn
     ]
   })
 
-  const before = models.asked.length
+  const before = models.requests.length
   asked.answer = says({ action: { body: 'go away', status_code: 451, reason: 'r' } })
   const rejected = await ask(CHAT, chat('hello'))
   equal(rejected.status, 451)
   match(await rejected.text(), /go away/)
-  equal(models.asked.length, before)
+  equal(models.requests.length, before)
 })
 
 test('a webhook on answers gets what the client sent, and no key of a provider', async (t) => {
@@ -192,7 +192,7 @@ test("OpenAI's moderation: all texts are sent with the key, what is flagged is r
     asked.answer = answer
     equal((await ask(CHAT, body)).status, 503)
   }
-  equal(models.asked.length, 1)
+  equal(models.requests.length, 1)
 })
 
 test('a timeout that comes first has the last word', async (t) => {

@@ -17,7 +17,7 @@ const unknown = (said: string) => ({
 test('unknown members are masked, ids and credentials stay', async (t) => {
   const { models, ask } = await stand(t, { request: [regex()] })
   await ask(CHAT, chat('hi', unknown(`Of ${SSN}`)))
-  deepEqual(models.asked.at(-1)!.body, chat('hi', unknown('Of <SSN>')))
+  deepEqual(models.requests.at(-1)!.body, chat('hi', unknown('Of <SSN>')))
   const closed = await stand(t, { request: [regex({ action: 'Reject' })] })
   equal((await closed.ask(CHAT, chat('hi', { labels: { a: SSN } }))).status, 403)
 })
@@ -36,10 +36,10 @@ test('a name that sounds like data, a key or a format hides no text', async (t) 
   const part = (text: string) => [{ role: 'user', content: [{ type: 'hologram', data: text, more: { data: [text] } }] }]
   const asked = (text: string) => ({ ...chat('hi', said(text)), messages: part(text) })
   await ask(CHAT, asked(`Of ${SSN} here`))
-  deepEqual(models.asked.at(-1)!.body, asked('Of <SSN> here'))
+  deepEqual(models.requests.at(-1)!.body, asked('Of <SSN> here'))
   const words = { input_data: `UNVTVC1${SSN}`, container: 'cntr_1', extra_key: `sk-${SSN}`, tool_choice: 'auto' }
   await ask(CHAT, chat('hi', words))
-  deepEqual(models.asked.at(-1)!.body, chat('hi', words))
+  deepEqual(models.requests.at(-1)!.body, chat('hi', words))
 })
 
 test('so are integers there, and a match in a key rejects', async (t) => {
@@ -52,10 +52,10 @@ test('so are integers there, and a match in a key rejects', async (t) => {
     logit_bias: { 50256: 1 }
   })
   await ask(CHAT, chat('hi', said(card)))
-  deepEqual(models.asked.at(-1)!.body, chat('hi', said('<CREDIT_CARD>')))
+  deepEqual(models.requests.at(-1)!.body, chat('hi', said('<CREDIT_CARD>')))
   for (const key of ['ann@example.com', '4111 1111 1111 1111', 'card_4111111111111111', SSN])
     equal((await ask(CHAT, chat('hi', { metadata: { deep: [{ [key]: 1 }] } }))).status, 403, key)
-  equal(models.asked.length, 1)
+  equal(models.requests.length, 1)
 })
 
 test('so are all texts of embeddings, whatever field they are in', async (t) => {
@@ -68,7 +68,7 @@ test('so are all texts of embeddings, whatever field they are in', async (t) => 
     encoding_format: 'float'
   })
   await ask('/v1/embeddings', body(`Of ${SSN}`))
-  deepEqual(models.asked.at(-1)!.body, body('Of <SSN>'))
+  deepEqual(models.requests.at(-1)!.body, body('Of <SSN>'))
 })
 
 test('tokens are refused by name: they cannot be searched', async (t) => {
@@ -82,5 +82,5 @@ test('tokens are refused by name: they cannot be searched', async (t) => {
     equal(answer.status, 400)
     ok(/guards cannot read the tokens in (?:input|prompt)/.test(await answer.text()))
   }
-  equal(models.asked.length, 0)
+  equal(models.requests.length, 0)
 })

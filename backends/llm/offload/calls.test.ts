@@ -3,7 +3,7 @@ import { deepEqual, equal, ok } from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { dialectFor } from '#backends/llm/providers/dialects.ts'
 import { answers, at, gateway, gatewayOf, provider } from '#backends/llm/testing/llm-gateway.ts'
-import type { Asked, Models } from '#engine/testing/models.ts'
+import type { MockRequest, Models } from '#engine/testing/models.ts'
 import { OffloadPool } from '#engine/workers/offload.ts'
 import { type LargeJob, runLargeJob, type WrittenOperation } from './job.ts'
 import { bare, LONG, TEXT, total, watchJson } from './large-bodies.fixture.ts'
@@ -114,7 +114,7 @@ test('however many fields a large request loses, the pool names few of them, and
 })
 
 /** What the providers of these tests answer. */
-function answerOf({ path }: Asked): object {
+function answerOf({ path }: MockRequest): object {
   if (path.includes('/embeddings')) {
     const data = [0.5, 1].map((value, index) => ({ object: 'embedding', index, embedding: [value, 0.25] }))
     return { object: 'list', data, model: 'n', usage: { prompt_tokens: 6, total_tokens: 6 } }
@@ -150,14 +150,14 @@ for (const [name, ai, path, body] of CASES) {
       return run.call(this, job, argument)
     })
     const outcome = async (text: string) => {
-      models.asked.length = 0
+      models.requests.length = 0
       const before = total(metrics())
       const response = await ask(
         path,
         body.replace(TEXT, () => text),
         { 'x-request-id': 'r' }
       )
-      const told = models.asked.map((seen) => {
+      const told = models.requests.map((seen) => {
         const said = bare(seen.bytes.toString(), text)
         return { path: seen.path, headers: same(Object.entries(seen.headers)), body: said }
       })
@@ -306,7 +306,7 @@ for (const [kind, path] of [
     await meanwhile
     equal(response.status, 200)
     deepEqual(JSON.parse(text).data[0].embedding, VALUES)
-    const told = models.asked.find(({ bytes }) => bytes.length > LARGE_BYTES)!
+    const told = models.requests.find(({ bytes }) => bytes.length > LARGE_BYTES)!
     equal((told.body.input ?? told.body.requests).length, TEXTS.length)
     equal(kind === 'openai' ? told.body.model : told.body.requests[9].model, kind === 'openai' ? 'n' : 'models/n')
     equal(seen.longest, 0)
@@ -333,7 +333,7 @@ test('what is large and fails at one provider goes to the next, and is read once
   const response = await ask(EMBEDDINGS, body)
   equal(response.status, 200)
   equal(JSON.parse(await response.text()).data[1].index, 1)
-  const paths = models.asked.map(({ path }) => path)
+  const paths = models.requests.map(({ path }) => path)
   deepEqual(paths.toSorted(), [EMBEDDINGS, '/v1beta/models/m:batchEmbedContents'])
   deepEqual(jobs, [
     { kind: 'operation', isTold: true },
@@ -372,7 +372,7 @@ test('by the name of the model: a large body is sent to the pool once', async (t
     EMBEDDINGS,
     embed().replace(TEXT, () => LONG)
   )
-  deepEqual([response.status, models.asked[0]!.body.model], [200, 'real'])
+  deepEqual([response.status, models.requests[0]!.body.model], [200, 'real'])
   deepEqual(jobs, [
     { kind: 'model', isTold: true },
     { kind: 'operation', isTold: false }
@@ -391,7 +391,7 @@ test('where too much waits, what is large is refused, and what is small passes',
   // BODY_OVERLOAD
   equal(refused.status, 503)
   ok((await refused.text()).includes('too many large bodies wait to be read'))
-  equal(models.asked.length, 0)
+  equal(models.requests.length, 0)
   equal((await ask(EMBEDDINGS, embed())).status, 200)
 })
 
@@ -448,7 +448,7 @@ test('a client that leaves while its large request is written costs others nothi
   done.resolve()
   await over.promise
   equal((await ask(EMBEDDINGS, body)).status, 200)
-  const large = models.asked.map(({ bytes }) => bytes.length > LARGE_BYTES)
+  const large = models.requests.map(({ bytes }) => bytes.length > LARGE_BYTES)
   deepEqual(large, [false, true])
 })
 
@@ -474,5 +474,5 @@ test('who leaves while a large answer is read is charged for it', async (t) => {
   done.resolve()
   await over.promise
   equal((await ask(EMBEDDINGS, embed())).status, 429)
-  equal(models.asked.length, 1)
+  equal(models.requests.length, 1)
 })

@@ -48,7 +48,7 @@ async function start(t: TestContext, { policies = {}, ai = {}, accessLog = {} }:
       ...(length === 'announced' ? {} : { duplex: 'half' })
     })
     const said = [response.status, response.headers.get('x-said'), timeless(bare(await response.text(), text))]
-    return [...said, models.asked.splice(0).map(({ bytes }) => bare(bytes.toString(), text))]
+    return [...said, models.requests.splice(0).map(({ bytes }) => bare(bytes.toString(), text))]
   }
   const lines = async () => {
     await gateway.close()

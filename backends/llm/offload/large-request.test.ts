@@ -86,12 +86,12 @@ for (const { name, ai, path = CHAT, body } of CASES) {
     const models = await provider(t)
     const { ask } = await gateway(t, ai(models))
     const outcome = async (text: string) => {
-      models.asked.length = 0
+      models.requests.length = 0
       const response = await ask(
         path,
         body.replace(TEXT, () => text)
       )
-      const told = models.asked.map((one) => ({ path: one.path, body: bare(one.bytes.toString(), text) }))
+      const told = models.requests.map((one) => ({ path: one.path, body: bare(one.bytes.toString(), text) }))
       const dropped = response.headers.get('x-weir-dropped')
       return [response.status, dropped, timeless(bare(await response.text(), text)), told]
     }
@@ -107,12 +107,12 @@ test('a large request for a virtual model is what a small one is', async (t) => 
   })
   for (const body of [chat(), chat().replace('"m"', '"none"'), chat().replace('"m"', '7'), chat().slice(1)]) {
     const outcome = async (text: string) => {
-      models.asked.length = 0
+      models.requests.length = 0
       const response = await ask(
         CHAT,
         body.replace(TEXT, () => text)
       )
-      return [response.status, timeless(await response.text()), models.asked.map((one) => one.body.model)]
+      return [response.status, timeless(await response.text()), models.requests.map((one) => one.body.model)]
     }
     deepEqual(await outcome(LONG), await outcome('short'))
   }
@@ -136,9 +136,9 @@ test('a large request is tried at one provider after the other', async (t) => {
     ).status,
     200
   )
-  const paths = models.asked.map(({ path }) => path)
+  const paths = models.requests.map(({ path }) => path)
   deepEqual(paths.toSorted(), [CHAT, MESSAGES])
-  ok(models.asked.every(({ bytes }) => bytes.length > LARGE_BYTES))
+  ok(models.requests.every(({ bytes }) => bytes.length > LARGE_BYTES))
 })
 
 const MANY = {
@@ -189,7 +189,7 @@ test('10 MB in many messages, converted both ways: none of it is parsed or print
   await others
   equal(response.status, 200)
   ok(text.length > 10_000_000)
-  equal(models.asked.find(({ bytes }) => bytes.length > LARGE_BYTES)?.body.model, 'n')
+  equal(models.requests.find(({ bytes }) => bytes.length > LARGE_BYTES)?.body.model, 'n')
   equal(seen.longest, 0)
   equal(during.length, 2)
   // The conversion takes hundreds of milliseconds, a small request two.
@@ -267,7 +267,7 @@ test('a client that leaves while its large request is written costs others nothi
     200
   )
   deepEqual(
-    models.asked.map(({ bytes }) => bytes.length > LARGE_BYTES),
+    models.requests.map(({ bytes }) => bytes.length > LARGE_BYTES),
     [false, true]
   )
 })

@@ -67,7 +67,7 @@ for (const [name, then] of Object.entries(FAILURES)) {
     equal(response.status, 200)
     match(await response.text(), /Hello/)
     deepEqual(
-      [a, b].map(({ asked }) => asked.map(({ body }) => body.stream_options ?? null)),
+      [a, b].map(({ requests }) => requests.map(({ body }) => body.stream_options ?? null)),
       // What one refuses is not kept from the next.
       [[{ include_usage: true }, null], [{ include_usage: true }]]
     )
@@ -80,7 +80,7 @@ test('what one provider has refused is not learned of the next', async (t) => {
   const { ask } = await gateway(t, { groups: groups(a, b), routes: ROUTES })
   for (let i = 0; i < 3; i++) await (await ask('/v1/chat/completions', STREAM)).text()
   deepEqual(
-    b.asked.map(({ body }) => body.stream_options),
+    b.requests.map(({ body }) => body.stream_options),
     [1, 2, 3].map(() => ({ include_usage: true }))
   )
 })
@@ -93,9 +93,9 @@ test('a body that is asked again is signed itself', async (t) => {
   const response = await ask('/v1/chat/completions', STREAM)
   equal(response.status, 200)
   await response.text()
-  equal(models.asked.length, 2)
+  equal(models.requests.length, 2)
   const sign = createSigner(aws.region, 'bedrock')
-  for (const { headers, bytes, path } of models.asked) {
+  for (const { headers, bytes, path } of models.requests) {
     const at = Date.parse(String(headers['x-amz-date']).replace(/^(....)(..)(..T..)(..)(..Z)$/, '$1-$2-$3:$4:$5'))
     const fields: [string, string][] = [['content-type', String(headers['content-type'])]]
     const message = {
@@ -119,7 +119,7 @@ test('with unsupported: refuse nothing is lost because a provider refuses it', a
     const response = await ask('/v1/messages', THOUGHTFUL)
     equal(response.status, 400)
     match(await response.text(), /messages\[1\]\.content\[0\]: cannot be carried/)
-    equal(models.asked.length, nth)
+    equal(models.requests.length, nth)
   }
 })
 
@@ -135,6 +135,6 @@ test('with unsupported: refuse one of the same group is asked that takes all of 
     equal(response.headers.get('x-weir-dropped'), null)
     await response.text()
   }
-  equal(b.asked.length, 6)
-  for (const { body } of b.asked) equal(body.messages[1].reasoning_content, 'hm')
+  equal(b.requests.length, 6)
+  for (const { body } of b.requests) equal(body.messages[1].reasoning_content, 'hm')
 })

@@ -57,15 +57,15 @@ test('the second provider sees nothing that was written for the first: no key, n
   const { ask } = await gateway(t, [{ ai: { groups } }])
   const own = { ...ASK, user: 'someone', temperature: 0.5 }
   equal((await ask('/v1/chat/completions', own)).status, 200)
-  equal(first.asked[0]?.headers['x-api-key'], 'sk-of-the-first')
-  const { headers, path, body } = second.asked[0]!
+  equal(first.requests[0]?.headers['x-api-key'], 'sk-of-the-first')
+  const { headers, path, body } = second.requests[0]!
   doesNotMatch(JSON.stringify(headers), /sk-of-the-first|anthropic/)
   deepEqual([headers.authorization, path], [undefined, '/v1/chat/completions'])
   // The client's own body, not that which was translated for the first.
   deepEqual(body, own)
   await ask('/v1/chat/completions', own, { authorization: 'Bearer sk-of-the-client' })
-  equal(second.asked[1]?.headers.authorization, 'Bearer sk-of-the-client')
-  doesNotMatch(JSON.stringify(first.asked), /sk-of-the-client/)
+  equal(second.requests[1]?.headers.authorization, 'Bearer sk-of-the-client')
+  doesNotMatch(JSON.stringify(first.requests), /sk-of-the-client/)
 })
 
 test('a backend that is no model gets the request of the client, and no key of a provider', async (t) => {
@@ -83,8 +83,8 @@ test('a backend that is no model gets the request of the client, and no key of a
   ]
   const { ask } = await gateway(t, backends, { retry: { attempts: 2, codes: [503] } })
   for (let i = 0; i < 2; i++) equal(await (await ask('/v1/chat/completions?x=1')).text(), 'other')
-  equal(provider.asked.length >= 1, true)
-  for (const { headers, path, body } of other.asked) {
+  equal(provider.requests.length >= 1, true)
+  for (const { headers, path, body } of other.requests) {
     doesNotMatch(JSON.stringify(headers), /sk-of-the-provider|anthropic/)
     deepEqual([path, body], ['/v1/chat/completions?x=1', ASK])
   }
@@ -101,13 +101,16 @@ test("a client's key in the query, and what is no key of a provider, stay away f
   const contents = { contents: [{ role: 'user', parts: [{ text: 'Hi' }] }] }
   const path = '/v1beta/models/m:generateContent'
   await configured.ask(`${path}?key=sk-client&prettyPrint=false`, contents)
-  deepEqual([provider.asked[0]?.path, provider.asked[0]?.headers['x-goog-api-key']], [`${path}?prettyPrint=false`, 'k'])
+  deepEqual(
+    [provider.requests[0]?.path, provider.requests[0]?.headers['x-goog-api-key']],
+    [`${path}?prettyPrint=false`, 'k']
+  )
   const open = await gateway(t, [{ ai: { routes, provider: { gemini: {}, host: '127.0.0.1', port: provider.port } } }])
   await open.ask('/v1beta/models/m:streamGenerateContent?alt=sse&key=sk-client', contents)
-  equal(provider.asked[1]?.headers['x-goog-api-key'], 'sk-client')
-  doesNotMatch(provider.asked[1]?.path ?? '', /sk-client/)
+  equal(provider.requests[1]?.headers['x-goog-api-key'], 'sk-client')
+  doesNotMatch(provider.requests[1]?.path ?? '', /sk-client/)
   await open.ask(path, contents, { authorization: 'Basic dXNlcjpwYXNz' })
-  doesNotMatch(JSON.stringify(provider.asked[2]?.headers), /dXNlcjpwYXNz/)
+  doesNotMatch(JSON.stringify(provider.requests[2]?.headers), /dXNlcjpwYXNz/)
 })
 
 test('Retry-After is respected with every status', async (t) => {
@@ -116,14 +119,14 @@ test('Retry-After is respected with every status', async (t) => {
     refusing(first, status, { 'retry-after': '60' })
     const groups = [{ providers: [at('openai', first, 'a')] }, { providers: [at('openai', second, 'b')] }]
     const { ask } = await gateway(t, [{ ai: { groups } }])
-    first.asked.length = 0
+    first.requests.length = 0
     equal((await ask('/v1/chat/completions')).status, 200)
     // Ten seconds later it would be asked again, had it not said a minute.
     const real = performance.now.bind(performance)
     const later = t.mock.method(performance, 'now', () => real() + 10_000)
     equal((await ask('/v1/chat/completions')).status, 200)
     later.mock.restore()
-    equal(first.asked.length, 1, String(status))
+    equal(first.requests.length, 1, String(status))
   }
 })
 
@@ -144,7 +147,7 @@ test('a client that leaves while the second provider thinks ends that work, and 
   await asked.promise
   client.destroy()
   await gone.promise
-  deepEqual([first.asked.length, second.asked.length], [1, 1])
+  deepEqual([first.requests.length, second.requests.length], [1, 1])
   second.instead = null
   equal((await ask('/v1/chat/completions')).status, 200)
 })
@@ -173,7 +176,7 @@ test('who leaves while a provider is being tried again does not keep it from bei
   await gone.promise
   first.instead = null
   equal((await ask('/v1/chat/completions')).status, 200)
-  deepEqual([first.asked.length, second.asked.length], [3, 2])
+  deepEqual([first.requests.length, second.requests.length], [3, 2])
 })
 
 test('a provider that hangs is left after the time for one attempt', async (t) => {
@@ -182,7 +185,7 @@ test('a provider that hangs is left after the time for one attempt', async (t) =
   const groups = [{ providers: [at('openai', first, 'a')] }, { providers: [at('anthropic', second, 'b')] }]
   const { ask } = await gateway(t, [{ ai: { groups } }], { timeouts: { backendRequest: '1s' } })
   equal((await ask('/v1/chat/completions')).status, 200)
-  deepEqual([first.asked.length, second.asked.length], [1, 1])
+  deepEqual([first.requests.length, second.requests.length], [1, 1])
 })
 
 test('a stream that breaks off counts against its provider', async (t) => {
@@ -196,7 +199,7 @@ test('a stream that breaks off counts against its provider', async (t) => {
   const { ask } = await gateway(t, [{ ai: { groups } }])
   match(await (await ask('/v1/chat/completions', { ...ASK, stream: true })).text(), /before it was complete/)
   doesNotMatch(await (await ask('/v1/chat/completions', { ...ASK, stream: true })).text(), /"error"/)
-  deepEqual([first.asked.length, second.asked.length], [1, 1])
+  deepEqual([first.requests.length, second.requests.length], [1, 1])
 })
 
 const OVERLOADED = 'event: error\ndata: {"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}\n\n'
@@ -224,10 +227,10 @@ for (const client of ['/v1/messages', '/v1/chat/completions']) {
     const text = await answer.text()
     doesNotMatch(text, /verloaded/)
     match(text, client === '/v1/messages' ? /message_stop/ : /\[DONE\]/)
-    deepEqual([first.asked.length, second.asked.length], [1, 1])
+    deepEqual([first.requests.length, second.requests.length], [1, 1])
     // It rests now.
     await (await ask(client, streamed)).text()
-    deepEqual([first.asked.length, second.asked.length], [1, 2])
+    deepEqual([first.requests.length, second.requests.length], [1, 2])
   })
 }
 
@@ -240,13 +243,13 @@ test('the error of the last provider, and one behind the first event, reach the 
   const streamed = { ...ASK, max_tokens: 100, stream: true }
   streaming(first, start + OVERLOADED)
   match(await (await ask('/v1/messages', streamed)).text(), /message_start[\s\S]*overloaded_error/)
-  equal(second.asked.length, 0)
+  equal(second.requests.length, 0)
   streaming(first, OVERLOADED)
   streaming(second, OVERLOADED)
   const answer = await ask('/v1/messages', streamed)
   equal(answer.status, 200)
   match(await answer.text(), /overloaded_error/)
-  deepEqual([first.asked.length, second.asked.length], [2, 1])
+  deepEqual([first.requests.length, second.requests.length], [2, 1])
 })
 
 test('a stream that ends before its first event is asked of the next provider', async (t) => {
@@ -259,7 +262,7 @@ test('a stream that ends before its first event is asked of the next provider', 
   const groups = [{ providers: [at('openai', first, 'a')] }, { providers: [at('openai', second, 'b')] }]
   const { ask } = await gateway(t, [{ ai: { groups } }])
   match(await (await ask('/v1/chat/completions', { ...ASK, stream: true })).text(), /\[DONE\]/)
-  deepEqual([first.asked.length, second.asked.length], [1, 1])
+  deepEqual([first.requests.length, second.requests.length], [1, 1])
 })
 
 test('bodies that come slowly, or never, are not sent anywhere', async (t) => {
@@ -278,7 +281,7 @@ test('bodies that come slowly, or never, are not sent anywhere', async (t) => {
   await new Promise((resolve) => half.on('socket', (socket) => socket.once('connect', resolve)))
   half.destroy()
   equal((await ask('/v1/chat/completions')).status, 200)
-  equal(provider.asked.length, 3)
+  equal(provider.requests.length, 3)
 })
 
 // --- the balancer itself ---
@@ -386,7 +389,7 @@ test('a reload with another name for a model forgets neither failures nor how lo
   equal((await ask()).status, 200)
   await started.reload(file('y'))
   equal((await ask()).status, 200)
-  deepEqual([first.asked.length, second.asked.length], [1, 2])
+  deepEqual([first.requests.length, second.requests.length], [1, 2])
 })
 
 const page = '<html>Sign in</html>'
@@ -416,14 +419,14 @@ for (const [name, body, type] of DISGUISED) {
       ['/v1/chat/completions', true],
       ['/v1/messages', false]
     ] as const) {
-      first.asked.length = 0
+      first.requests.length = 0
       const { ask } = await gateway(t, [{ ai: { groups, routes } }])
       const asked = () => ask(path, { ...ASK, max_tokens: 9, stream })
       equal((await asked()).status, 200)
-      equal(first.asked.length, 1)
+      equal(first.requests.length, 1)
       // It rests.
       equal((await asked()).status, 200)
-      equal(first.asked.length, 1)
+      equal(first.requests.length, 1)
     }
   })
 }
@@ -438,7 +441,7 @@ test('an error behind a status of 200 that the request is to blame for is not as
   const { ask } = await gateway(t, [{ ai: { groups } }])
   equal((await ask('/v1/chat/completions')).status, 404)
   equal((await ask('/v1/chat/completions')).status, 404)
-  equal(second.asked.length, 0)
+  equal(second.requests.length, 0)
 })
 
 test('an error that is found behind the head that was taken counts against its provider', async (t) => {
@@ -452,5 +455,5 @@ test('an error that is found behind the head that was taken counts against its p
   const { ask } = await gateway(t, [{ ai: { groups } }], { retry: { attempts: 1, codes: [504] } })
   equal((await ask('/v1/chat/completions')).status, 500)
   equal((await ask('/v1/chat/completions')).status, 200)
-  equal(first.asked.length, 1)
+  equal(first.requests.length, 1)
 })

@@ -48,7 +48,7 @@ function opening(models: Models, kind: Kind, isFine: (n: number) => boolean = ()
   const open: ServerResponse[] = []
   let count = 0
   models.instead = (_asked, response) => {
-    models.asked.length = 0
+    models.requests.length = 0
     if (!isFine(count++)) response.writeHead(503).end()
     else {
       response.writeHead(200, { 'content-type': 'text/event-stream' }).write(BEGUN[kind])

@@ -19,8 +19,8 @@ test('of equal providers one is asked whose format can say the request', async (
     const embedded = await ask('/v1/embeddings', EMBED)
     deepEqual([(await ask(CHAT, PENALIZED)).status, embedded.status], [200, 200])
   }
-  deepEqual([...new Set(models.asked.map(({ path }) => path))].sort(), [CHAT, '/v1/embeddings'])
-  for (const { headers, path, body } of models.asked) {
+  deepEqual([...new Set(models.requests.map(({ path }) => path))].sort(), [CHAT, '/v1/embeddings'])
+  for (const { headers, path, body } of models.requests) {
     equal(headers['anthropic-version'], undefined)
     if (path === CHAT) deepEqual(body, PENALIZED)
   }
@@ -39,7 +39,7 @@ test('a first provider whose format cannot say the request does not leave it to 
     equal(refused.status, 400)
     match(error.message, why)
   }
-  equal(models.asked.length, 0)
+  equal(models.requests.length, 0)
 })
 
 test('when one has failed, providers whose format cannot say the request are left out', async (t) => {
@@ -52,10 +52,10 @@ test('when one has failed, providers whose format cannot say the request are lef
   const last = { providers: [named('custom', models)] }
   const { ask } = await gateway(t, { groups: [...before, last], routes: ROUTES })
   equal((await ask(CHAT, PENALIZED)).status, 200)
-  deepEqual([failing.asked.length, models.asked.length], [1, 1])
-  deepEqual([models.asked[0]!.path, models.asked[0]!.body], [CHAT, PENALIZED])
+  deepEqual([failing.requests.length, models.requests.length], [1, 1])
+  deepEqual([models.requests[0]!.path, models.requests[0]!.body], [CHAT, PENALIZED])
   // Where nobody else is left, the request is not to blame.
   const { ask: short } = await gateway(t, { groups: before, routes: ROUTES })
   equal((await short(CHAT, PENALIZED)).status, 503)
-  deepEqual([failing.asked.length, models.asked.length], [2, 1])
+  deepEqual([failing.requests.length, models.requests.length], [2, 1])
 })

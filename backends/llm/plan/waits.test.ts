@@ -75,7 +75,7 @@ test('a token that comes when its attempt is over is not sent', async (t) => {
   token.end(TOKEN)
   keys.end(KEYS)
   equal((await asking).status, 200)
-  const { path, headers } = mock.asked.at(-1)!
+  const { path, headers } = mock.requests.at(-1)!
   equal(path.startsWith('/model/'), true, path)
   equal(/canary/.test(JSON.stringify(headers)), false, JSON.stringify(headers))
 })
@@ -93,7 +93,7 @@ test('a token that comes in the pause ahead of the next attempt sends nothing', 
   await retried(metrics)
   token.end(TOKEN)
   equal((await asking).status, 504)
-  equal(mock.asked.length, 0)
+  equal(mock.requests.length, 0)
 })
 
 const RETRIES = { timeouts: { backendRequest: '200ms' }, retry: { attempts: 3, codes: [504], backoff: '0s' } }
@@ -117,7 +117,7 @@ test('a retry while a guard is asked asks it nothing again, and sends one reques
     equal((await again).status, 200)
   }
   equal(guard.held.length, 0)
-  equal(mock.asked.length, 4)
+  equal(mock.requests.length, 4)
 })
 
 test('a body that arrives during a retry arrives whole', async (t) => {
@@ -133,7 +133,7 @@ test('a body that arrives during a retry arrives whole', async (t) => {
   answer.resume()
   equal(answer.statusCode, 200)
   deepEqual(
-    mock.asked.map(({ body: got }) => got),
+    mock.requests.map(({ body: got }) => got),
     [ASK]
   )
 })
@@ -152,7 +152,7 @@ test('after a provider that refuses connections the next gets the own words of t
   const { ask } = await gateway(t, { groups, unsupported: 'drop' })
   equal((await ask(CHAT, { ...ASK, odd: 1 })).status, 200)
   deepEqual(
-    mock.asked.map(({ body }) => body),
+    mock.requests.map(({ body }) => body),
     [{ ...ASK, odd: 1 }]
   )
 })

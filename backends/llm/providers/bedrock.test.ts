@@ -79,11 +79,11 @@ test('requests to Bedrock are signed: the path, the body as sent, and nothing of
     }
     deepEqual(problems, [], model)
     // AWS's own client spells the path of this model the same.
-    const { path } = mock.asked.at(-2)!
+    const { path } = mock.requests.at(-2)!
     await client.send(new ConverseCommand({ modelId: model, messages: [] }))
-    equal(path, mock.asked.at(-1)!.path)
+    equal(path, mock.requests.at(-1)!.path)
   }
-  const { headers, body } = mock.asked.at(-2)!
+  const { headers, body } = mock.requests.at(-2)!
   equal(JSON.stringify(headers).includes('of-the-client'), false)
   deepEqual(body.guardrailConfig, { guardrailIdentifier: 'g-1', guardrailVersion: '3' })
   // Longer than what is hashed in this thread.

@@ -5,7 +5,7 @@ import Anthropic from '@anthropic-ai/sdk'
 import OpenAI from 'openai'
 import { DIALECTS } from '#backends/llm/providers/compatible.ts'
 import { at, gateway, provider } from '#backends/llm/testing/llm-gateway.ts'
-import type { Asked, Models } from '#engine/testing/models.ts'
+import type { MockRequest, Models } from '#engine/testing/models.ts'
 import { dialectFor } from './dialects.ts'
 
 const ROUTES = { '/messages': 'Messages', '*': 'Completions' }
@@ -28,7 +28,7 @@ const VOICES = {
   openai: (name: string) => ({ error: { message: `Unrecognized request argument supplied: ${name}`, param: null } })
 }
 
-const hasMember = ({ body }: Asked, name: string): boolean => new RegExp(`"${name}":`).test(JSON.stringify(body))
+const hasMember = ({ body }: MockRequest, name: string): boolean => new RegExp(`"${name}":`).test(JSON.stringify(body))
 
 /** A server that refuses requests with any of `members`, one at a time. */
 function refusing(models: Models, members: readonly string[], say: Say = VOICES.pydantic, status = 422): void {
@@ -62,28 +62,28 @@ for (const [voice, say] of Object.entries(VOICES)) {
       const models = await provider(t)
       const { streamed, converse } = await before(t, models)
       const text = await streamed()
-      models.asked.length = 0
+      models.requests.length = 0
       refusing(models, ['stream_options', 'max_completion_tokens', 'reasoning_content'], say, status)
       equal(await streamed(), text)
-      equal(models.asked.length, 2)
+      equal(models.requests.length, 2)
       equal(await streamed(), text)
-      equal(models.asked.length, 3)
+      equal(models.requests.length, 3)
       equal(await converse(true), text)
       // The bound of the answer and the thoughts were refused one after the other.
-      equal(models.asked.length, 6)
+      equal(models.requests.length, 6)
       deepEqual(
-        models.asked.slice(3).map(({ body }) => [body.max_tokens, body.max_completion_tokens]),
+        models.requests.slice(3).map(({ body }) => [body.max_tokens, body.max_completion_tokens]),
         [
           [undefined, 9],
           [9, undefined],
           [9, undefined]
         ]
       )
-      models.asked.length = 0
+      models.requests.length = 0
       equal(await converse(false), text)
       equal(await converse(true), text)
       deepEqual(
-        models.asked.map(({ body }) => body.messages),
+        models.requests.map(({ body }) => body.messages),
         [1, 2].map(() => [
           { role: 'user', content: 'Hi' },
           { role: 'assistant', content: 'Ho' },
@@ -109,11 +109,11 @@ test('a large request is asked again too', async (t) => {
   const text = await streamed()
   refusing(models, ['max_completion_tokens', 'reasoning_content'])
   const long: Anthropic.MessageParam[] = [...HISTORY, { role: 'user', content: 'x'.repeat(300_000) }]
-  models.asked.length = 0
+  models.requests.length = 0
   equal(await converse(false, long), text)
-  equal(models.asked.length, 3)
+  equal(models.requests.length, 3)
   equal(await converse(true, long), text)
-  equal(models.asked.length, 4)
+  equal(models.requests.length, 4)
 })
 
 test('what the client has written is not left out, and no other refusal is asked about again', async (t) => {
@@ -123,7 +123,7 @@ test('what the client has written is not left out, and no other refusal is asked
   refusing(models, ['max_completion_tokens', 'stream_options'])
   await rejects(openai.chat.completions.create({ ...own, stream: true }), { status: 422 })
   await rejects(openai.chat.completions.create({ model: 'm', messages, max_completion_tokens: 5 }), { status: 422 })
-  equal(models.asked.length, 2)
+  equal(models.requests.length, 2)
 
   const others = [
     'max_completion_tokens is too large: 9. This model supports at most 5',
@@ -131,10 +131,10 @@ test('what the client has written is not left out, and no other refusal is asked
     'Unsupported parameter: temperature'
   ]
   for (const message of others) {
-    models.asked.length = 0
+    models.requests.length = 0
     refusing(models, ['model'], () => ({ error: { message } }), 400)
     await rejects(converse(true), { status: 400 })
-    equal(models.asked.length, 1)
+    equal(models.requests.length, 1)
   }
 })
 
@@ -146,10 +146,10 @@ test('what does not help is not remembered', async (t) => {
     return true
   }
   await rejects(converse(true), { status: 400 })
-  equal(models.asked.length, 2)
+  equal(models.requests.length, 2)
   models.instead = null
   await streamed()
-  deepEqual(models.asked.at(-1)!.body.stream_options, { include_usage: true })
+  deepEqual(models.requests.at(-1)!.body.stream_options, { include_usage: true })
 })
 
 test('a server by its name is asked in its dialect at once', async (t) => {
@@ -158,11 +158,11 @@ test('a server by its name is asked in its dialect at once', async (t) => {
   const { streamed, converse } = await before(t, models, { dialect: 'mistral' })
   const texts = [await streamed(), await converse(true), await converse(false)]
   equal(new Set(texts).size, 1)
-  equal(models.asked.length, 3)
+  equal(models.requests.length, 3)
   const cerebras = await before(t, models, { dialect: 'cerebras' })
   models.instead = null
   await cerebras.converse(false)
-  equal(models.asked.at(-1)!.body.messages[1].reasoning, 'hm')
+  equal(models.requests.at(-1)!.body.messages[1].reasoning, 'hm')
 })
 
 test('hosts have dialects, and what only looks like one has not', () => {

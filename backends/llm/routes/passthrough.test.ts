@@ -26,10 +26,10 @@ for (const [policies, kept] of CASES) {
     const models = await provider(t)
     const more = Object.keys(policies).length === 0 ? {} : { policies }
     const { ask } = await gateway(t, { provider: at('openai', models, more), routes: ROUTES })
-    const canaries = () => JSON.stringify(models.asked.at(-1)!.headers).match(/canary-\w/g) ?? []
+    const canaries = () => JSON.stringify(models.requests.at(-1)!.headers).match(/canary-\w/g) ?? []
     await ask('/raw', { a: 1 }, SENT)
     deepEqual(canaries().toSorted(), kept)
-    equal(models.asked.at(-1)!.headers['x-harmless'], 'stays')
+    equal(models.requests.at(-1)!.headers['x-harmless'], 'stays')
     // Chat and lists of models have no place for cookies at all.
     for (const path of ['/v1/chat/completions', '/v1/models']) {
       await ask(path, path.endsWith('models') ? undefined : { model: 'm', messages: [] }, SENT)

@@ -54,7 +54,7 @@ test("embeddings: OpenAI's client at OpenAI and at Gemini", async (t) => {
     ]
   )
   deepEqual(
-    [models.asked[0]!.path, models.asked[0]!.body.model, native.usage.prompt_tokens],
+    [models.requests[0]!.path, models.requests[0]!.body.model, native.usage.prompt_tokens],
     ['/v1/embeddings', 'm-9', 6]
   )
 
@@ -66,7 +66,7 @@ test("embeddings: OpenAI's client at OpenAI and at Gemini", async (t) => {
   // The client asks for base64 when nobody says otherwise.
   const translated = await openai(base).embeddings.create({ ...ask, dimensions: 2 })
   deepEqual({ ...translated, model: 'm-9' }, native)
-  const seen = models.asked.at(-1)!
+  const seen = models.requests.at(-1)!
   equal(seen.path, '/v1beta/models/m-9:batchEmbedContents')
   const request = (text: string) => ({ model: 'models/m-9', content: { parts: [{ text }] }, outputDimensionality: 2 })
   deepEqual(seen.body, { requests: [request('a'), request('b')] })
@@ -93,7 +93,7 @@ test("embeddings: Gemini's client at Gemini and at OpenAI", async (t) => {
   const ask = { model: 'small-3', contents: ['a', 'b'], config: { outputDimensionality: 2 } }
   answers(models, ':batchEmbedContents', () => ({ embeddings: [{ values: [0.5, 0.25] }, { values: [1, 2] }] }))
   const native = await google((await routed(t, 'gemini', models)).base).models.embedContent(ask)
-  const seen = models.asked[0]!
+  const seen = models.requests[0]!
   deepEqual(
     [seen.path, seen.body.requests[1].model, seen.body.requests[1].content.parts],
     ['/v1beta/models/m-9:batchEmbedContents', 'models/m-9', [{ text: 'b' }]]
@@ -102,10 +102,10 @@ test("embeddings: Gemini's client at Gemini and at OpenAI", async (t) => {
   const { base, ask: post } = await routed(t, 'openai', models)
   const translated = await google(base).models.embedContent(ask)
   deepEqual(translated.embeddings, native.embeddings)
-  deepEqual(models.asked.at(-1)!.body, { model: 'm-9', input: ['a', 'b'], dimensions: 2, encoding_format: 'float' })
+  deepEqual(models.requests.at(-1)!.body, { model: 'm-9', input: ['a', 'b'], dimensions: 2, encoding_format: 'float' })
   const one = await post('/v1beta/models/m1:embedContent', { content: { parts: [{ text: 'a' }, { text: 'b' }] } })
   deepEqual(await jsonOf(one), { embedding: { values: [0.5, 0.25] }, usageMetadata: { promptTokenCount: 6 } })
-  equal(models.asked.at(-1)!.body.input[0], 'ab')
+  equal(models.requests.at(-1)!.body.input[0], 'ab')
   const refused = await post('/v1beta/models/m1:batchEmbedContents', {
     requests: [{ content: { parts: [{ text: 'a' }] }, taskType: 'CLUSTERING' }]
   })
@@ -144,12 +144,15 @@ test("counting: Anthropic's client, wherever something counts", async (t) => {
     (await anthropic((await routed(t, kind, models)).base).messages.countTokens(ask)).input_tokens
   answers(models, '/count_tokens', () => ({ input_tokens: 14 }))
   equal(await count('anthropic'), 14)
-  deepEqual([models.asked[0]!.path, models.asked[0]!.body], ['/v1/messages/count_tokens', { ...ask, model: 'm-9' }])
-  equal(models.asked[0]!.headers['x-api-key'], 'sk-canary')
+  deepEqual(
+    [models.requests[0]!.path, models.requests[0]!.body],
+    ['/v1/messages/count_tokens', { ...ask, model: 'm-9' }]
+  )
+  equal(models.requests[0]!.headers['x-api-key'], 'sk-canary')
 
   answers(models, ':countTokens', () => ({ totalTokens: 15 }))
   equal(await count('gemini'), 15)
-  const { path, body } = models.asked.at(-1)!
+  const { path, body } = models.requests.at(-1)!
   equal(path, '/v1beta/models/m-9:countTokens')
   const { model, contents, systemInstruction, tools, generationConfig } = body.generateContentRequest
   deepEqual([model, contents, generationConfig], ['models/m-9', [{ role: 'user', parts: [{ text: 'Hi' }] }], undefined])
@@ -157,7 +160,7 @@ test("counting: Anthropic's client, wherever something counts", async (t) => {
 
   answers(models, '/input_tokens', () => ({ object: 'response.input_tokens', input_tokens: 16 }))
   equal(await count('openai'), 16)
-  const responses = models.asked.at(-1)!
+  const responses = models.requests.at(-1)!
   deepEqual([responses.path, responses.body.model], ['/v1/responses/input_tokens', 'm-9'])
   deepEqual(
     [responses.body.max_output_tokens, responses.body.store, responses.body.stream],
@@ -173,7 +176,7 @@ test("counting: Gemini's client, and what the gateway adds is counted too", asyn
     google((await routed(t, kind, models, { prompt })).base).models.countTokens({ model: 'm1', contents: 'Hi' })
   answers(models, ':countTokens', () => ({ totalTokens: 15, promptTokensDetails: [] }))
   equal((await count('gemini')).totalTokens, 15)
-  deepEqual(models.asked[0]!.body, {
+  deepEqual(models.requests[0]!.body, {
     generateContentRequest: {
       model: 'models/m1',
       contents: [{ role: 'user', parts: [{ text: 'Hi' }] }],
@@ -182,7 +185,7 @@ test("counting: Gemini's client, and what the gateway adds is counted too", asyn
   })
   answers(models, '/count_tokens', () => ({ input_tokens: 14 }))
   equal((await count('anthropic')).totalTokens, 14)
-  const { model, max_tokens, stream } = models.asked.at(-1)!.body
+  const { model, max_tokens, stream } = models.requests.at(-1)!.body
   deepEqual([model, max_tokens, stream], ['m1', undefined, undefined])
 })
 
@@ -210,7 +213,7 @@ test('models: what the configuration names, in the words of each client', async 
   const empty = await ask('/v1/chat/completions', undefined)
   match((await jsonOf(empty)).error.message, /^there is no body: send JSON with POST; .* end with .*\/models/)
   equal((await ask('/v1/models/%ff', undefined)).status, 400)
-  equal(models.asked.length, 0)
+  equal(models.requests.length, 0)
 })
 
 test("models: the provider's list, where the configuration names none", async (t) => {
@@ -225,7 +228,7 @@ test("models: the provider's list, where the configuration names none", async (t
       ['g3', 'gcp.gemini']
     ]
   )
-  const { path, headers } = models.asked.at(-1)!
+  const { path, headers } = models.requests.at(-1)!
   deepEqual(
     [path, headers['x-goog-api-key'], headers['content-type']],
     ['/v1beta/models?pageSize=1000', 'sk-canary', undefined]
@@ -242,7 +245,7 @@ test("models: the provider's list, where the configuration names none", async (t
   }))
   const claude = await gateway(t, { provider: at('anthropic', models, KEY), routes: ROUTES })
   const one = await openai(claude.base).models.retrieve('claude-x')
-  deepEqual([one.id, one.owned_by, models.asked.at(-1)!.path], ['claude-x', 'anthropic', '/v1/models/claude-x'])
+  deepEqual([one.id, one.owned_by, models.requests.at(-1)!.path], ['claude-x', 'anthropic', '/v1/models/claude-x'])
   const own = await anthropic(claude.base).models.retrieve('claude-x')
   equal(own.created_at, '2026-01-01T00:00:00Z')
   answers(models, '/models', () => ({ error: { message: 'no', type: 'authentication_error' }, type: 'error' }), 401)
@@ -318,7 +321,7 @@ test('realtime: a provider that has none refuses the upgrade', async (t) => {
   for (const base of [(await routed(t, 'anthropic', models)).base, atVertex]) {
     const socket = new WebSocket(`${base.replace('http', 'ws')}/v1/realtime?model=live`)
     const [, response] = await once(socket, 'unexpected-response')
-    ok(response.statusCode === 400 && models.asked.length === 0)
+    ok(response.statusCode === 400 && models.requests.length === 0)
     response.resume()
   }
 })
@@ -334,16 +337,16 @@ test('counting in the clouds', async (t) => {
   }
   answers(models, '/count-tokens', () => ({ inputTokens: 17 }))
   equal(await count({ bedrock: {} }, 'anthropic.claude-x'), 17)
-  const bedrock = models.asked.at(-1)!
+  const bedrock = models.requests.at(-1)!
   equal(bedrock.path, '/model/anthropic.claude-x/count-tokens')
   deepEqual(bedrock.body.input.converse.messages, [{ role: 'user', content: [{ text: 'Hi' }] }])
   answers(models, ':countTokens', () => ({ totalTokens: 18 }))
   const vertexai = { projectId: 'p', region: 'r' }
   equal(await count({ vertexai }, 'gemini-x'), 18)
-  deepEqual(models.asked.at(-1)!.body, { contents: [{ role: 'user', parts: [{ text: 'Hi' }] }] })
+  deepEqual(models.requests.at(-1)!.body, { contents: [{ role: 'user', parts: [{ text: 'Hi' }] }] })
   answers(models, '/count-tokens:rawPredict', () => ({ input_tokens: 19 }))
   equal(await count({ vertexai }, 'claude-x-20250929'), 19)
-  const claude = models.asked.at(-1)!
+  const claude = models.requests.at(-1)!
   equal(claude.path, '/v1/projects/p/locations/r/publishers/anthropic/models/count-tokens:rawPredict')
   const hi = { messages: [{ role: 'user', content: 'Hi' }] }
   deepEqual(claude.body, { anthropic_version: 'vertex-2023-10-16', model: 'claude-x@20250929', ...hi })

@@ -69,6 +69,6 @@ for (const kind of ['whole', 'event'] as const) {
     )
     a.instead = null
     equal((await ask('/v1/chat/completions', STREAM)).status, 200)
-    deepEqual([a.asked.length, b.asked.length], [2, 0])
+    deepEqual([a.requests.length, b.requests.length], [2, 0])
   })
 }

@@ -5,7 +5,7 @@ import { type TestContext, test } from 'node:test'
 import { eventText, mockAnswer } from '#backends/demo/models/answers.ts'
 import { hook, service } from '#backends/llm/guards/service.fixture.ts'
 import { at, gateway, provider } from '#backends/llm/testing/llm-gateway.ts'
-import type { Asked, Body } from '#engine/testing/models.ts'
+import type { Body, MockRequest } from '#engine/testing/models.ts'
 import { parseEvents } from '#engine/testing/sse.ts'
 import { wantsList } from './list-tap.ts'
 
@@ -22,7 +22,7 @@ const sse = (...events: object[]) => events.map((event) => `data: ${JSON.stringi
 async function started(t: TestContext, kind: string, more: object = {}) {
   const models = await provider(t)
   const opened = await gateway(t, { provider: at(kind, models), routes: { '*': 'GenerateContent' }, ...more })
-  const says = (write: (response: ServerResponse, asked: Asked) => void) => {
+  const says = (write: (response: ServerResponse, asked: MockRequest) => void) => {
     models.instead = (asked, response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' })
       write(response, asked)
@@ -180,7 +180,7 @@ test('the query goes with a native request, but for its framing and what says wh
   await (await ask(`${LIST.replace('streamG', 'g')}${query}`, ASK)).text()
   await (await ask(LIST, ASK)).text()
   deepEqual(
-    models.asked.map(({ path }) => path),
+    models.requests.map(({ path }) => path),
     [
       '/v1beta/models/m:streamGenerateContent?alt=sse&a=1&b=%26',
       '/v1beta/models/m:generateContent?a=1&b=%26',
@@ -190,7 +190,7 @@ test('the query goes with a native request, but for its framing and what says wh
   const path = { path: '/own/m:streamGenerateContent' }
   const own = await started(t, 'gemini', { provider: at('gemini', models, path) })
   await (await own.ask(`${LIST}?a=1`, ASK)).text()
-  equal(models.asked.at(-1)!.path, '/own/m:streamGenerateContent?alt=sse&a=1')
+  equal(models.requests.at(-1)!.path, '/own/m:streamGenerateContent?alt=sse&a=1')
 })
 
 test('who asks for some fields of the answer asks for its cost too', async (t) => {
@@ -198,11 +198,11 @@ test('who asks for some fields of the answer asks for its cost too', async (t) =
   const query = '?fields=candidates&%24%66ields=a(b),usageMetadata&fields='
   await (await ask(`${LIST}${query}`, ASK)).text()
   equal(
-    models.asked.at(-1)!.path,
+    models.requests.at(-1)!.path,
     '/v1beta/models/m:streamGenerateContent?alt=sse&fields=candidates,usageMetadata&%24%66ields=a(b),usageMetadata&fields='
   )
   await (await ask(LIST, ASK, { 'x-goog-fieldmask': 'candidates' })).text()
-  equal(models.asked.at(-1)!.headers['x-goog-fieldmask'], 'candidates,usageMetadata')
+  equal(models.requests.at(-1)!.headers['x-goog-fieldmask'], 'candidates,usageMetadata')
 })
 
 test('only who asks for events gets events', () => {

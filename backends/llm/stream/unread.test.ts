@@ -54,6 +54,6 @@ for (const [kind, [start, line]] of Object.entries(STREAMS)) {
     const answered = await ask('/v1/chat/completions', body)
     equal(answered.status, 200)
     await answered.text()
-    equal(models.asked.length, CONNECTIONS + 1)
+    equal(models.requests.length, CONNECTIONS + 1)
   })
 }

@@ -132,7 +132,7 @@ for (const kind of ['anthropic', 'openai', 'gemini'] as const) {
     const first = JSON.parse(events[0]!.data)
     ok(first.type === 'message_start' && typeof first.message.usage.input_tokens === 'number')
     deepEqual([calls, events.at(-1)!.name], [['Bash'], 'message_stop'])
-    const { path, headers, bytes, body } = models.asked[0]!
+    const { path, headers, bytes, body } = models.requests[0]!
     for (const pattern of TOLD[kind]) match(JSON.stringify([body.tools, body.messages ?? body.contents]), pattern)
     if (kind === 'anthropic') {
       deepEqual([path, headers['anthropic-beta']], ['/v1/messages?beta=true', BETAS])
@@ -155,7 +155,7 @@ for (const kind of ['anthropic', 'openai', 'gemini'] as const) {
     const call = whole.output.find((item: { type: string }) => item.type === 'function_call')
     deepEqual([call.name, JSON.parse(call.arguments)], ['shell', { city: 'Paris' }])
     deepEqual([whole.usage.input_tokens, whole.usage.output_tokens], [12, 7])
-    const { bytes, body } = models.asked[0]!
+    const { bytes, body } = models.requests[0]!
     if (kind === 'openai') equal(bytes.toString(), JSON.stringify(CODEX))
     else match(JSON.stringify(body), /read-only.*"shell".*"shell"|"shell".*"shell".*read-only/s)
     const strict = await started(t, kind, { unsupported: 'refuse' })

@@ -6,7 +6,7 @@ import { eventText, mockAnswer } from '#backends/demo/models/answers.ts'
 import type { Json } from '#backends/llm/conversation.ts'
 import { FormatError } from '#backends/llm/formats/format.ts'
 import { FORMATS } from '#backends/llm/formats/index.ts'
-import type { Asked } from '#engine/testing/models.ts'
+import type { MockRequest } from '#engine/testing/models.ts'
 import { parseEvents } from '#engine/testing/sse.ts'
 import { at, gateway, provider } from './llm-gateway.ts'
 
@@ -53,7 +53,7 @@ const GUARDS = { response: [{ regex: { builtins: ['Ssn', 'CreditCard', 'PhoneNum
 const NAMES = Object.keys(CLIENTS) as ClientName[]
 
 /** What the mock says to this request, event by event. */
-const eventsOf = ({ path, body }: Asked): string[] => mockAnswer(path, body)!.events!.map(eventText)
+const eventsOf = ({ path, body }: MockRequest): string[] => mockAnswer(path, body)!.events!.map(eventText)
 
 async function* piecesOf(response: Response): AsyncGenerator<string> {
   const decoder = new TextDecoder()
@@ -71,7 +71,7 @@ async function textOf(response: Response): Promise<{ readonly text: string; read
   }
 }
 
-type Fault = (response: ServerResponse, asked: Asked) => void
+type Fault = (response: ServerResponse, asked: MockRequest) => void
 const stream = (response: ServerResponse, more: object = {}) =>
   response.writeHead(200, { 'content-type': 'text/event-stream', ...more })
 

@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http'
 import type { TestContext } from 'node:test'
 import type { Body } from '#backends/demo/models/wire.ts'
 import { startGateway } from '#engine/testing/gateway.ts'
-import { type Asked, type Models, startModels } from '#engine/testing/models.ts'
+import { type MockRequest, type Models, startModels } from '#engine/testing/models.ts'
 
 export async function provider(t: TestContext): Promise<Models> {
   const started = await startModels()
@@ -12,7 +12,7 @@ export async function provider(t: TestContext): Promise<Models> {
 }
 
 /** What a provider answers on paths that contain `part`, as JSON; the usual elsewhere. */
-export function answers(models: Models, part: string, answer: (asked: Asked) => object, status = 200): void {
+export function answers(models: Models, part: string, answer: (asked: MockRequest) => object, status = 200): void {
   models.instead = (asked, response: ServerResponse) => {
     if (!asked.path.includes(part)) return false
     response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(answer(asked)))

@@ -20,12 +20,12 @@ test('policies act where they point: a listener, a route, a backend, one of its 
     .create({ model: 'fast', messages: [{ role: 'user', content: 'hi' }] })
     .withResponse()
   equal(response.headers.get('x-served-by'), 'weir')
-  equal(models.asked[0]!.body.model, 'gpt-5-mini')
-  equal(models.asked[0]!.headers.authorization, 'Bearer of-the-gateway')
+  equal(models.requests[0]!.body.model, 'gpt-5-mini')
+  equal(models.requests[0]!.headers.authorization, 'Bearer of-the-gateway')
   const forged = await fetch(`${base}/v1/chat/completions`, {
     method: 'POST',
     headers: { 'sec-fetch-site': 'cross-site' }
   })
   equal(forged.status, 403)
-  equal(models.asked.length, 1)
+  equal(models.requests.length, 1)
 })

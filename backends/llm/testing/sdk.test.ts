@@ -163,16 +163,16 @@ for (const provider of PROVIDERS) {
 
     test('the provider is asked where it listens', async () => {
       await openai().chat.completions.create(ask)
-      equal(models.asked.at(-1)?.path, PATHS[provider][0])
+      equal(models.requests.at(-1)?.path, PATHS[provider][0])
       for await (const _ of await openai().chat.completions.create({ ...ask, stream: true }));
-      equal(models.asked.at(-1)?.path, PATHS[provider][1])
-      const { anthropic_version: version = null, model = null } = models.asked.at(-1)!.body
+      equal(models.requests.at(-1)?.path, PATHS[provider][1])
+      const { anthropic_version: version = null, model = null } = models.requests.at(-1)!.body
       if (provider === 'vertex-claude') deepEqual([version, model], ['vertex-2023-10-16', null])
       else equal(version, null)
     })
 
     test("the provider gets the configured key, and none of the client's", () => {
-      const { headers } = models.asked.at(-1)!
+      const { headers } = models.requests.at(-1)!
       equal(JSON.stringify(headers).includes('of-the-caller'), false)
       match(JSON.stringify(headers), /sk-test/)
     })

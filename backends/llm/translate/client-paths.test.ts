@@ -124,5 +124,5 @@ test('fields of parts have the names that the client knows them by', async (t) =
   const responses = await (await drops('custom', { custom: { formats: ['responses'] } })).ask('/v1/messages', body)
   // There is no field for it: the text says so.
   equal(responses.headers.get('x-weir-dropped'), null)
-  equal(models.asked.at(-1)!.body.input.at(-1).output, 'Error: no')
+  equal(models.requests.at(-1)!.body.input.at(-1).output, 'Error: no')
 })

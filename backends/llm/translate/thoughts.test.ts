@@ -164,7 +164,7 @@ for (const kind of Object.keys(PROVIDERS) as Kind[]) {
       const answer = await jsonOf(await ask(path, first))
       const second = await ask(path, next(first, answer))
       equal(second.status, 200, await second.text())
-      deepEqual(signatures(models.asked[1]!.body), [THOUGHT, OF_CALL])
+      deepEqual(signatures(models.requests[1]!.body), [THOUGHT, OF_CALL])
     })
   }
   for (const [name, final] of Object.entries(STREAMED)) {
@@ -179,7 +179,7 @@ for (const kind of Object.keys(PROVIDERS) as Kind[]) {
       const answer = await final(base, first)
       const second = await ask(path, { ...next(first, answer), stream: true })
       equal(second.status, 200, await second.text())
-      deepEqual(signatures(models.asked[1]!.body), [THOUGHT, OF_CALL])
+      deepEqual(signatures(models.requests[1]!.body), [THOUGHT, OF_CALL])
     })
   }
 }

@@ -402,7 +402,7 @@ describe("tools that the client runs are others' functions", () => {
     const answer = await ask('/v1/chat/completions', { ...SMALLEST.completions, tools })
     const [call] = (await jsonOf(answer)).choices[0].message.tool_calls
     deepEqual([call.type, call.custom.name, answer.headers.get('x-weir-dropped')], ['custom', 'patch', 'tools[0]'])
-    match(models.asked[0]!.body.tools[0].description, /grammar \(lark\)/)
+    match(models.requests[0]!.body.tools[0].description, /grammar \(lark\)/)
     const streamed = await ask('/v1/chat/completions', { ...SMALLEST.completions, tools, stream: true })
     equal(streamed.headers.get('x-weir-dropped'), 'tools[0]')
     const chunks = parseEvents(await streamed.text()).flatMap(({ data }) =>

@@ -61,7 +61,7 @@ describe('three workers, and a connection for each request', () => {
     const config = { adminAddr: 'off', statsAddr: 'off', readinessAddr: 'off', workerThreads: 3 }
     const mcp = { port, targets, forwardHeaders: ['authorization'] }
     program = runProgram(['-c', JSON.stringify({ config, mcp })])
-    await program.said('target=start')
+    await program.logged('target=start')
     url = `http://127.0.0.1:${port}/mcp`
   })
   after(async () => {

@@ -70,7 +70,7 @@ test('killed under load and started again: who connects again goes on, and no ca
   const url = `http://127.0.0.1:${port}/mcp`
   const first = runProgram(['-f', file])
   t.after(() => first.stop())
-  await first.said('target=start')
+  await first.logged('target=start')
   const sessions = await Promise.all(Array.from({ length: CLIENTS }, () => begin(url)))
   const wrong: string[] = []
   let answers = 0
@@ -99,7 +99,7 @@ test('killed under load and started again: who connects again goes on, and no ca
   await first.exited()
   const second = runProgram(['-f', file])
   t.after(() => second.stop())
-  await second.said('target=start')
+  await second.logged('target=start')
   back.resolve()
   await Promise.all(clients)
   deepEqual(wrong, [])
@@ -115,7 +115,7 @@ test('two replicas with one key serve one session, call by call', async (t) => {
   for (const port of ports) {
     const program = runProgram(['-f', fileOf(port, upstream.port)])
     t.after(() => program.stop())
-    await program.said('target=start')
+    await program.logged('target=start')
   }
   const session = await begin(urls[0]!)
   const said: string[] = []

@@ -6,8 +6,8 @@
 
 import {
   type BackendPolicies,
-  type Given,
   mergedFields,
+  type PlacedPolicy,
   type PolicySets,
   plainOnly,
   type Report,
@@ -50,9 +50,9 @@ export const transportPolicies = {
       report([...path, ...inside], (error as Error).message, 'value')
     }
   },
-  check({ raw, isPlain }, given, bind, report) {
-    if (bind !== null && isPlain) checkClientPort(given, bind, report)
-    const tls = given.findLast(({ field }) => field === 'tls')
+  check({ raw, isPlain }, policies, bind, report) {
+    if (bind !== null && isPlain) checkClientPort(policies, bind, report)
+    const tls = policies.findLast(({ field }) => field === 'tls')
     if (tls === undefined || typeof raw.host !== 'string' || !raw.host.startsWith('unix:')) return
     const { hostname, sni, subjectAltNames, verifySubjectAltNames, ...rest } = objectOf(tls.value)
     const isNamed = (hostname ?? sni ?? subjectAltNames ?? verifySubjectAltNames) !== undefined
@@ -75,8 +75,8 @@ export const proxyHeaderPolicies: BackendPolicies = {
   }
 }
 
-function checkClientPort(given: readonly Given[], { path, transport }: ServingBind, report: Report): void {
-  const tcp = given.findLast(({ field }) => field === 'tcp')
+function checkClientPort(policies: readonly PlacedPolicy[], { path, transport }: ServingBind, report: Report): void {
+  const tcp = policies.findLast(({ field }) => field === 'tcp')
   if (transport.knowsClientPort || objectOf(tcp?.value).proxyProtocol === undefined) return
   const lack = `transport ${transport.name} does not know the port of a client, which PROXY headers to backends tell`
   report([...path, 'transport'], `${lack}: use transport auto or node`, 'value')

@@ -69,7 +69,7 @@ const SCHEMA = z
     ])
   })
   .check(
-    together<Given>([], ({ value, issues }) => {
+    together<RawTls>([], ({ value, issues }) => {
       const report = (path: string, message: string) => {
         issues.push({ code: 'custom', path: [path], message, input: value })
       }
@@ -89,7 +89,7 @@ const SCHEMA = z
   )
   .meta({ id: 'BackendTls' })
 
-interface Given {
+interface RawTls {
   readonly cert?: unknown
   readonly key?: unknown
   readonly root?: unknown
@@ -105,7 +105,7 @@ interface Given {
 }
 
 /** At most one of verifySubjectAltNames and insecureSkipVerify (docs/specification.md#backend-tls). */
-function checkVerify(value: Given, report: (path: string, message: string) => void): void {
+function checkVerify(value: RawTls, report: (path: string, message: string) => void): void {
   const skips = [
     ...(value.insecure === true ? ['insecure'] : []),
     ...(value.insecureHost === true ? ['insecureHost'] : []),
@@ -125,9 +125,9 @@ export const backendTls = () => SCHEMA
 
 export type FileTls = z.output<typeof SCHEMA>
 
-export function verifyOf(given: Given): NonNullable<BackendTls['verify']> {
-  if (given.insecure === true || given.insecureSkipVerify === 'All') return 'none'
-  return given.insecureHost === true || given.insecureSkipVerify === 'Hostname' ? 'chain' : 'full'
+export function verifyOf(raw: RawTls): NonNullable<BackendTls['verify']> {
+  if (raw.insecure === true || raw.insecureSkipVerify === 'All') return 'none'
+  return raw.insecureHost === true || raw.insecureSkipVerify === 'Hostname' ? 'chain' : 'full'
 }
 
 /** Throws a FieldError for a file that cannot be read or does not hold what it should. */

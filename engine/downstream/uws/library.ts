@@ -61,7 +61,7 @@ export const CORK_BYTES = 16 * 1024
 /** The running turn is the library's own: it has corked the socket whose event it is. */
 let libraryTurn = -1
 /** Bytes that such turns, one behind the other, have put into its cork: several requests may come in one read. */
-let givenBytes = 0
+let corkedBytes = 0
 
 /** The running turn is that of an event that the library reports. */
 export function markLibraryTurn(): void {
@@ -71,14 +71,14 @@ export function markLibraryTurn(): void {
 /** Whether what runs may be inside of a cork of the library's, microtasks behind its events included. */
 export function isLibraryTurn(): boolean {
   if (turnStartedAt === libraryTurn) return true
-  givenBytes = 0
+  corkedBytes = 0
   return false
 }
 
 /** Whether `bytes` more fit into the library's cork; counts them if so. */
 export function fitsLibraryCork(bytes: number): boolean {
-  if (givenBytes + bytes > CORK_BYTES) return false
-  givenBytes += bytes
+  if (corkedBytes + bytes > CORK_BYTES) return false
+  corkedBytes += bytes
   return true
 }
 

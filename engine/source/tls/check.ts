@@ -101,8 +101,8 @@ class Checks {
       return
     }
     if (isClear(listener)) {
-      const given = text(raw.protocol) ?? 'HTTP'
-      this.#report(at, `is of protocols HTTPS and TLS, and this listener speaks ${given}`, 'key', 'protocol: HTTPS')
+      const protocol = text(raw.protocol) ?? 'HTTP'
+      this.#report(at, `is of protocols HTTPS and TLS, and this listener speaks ${protocol}`, 'key', 'protocol: HTTPS')
       return
     }
     const tls = objectOf(raw.tls)

@@ -84,8 +84,8 @@ export function translateFrontendTls(input: z.output<typeof frontendTlsSchema> |
 /** The settings as far as they are sound, whatever is wrong with the others. */
 export function versionsOf(raw: Record<string, unknown>): { min: TlsVersion | null; max: TlsVersion | null } {
   const of = (input: string, frontend: string): TlsVersion | null => {
-    const given = String(raw[input] ?? raw[frontend] ?? '')
-    return VERSIONS[given] ?? (given === '1.2' || given === '1.3' ? given : null)
+    const text = String(raw[input] ?? raw[frontend] ?? '')
+    return VERSIONS[text] ?? (text === '1.2' || text === '1.3' ? text : null)
   }
   return { min: of('minTLSVersion', 'minProtocolVersion'), max: of('maxTLSVersion', 'maxProtocolVersion') }
 }

@@ -19,15 +19,15 @@ export function transportFaults(
   const settings = read?.success === false ? null : translateFrontendTls(read?.data)
   const ofAll = settings === null ? [] : tlsFaults(settings).map(faultOf('frontendPolicies.tls', Object.keys(frontend)))
   const ofEach = listeners.flatMap((listener) => {
-    const given = [...Object.keys(objectOf(listener.raw.tls)), 'hostname']
-    return listenerFaults(factsOf(listener)).map(faultOf(`listener ${listener.name}`, given))
+    const keys = [...Object.keys(objectOf(listener.raw.tls)), 'hostname']
+    return listenerFaults(factsOf(listener)).map(faultOf(`listener ${listener.name}`, keys))
   })
   return [...ofAll, ...ofEach]
 }
 
-function faultOf(place: string, given: readonly string[]) {
+function faultOf(place: string, keys: readonly string[]) {
   return ({ key, value, fact }: SettingFault): Fault => {
-    const isDefault = !given.includes(key) && !key.includes('version')
+    const isDefault = !keys.includes(key) && !key.includes('version')
     return { place: `${isDefault ? 'the default ' : ''}${place} ${key} (${value})`, message: fact }
   }
 }
