@@ -62,7 +62,7 @@ async function asked(url: string, init: RequestInit = {}): Promise<string> {
   return `${answer.status} ${JSON.stringify([...answer.headers])} ${await answer.text()}`
 }
 
-/** Every request comes back, with whatever answer. `SAID` are secrets of the client's. */
+/** Every request comes back, with whatever answer. `secret` is a secret of the client. */
 async function requests({ port, tlsPort, llmPort }: Surroundings, said: string): Promise<string[]> {
   const at = (path: string) => `http://127.0.0.1:${port}${path}`
   const chat = { method: 'POST', headers: { 'content-type': 'application/json' }, body: CHAT }

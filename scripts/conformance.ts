@@ -43,13 +43,13 @@ if (suite === 'cel') {
   for (const line of printCel(report, withMisses)) console.log(line)
   if (report.failed > report.known) process.exitCode = 1
 } else if (suite === 'mcp' && revisions.every((revision) => REVISIONS.includes(revision))) {
-  const asked = revisions.length === 0 ? REVISIONS : revisions
+  const chosen = revisions.length === 0 ? REVISIONS : revisions
   const show = (comparison: Comparison): void => {
     for (const line of printMcp(comparison, withMisses)) console.log(line)
     if (isWorse(comparison)) process.exitCode = 1
   }
-  if (!rest.includes('--auth')) for (const comparison of await runMcp(asked)) show(comparison)
-  if (!rest.includes('--server')) for (const revision of asked) show(await runAuth(revision))
+  if (!rest.includes('--auth')) for (const comparison of await runMcp(chosen)) show(comparison)
+  if (!rest.includes('--server')) for (const revision of chosen) show(await runAuth(revision))
 } else if (suite === 'openapi') {
   const { runOpenApi } = await import('./mcp/openapi/run.ts')
   if (!(await runOpenApi(console.log))) process.exitCode = 1

@@ -36,7 +36,7 @@ const TOOLS = {
   gemini: { tools: [{ functionDeclarations: [{ name: 'f', description: 'd', parametersJsonSchema: SCHEMA }] }] }
 } as const
 
-const asked = (content: JsonObject) => ({ messages: [{ role: 'user', content: [content] }] })
+const messages = (content: JsonObject) => ({ messages: [{ role: 'user', content: [content] }] })
 const input = (content: JsonObject) => ({ input: [{ type: 'message', role: 'user', content: [content] }] })
 const contents = (part: JsonObject) => ({ contents: [{ role: 'user', parts: [part] }] })
 const config = (generationConfig: JsonObject) => ({ generationConfig })
@@ -128,8 +128,8 @@ const CONTENT_FEATURES: readonly Feature[] = [
     name: 'image',
     has: hasPart((part) => part.kind === 'image' && part.source.kind === 'base64' && part.source.data === PNG),
     goldens: {
-      completions: asked({ type: 'image_url', image_url: { url: `data:image/png;base64,${PNG}` } }),
-      messages: asked(source('image', 'image/png', PNG)),
+      completions: messages({ type: 'image_url', image_url: { url: `data:image/png;base64,${PNG}` } }),
+      messages: messages(source('image', 'image/png', PNG)),
       responses: input({ type: 'input_image', detail: 'auto', image_url: `data:image/png;base64,${PNG}` }),
       gemini: contents({ inlineData: { mimeType: 'image/png', data: PNG } })
     }
@@ -138,11 +138,11 @@ const CONTENT_FEATURES: readonly Feature[] = [
     name: 'document',
     has: hasPart((part) => part.kind === 'document' && part.source.kind === 'base64' && part.source.data === PDF),
     goldens: {
-      completions: asked({
+      completions: messages({
         type: 'file',
         file: { filename: 'a.pdf', file_data: `data:application/pdf;base64,${PDF}` }
       }),
-      messages: asked({ ...source('document', 'application/pdf', PDF), title: 'a.pdf' }),
+      messages: messages({ ...source('document', 'application/pdf', PDF), title: 'a.pdf' }),
       responses: input({ type: 'input_file', filename: 'a.pdf', file_data: `data:application/pdf;base64,${PDF}` }),
       gemini: contents({ inlineData: { mimeType: 'application/pdf', data: PDF } })
     }
@@ -153,8 +153,8 @@ const CONTENT_FEATURES: readonly Feature[] = [
     has: (c) =>
       c.system.some(({ cache }) => cache !== null) || hasPart((part) => 'cache' in part && part.cache !== null)(c),
     goldens: {
-      completions: asked({ type: 'text', text: 'Hi', cache_control: { type: 'ephemeral' } }),
-      messages: asked({ type: 'text', text: 'Hi', cache_control: { type: 'ephemeral' } })
+      completions: messages({ type: 'text', text: 'Hi', cache_control: { type: 'ephemeral' } }),
+      messages: messages({ type: 'text', text: 'Hi', cache_control: { type: 'ephemeral' } })
     }
   }
 ]

@@ -4,7 +4,7 @@ import { toleratedPaths } from '#backends/llm/translate/tolerance.ts'
 import { TITLES } from './matrix-providers.ts'
 
 /** The lines of rewrites.ts, and where they are for. */
-const WORDS: readonly (readonly [said: string, ...told: string[]])[] = [
+const WORDS: readonly (readonly [input: string, ...output: string[]])[] = [
   [
     'instructions in the middle of a conversation',
     'follow those ahead of it, in order',
@@ -40,7 +40,7 @@ export function inOtherWords(): string {
 
 | what a client says | where a provider has no place for it |
 |---|---|
-${WORDS.map(([said, ...told]) => `| ${said} | ${told.join(' ')} |`).join('\n')}
+${WORDS.map(([input, ...output]) => `| ${input} | ${output.join(' ')} |`).join('\n')}
 
 Claude does not think where a tool is forced, where the temperature is not 1, or, before 4.6, in a loop of tools whose
 thoughts it has not signed: thinking, or the temperature, is left out then.`

@@ -20,7 +20,7 @@ import { providersTable, TITLES } from './matrix-providers.ts'
 export const MATRIX_FILE = new URL('../docs/llm-matrix.md', import.meta.url)
 
 const CLIENTS: readonly Client[] = ['completions', 'responses', 'messages', 'gemini']
-const ASKED = { model: 'm', wantsUsage: true, at: 0, id: 'id' }
+const CONTEXT = { model: 'm', wantsUsage: true, at: 0, id: 'id' }
 /** As Weir asks for it. */
 const STREAMED = { stream: true, stream_options: { include_usage: true } }
 /** Where the mock provider has a format. */
@@ -70,9 +70,9 @@ export function answerCell(client: Client, provider: FormatName, way: Way): Cell
   const name = client === provider ? 'native' : 'converted'
   const answer = answerOf(provider, way)
   if (way === 'error') {
-    const said = from.readError(answer.status, JSON.stringify(answer.whole))
-    const told = to.readError(answer.status, JSON.stringify(to.writeError(said)))
-    return told.type === 'rateLimit' && told.message === said.message ? name : 'LOST'
+    const original = from.readError(answer.status, JSON.stringify(answer.whole))
+    const translated = to.readError(answer.status, JSON.stringify(to.writeError(original)))
+    return translated.type === 'rateLimit' && translated.message === original.message ? name : 'LOST'
   }
   const isStreamed = way.startsWith('stream')
   const got = isStreamed ? throughStream(answer.events!, from, to) : throughWhole(answer.whole, from, to)
@@ -97,13 +97,13 @@ function answerOf(provider: FormatName, way: Way) {
 
 function throughWhole(whole: object, from: ChatFormat, to: ChatFormat): Answer {
   const answer = from.readAnswer(JSON.parse(JSON.stringify(whole)))
-  return to.readAnswer(to.writeAnswer(answer, ASKED, new Losses()))
+  return to.readAnswer(to.writeAnswer(answer, CONTEXT, new Losses()))
 }
 
 type Events = readonly (readonly [name: string | null, data: object | '[DONE]'])[]
 
 function throughStream(events: Events, from: ChatFormat, to: ChatFormat): Answer {
-  const [reader, writer, client] = [from.streamReader(), to.streamWriter(ASKED), to.streamReader()]
+  const [reader, writer, client] = [from.streamReader(), to.streamWriter(CONTEXT), to.streamReader()]
   const text = events
     .flatMap(([name, data]) => reader.read({ name: name ?? '', data: data === '[DONE]' ? data : JSON.stringify(data) }))
     .map((event) => writer.write(event))
@@ -123,8 +123,8 @@ function isGood({ choices, usage }: Answer, hasTool: boolean): boolean {
   const parts = choices[0]?.parts ?? []
   const text = parts.map((part) => (part.kind === 'text' ? part.text : '')).join('')
   const call = parts.find((part) => part.kind === 'toolCall')
-  const said = hasTool ? call?.name === 'f' && /"city":\s*"Paris"/.test(call.arguments) : text === 'Hello, world'
-  return said && usage?.input === 12 && usage.output === 7 && usage.cacheRead === 4
+  const isWhole = hasTool ? call?.name === 'f' && /"city":\s*"Paris"/.test(call.arguments) : text === 'Hello, world'
+  return isWhole && usage?.input === 12 && usage.output === 7 && usage.cacheRead === 4
 }
 
 const signOf = (cell: Cell): string => (cell === 'none' ? '-' : cell)

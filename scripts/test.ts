@@ -17,7 +17,7 @@ const LANES = 3
  */
 const TEST_TIMEOUT_MS = 1_200_000
 /** Of a file that was asked for by name. */
-const ASKED_TIMEOUT_MS = 120_000
+const CHOSEN_TIMEOUT_MS = 120_000
 /**
  * For one step, of the processor: the slowest takes one or two minutes. A loop that never ends is ended by it, and a
  * step that waits for its turn on a busy machine is not.
@@ -188,9 +188,9 @@ function countOf(output: string): number {
   return Number(/^# pass (\d+)$/m.exec(output)?.[1] ?? 0)
 }
 
-async function main(asked: readonly string[]): Promise<void> {
-  if (asked.length > 0) {
-    const { code } = await runNode([...testArgs(ASKED_TIMEOUT_MS), ...asked], 'inherit')
+async function main(files: readonly string[]): Promise<void> {
+  if (files.length > 0) {
+    const { code } = await runNode([...testArgs(CHOSEN_TIMEOUT_MS), ...files], 'inherit')
     if (code !== 0) process.exitCode = 1
     return
   }

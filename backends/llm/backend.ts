@@ -192,7 +192,7 @@ class LlmBackend implements CompiledBackend {
   #choose(ex: Exchange, state: Attempts): void {
     for (;;) {
       const slot = chooseSlot(state.groups, state.tried, performance.now(), this.#random)
-      if (slot === null && state.askedCount === 0) throw state.refusal!
+      if (slot === null && state.attemptCount === 0) throw state.refusal!
       if (slot === null) {
         // The request is not to blame: somebody else would have taken it.
         this.#context.fail(ex, 'NO_BACKEND')
@@ -216,7 +216,7 @@ class LlmBackend implements CompiledBackend {
   #passOver(ex: Exchange, state: Attempts, slot: ProviderSlot<ProviderRuntime>, why: FormatError): void {
     state.refusal ??= why
     state.original?.restore(ex)
-    if (state.askedCount === 0) state.groups = state.groups.filter((group) => group.includes(slot))
+    if (state.attemptCount === 0) state.groups = state.groups.filter((group) => group.includes(slot))
     // It needs no attempt of those that are left.
     else if (ex.retry?.route.plan === this.retry) ex.retry!.count++
   }
@@ -230,7 +230,7 @@ class LlmBackend implements CompiledBackend {
   ): void {
     const { round } = state
     // Given up meanwhile, nobody is to blame: none has been asked.
-    ex.onRetry = () => this.#givenUp(ex, state)
+    ex.onRetry = () => this.#endAttempt(ex, state)
     const isCurrent = () => state.round === round && ex.response === null && !ex.responseDone
     whenSettled(made, isCurrent, (take) => {
       this.#try(ex, state.client, () => {
@@ -247,7 +247,7 @@ class LlmBackend implements CompiledBackend {
     ex.upstreamHost = slot.provider.endpoint.hostHeader
     state.attempt = new Attempt(slot, performance.now())
     state.dialectOverrides = null
-    ex.onRetry = () => this.#givenUp(ex, state)
+    ex.onRetry = () => this.#endAttempt(ex, state)
     this.#authorize(ex, state, state.attempt)
   }
 
@@ -260,7 +260,7 @@ class LlmBackend implements CompiledBackend {
   }
 
   #send(ex: Exchange, state: Attempts, endpoint: Endpoint): void {
-    if (state.dialectOverrides === null) state.askedCount++
+    if (state.dialectOverrides === null) state.attemptCount++
     state.retry = ex.retry
     ex.answerHook = (answered, proceed) => this.#answered(answered, state, proceed)
     this.#context.upstream.send(ex, endpoint)
@@ -356,13 +356,13 @@ class LlmBackend implements CompiledBackend {
   /** How the attempt went, as far as the head of its answer can tell. */
   #note(ex: Exchange, attempt: Attempt<ProviderRuntime>): void {
     if (ex.response === null || this.#hasFailed(ex)) {
-      const askedMs = retryAfterMs(ex.response?.get('retry-after'), Date.now())
-      attempt.failed(performance.now(), askedMs, this.#random())
+      const pauseMs = retryAfterMs(ex.response?.get('retry-after'), Date.now())
+      attempt.failed(performance.now(), pauseMs, this.#random())
     } else attempt.succeeded(performance.now())
   }
 
   /** Another attempt follows, here or at another backend of the route. */
-  #givenUp(ex: Exchange, state: Attempts): void {
+  #endAttempt(ex: Exchange, state: Attempts): void {
     if (state.attempt !== null) this.#note(ex, state.attempt)
     state.round++
     // Nothing that this attempt still waits for may send it: the next one may come after a pause.

@@ -152,9 +152,9 @@ class ModelDispatcher implements CompiledBackend {
     service.serve(ex)
   }
 
-  #serviceFor(asked: string): CompiledBackend | null {
-    const alias = this.#aliases.get(asked)
-    const name = alias ?? asked
+  #serviceFor(requested: string): CompiledBackend | null {
+    const alias = this.#aliases.get(requested)
+    const name = alias ?? requested
     const split = this.#splits.get(name)
     if (split !== undefined) return this.#pick(split)
     const model = this.#names.find(name)

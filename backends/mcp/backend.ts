@@ -182,12 +182,12 @@ class CompiledMcpBackend implements CompiledBackend {
 
   /** Null: there is none, and the client has the reply. */
   #sessionOf(ex: Exchange, reply: Reply, id: RpcId | null): Session | null {
-    const given = ex.request.get('mcp-session-id')
-    if (given === undefined || given === '') {
+    const sessionId = ex.request.get('mcp-session-id')
+    if (sessionId === undefined || sessionId === '') {
       reply.refuse(400, REFUSED, 'Bad Request: Mcp-Session-Id header is required', { id })
       return null
     }
-    const session = this.#services.sessions.find(given, callerOf(ex), performance.now())
+    const session = this.#services.sessions.find(sessionId, callerOf(ex), performance.now())
     if (session === null) reply.refuse(404, SESSION_UNKNOWN, 'Session not found', { id })
     else if (session.party === '') session.party = partyOf(ex)
     return session

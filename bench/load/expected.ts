@@ -14,7 +14,7 @@ export type ExpectedName = AnswerName | 'convertedChat' | 'convertedEvents'
 /** Ten digits, as the time is written; what stands there in an answer is not compared. */
 const AT = 1_000_000_000_000
 const TIME = /"created":\d{10}/g
-const asked = { model: 'm', wantsUsage: true, at: AT, id: 'id' }
+const CONTEXT = { model: 'm', wantsUsage: true, at: AT, id: 'id' }
 
 export function expectedOf(name: ExpectedName | Learned): Expected {
   if (typeof name === 'object') return expectedOfLearned(name)
@@ -30,14 +30,14 @@ function masked(text: string): Expected {
 
 function convertedChat(): string {
   const answer = messages.readAnswer(JSON.parse(MESSAGE.toString()))
-  return JSON.stringify(completions.writeAnswer(answer, asked, new Losses()))
+  return JSON.stringify(completions.writeAnswer(answer, CONTEXT, new Losses()))
 }
 
 function convertedEvents(): string {
-  const [reader, writer] = [messages.streamReader(), completions.streamWriter(asked)]
+  const [reader, writer] = [messages.streamReader(), completions.streamWriter(CONTEXT)]
   const wire = MESSAGE_EVENTS.map((text) => ({
     name: /event: (.*)/.exec(text)![1]!,
     data: /data: (.*)/.exec(text)![1]!
   }))
-  return wire.flatMap((event) => reader.read(event).map((said) => writer.write(said))).join('')
+  return wire.flatMap((event) => reader.read(event).map((chatEvent) => writer.write(chatEvent))).join('')
 }

@@ -16,7 +16,7 @@ const SETTLING = 10
 const GRACE_MS = 10_000
 const TIMING: Timing = { mode: 'first', warmupMs: 0, windowMs: 0, count: COUNT, rate: 0, graceMs: GRACE_MS }
 
-type Told = Pick<Row, 'faults' | 'latency' | 'cpuUs' | 'addedUs'>
+type Result = Pick<Row, 'faults' | 'latency' | 'cpuUs' | 'addedUs'>
 
 /** Of one workload. */
 export async function measureFirst(
@@ -67,7 +67,7 @@ function directly(workload: Workload, port: number): Order {
   return { job: { ...job, requests }, answer: 'messagesAtOnce', pids: [] }
 }
 
-function tell(settling: readonly Turn[], measured: readonly Turn[]): Told {
+function tell(settling: readonly Turn[], measured: readonly Turn[]): Result {
   const faults: { [kind: string]: number } = {}
   for (const outcome of [...settling, ...measured].flatMap(({ through, without }) => [through, without])) {
     for (const [kind, count] of Object.entries(outcome.faults)) faults[kind] = (faults[kind] ?? 0) + count

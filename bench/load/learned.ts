@@ -27,7 +27,7 @@ const WORD = /[\w.-]/
 export async function learn(
   port: number,
   request: string,
-  said: readonly string[],
+  pieces: readonly string[],
   isAlive: () => boolean,
   waitMsMax: number
 ): Promise<Learned> {
@@ -42,14 +42,14 @@ export async function learn(
       await after(RETRY_MS)
     }
   }
-  return common(samples, said)
+  return common(samples, pieces)
 }
 
 /** Throws an Error when an answer lacks what was said, or when they differ in length. */
-export function common(samples: readonly string[], said: readonly string[]): Learned {
+export function common(samples: readonly string[], pieces: readonly string[]): Learned {
   const [text = ''] = samples
   let at = 0
-  for (const piece of said) {
+  for (const piece of pieces) {
     at = text.indexOf(piece, at)
     if (at < 0) throw new Error(`its answer lacks "${piece.slice(0, 40)}": ${text.slice(0, 400)}`)
     at += piece.length

@@ -148,8 +148,8 @@ async function runGroup(
     for (const subject of idle) rows.push(await measureIdle(subject, generator))
     const first = subjects.filter((subject) => subject.workload.mode === 'first')
     rows.push(...(await measureFirst(first, backend.streamPort, plan.rounds, generator)))
-    const asked = subjects.filter((subject) => subject.workload.mode === 'tool')
-    rows.push(...(await measureMultiplexed(asked, plan)))
+    const multiplexed = subjects.filter((subject) => subject.workload.mode === 'tool')
+    rows.push(...(await measureMultiplexed(multiplexed, plan)))
     const busy = subjects.filter((subject) => subject.workload.mode === 'throughput')
     rows.push(...(await measureThroughput(busy, plan, generator)))
     return rows.map((row) => ({ ...row, ratio: ratioOf(row, rows) }))
@@ -166,8 +166,9 @@ function portOf(backend: Backend, { wire, answer }: Workload): number {
 /** The chosen peers that can be started here. */
 function peersOf(workload: Workload, plan: Plan): Peer[] {
   return PEERS.filter((peer) => {
-    const isAsked = (workload.peer ?? peer.name) === peer.name && (peer.asks === undefined || workload.model !== null)
-    const serves = isAsked && (workload.wire === 'http' || peer.wires?.has(workload.wire) === true)
+    const isMeasured =
+      (workload.peer ?? peer.name) === peer.name && (peer.asks === undefined || workload.model !== null)
+    const serves = isMeasured && (workload.wire === 'http' || peer.wires?.has(workload.wire) === true)
     const chosen = plan.peers.length === 0 || plan.peers.includes(peer.name)
     return serves && chosen && !('missing' in peer.find())
   })
@@ -200,7 +201,7 @@ async function measureIdle(subject: Subject, generator: Generator): Promise<Row>
 
 async function measureMultiplexed(subjects: readonly Subject[], { rounds, windowMs }: Plan): Promise<Row[]> {
   const figures = await measureByTool(subjects, rounds, windowMs)
-  return [...figures].map(([{ workload, peer, emptyRssBytes }, told]) => ({
+  return [...figures].map(([{ workload, peer, emptyRssBytes }, result]) => ({
     workload: workload.name,
     peer,
     ratio: null,
@@ -208,7 +209,7 @@ async function measureMultiplexed(subjects: readonly Subject[], { rounds, window
     addedUs: null,
     emptyRssBytes,
     connections: workload.connections,
-    ...told
+    ...result
   }))
 }
 

@@ -2,7 +2,7 @@
 import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 
-const given = new Set<number>()
+const handedOut = new Set<number>()
 
 /** A port of 127.0.0.1 that was free a moment ago and that this process has not given away before. */
 export async function freePort(): Promise<number> {
@@ -13,8 +13,8 @@ export async function freePort(): Promise<number> {
     const { port } = server.address() as AddressInfo
     server.close()
     await once(server, 'close')
-    if (given.has(port)) continue
-    given.add(port)
+    if (handedOut.has(port)) continue
+    handedOut.add(port)
     return port
   }
 }

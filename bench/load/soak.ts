@@ -134,10 +134,10 @@ async function runCourse(
 }
 
 function jobOfKind({ route, workload, answer }: Kind, port: number, count: number): { job: Job; answer: ExpectedName } {
-  const given = jobOf(WORKLOADS.find(({ name }) => name === workload)!)
-  const requests = given.requests.map((text) => text.replace(CHAT_PATH, `/${route}${CHAT_PATH}`))
+  const base = jobOf(WORKLOADS.find(({ name }) => name === workload)!)
+  const requests = base.requests.map((text) => text.replace(CHAT_PATH, `/${route}${CHAT_PATH}`))
   const timing = { mode: 'closed', warmupMs: 0, windowMs: 0, count, rate: 0, graceMs: GRACE_MS } as const
-  return { job: { ...given, ...timing, requests, port, connections: CONNECTIONS }, answer }
+  return { job: { ...base, ...timing, requests, port, connections: CONNECTIONS }, answer }
 }
 
 /** A guard each way that has something to do: it masks each question, and looks for numbers in each answer. */

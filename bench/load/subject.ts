@@ -2,7 +2,7 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as after } from 'node:timers/promises'
-import { SAID } from './backend/models.ts'
+import { TEXTS } from './backend/models.ts'
 import { processTree, usageOf } from './cpu.ts'
 import { type ExpectedName, expectedOf } from './expected.ts'
 import type { Order } from './generate.ts'
@@ -91,13 +91,13 @@ async function learnt(
   workload: Workload,
   request: string
 ): Promise<Learned> {
-  const said = workload.answer === 'chat' ? SAID.whole : SAID.streamed
+  const pieces = workload.answer === 'chat' ? TEXTS.whole : TEXTS.streamed
   try {
-    return await learn(port, request, said, running.alive, LEARN_MS_MAX)
+    return await learn(port, request, pieces, running.alive, LEARN_MS_MAX)
   } catch (error) {
-    const told = new Error(`${peer.name} does not serve ${workload.name}: ${error}\n${running.stderr()}`)
+    const failure = new Error(`${peer.name} does not serve ${workload.name}: ${error}\n${running.stderr()}`)
     await running.stop()
-    throw told
+    throw failure
   }
 }
 
@@ -110,12 +110,12 @@ function answerOf(peer: Peer, { answer, model }: Workload): ExpectedName {
 async function untilReady(
   peer: Peer,
   process: Running,
-  asked: Pick<Job, 'requests' | 'hasTls' | 'fresh' | 'port'>,
+  target: Pick<Job, 'requests' | 'hasTls' | 'fresh' | 'port'>,
   workload: Workload,
   answer: ExpectedName | Learned
 ): Promise<void> {
   const timing = { mode: 'closed', warmupMs: 0, windowMs: 0, count: 1, rate: 0, graceMs: 2_000 } as const
-  const job: Job = { ...asked, connections: 1, ...timing }
+  const job: Job = { ...target, connections: 1, ...timing }
   const expected = expectedOf(answer)
   const deadline = Date.now() + READY_MS_MAX
   for (;;) {

@@ -15,7 +15,7 @@ const GRPC = ['-H', 'content-type: application/grpc', '-H', 'te: trailers', '-d'
 const BODY_BYTES = 1024
 
 /** As much of a Subject as is needed here. */
-interface Asked {
+interface MeasuredSubject {
   readonly workload: Workload
   readonly port: number
   readonly pids: readonly number[]
@@ -48,7 +48,7 @@ export async function askOnce(workload: Workload, port: number): Promise<string 
 }
 
 /** Rounds over `subjects` in turn, behind one that is not counted. */
-export async function measureByTool<S extends Asked>(
+export async function measureByTool<S extends MeasuredSubject>(
   subjects: readonly S[],
   rounds: number,
   windowMs: number
@@ -78,7 +78,7 @@ function figuresOf(all: readonly Run[]): ToolFigures {
   }
 }
 
-async function load({ workload, port, pids }: Asked, windowMs: number): Promise<Run> {
+async function load({ workload, port, pids }: MeasuredSubject, windowMs: number): Promise<Run> {
   const before = usageOf(pids)
   const seconds = Math.max(1, Math.round(windowMs / 1000))
   const text = await h2load([...argumentsOf(workload, port), '-D', String(seconds)])

@@ -40,7 +40,7 @@ export const IDLE_CONNECTIONS = 10_000
 /** Files that idle-10k needs in one process, beside its connections. */
 const FILES_SPARE = 500
 /** Requests of the routes workloads go to this many routes in turn, spread over all. */
-const ROUTES_ASKED = 64
+const ROUTES_USED = 64
 
 const BEARER = 'Bearer 0123456789abcdef0123456789abcdef'
 const GET = request('GET /1k', '')
@@ -274,8 +274,8 @@ function chained(hasChain: boolean): Workload {
 }
 
 function routed(routes: number): Workload {
-  const step = routes / ROUTES_ASKED
-  const requests = Array.from({ length: ROUTES_ASKED }, (_, i) =>
+  const step = routes / ROUTES_USED
+  const requests = Array.from({ length: ROUTES_USED }, (_, i) =>
     request(`GET ${routePath(Math.floor(i * step))}/items/${String(i).padStart(2, '0')}`, '')
   )
   return {

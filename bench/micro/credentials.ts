@@ -25,8 +25,8 @@ export function register(bench: Bench): void {
   add(bench, 'apiKey: one of a thousand', hookOf(apiKeyAuthentication, keys), `Bearer ${KEY}`)
 }
 
-function hookOf({ schema, resolve, compile }: Policy, given: unknown): Hook {
-  const parsed = schema.parse(given)
+function hookOf({ schema, resolve, compile }: Policy, value: unknown): Hook {
+  const parsed = schema.parse(value)
   const config = resolve === undefined ? parsed : resolve(parsed as never, { readFile: () => '' })
   const offload = { run: () => Promise.resolve(true) }
   const context = {

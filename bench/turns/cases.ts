@@ -118,7 +118,7 @@ const SMALL = chat(1)
 const LARGE = chat(PROMPT_BYTES)
 const STREAMED = chat(PROMPT_BYTES, { stream: true })
 const SMALL_STREAMED = chat(1, { stream: true })
-const responseAsked = (input: string) => Buffer.from(JSON.stringify({ model: 'm', stream: true, input }))
+const responsesBody = (input: string) => Buffer.from(JSON.stringify({ model: 'm', stream: true, input }))
 const BRIEF = whole(completion('Yes.'))
 const BRIEF_MESSAGE = whole(message('Yes.'))
 const NATIVE = { provider: 'openai', body: LARGE, answer: BRIEF } as const
@@ -209,5 +209,5 @@ export const CASES: readonly Case[] = [
 
 /** Asked and answered in the format Responses. */
 function responses(provider: 'openai', answer: Case['answer']) {
-  return { provider, body: responseAsked('Hi'), answer, ai: { routes: { '/chat/completions': 'Responses' } } }
+  return { provider, body: responsesBody('Hi'), answer, ai: { routes: { '/chat/completions': 'Responses' } } }
 }

@@ -17,16 +17,16 @@ const PIECE_BYTES = 64 * 1024
 
 /** The provider: it reads nothing of what it gets, and answers what the case says. */
 async function startProvider(): Promise<Server> {
-  const server = createServer((asked, answer) => {
-    asked.on('end', () => {
-      const { type, body } = CASES[Number(asked.headers['x-case'])]!.answer
+  const server = createServer((incoming, answer) => {
+    incoming.on('end', () => {
+      const { type, body } = CASES[Number(incoming.headers['x-case'])]!.answer
       answer.writeHead(200, {
         'content-type': type,
         ...(type === 'application/json' ? { 'content-length': body.length } : {})
       })
       answer.end(body)
     })
-    asked.resume()
+    incoming.resume()
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -57,7 +57,7 @@ const agent = new Agent({ keepAlive: true, maxSockets: 1 })
 
 /** Resolves with the status when all of the answer has come. */
 async function ask(port: number, i: number, { body, isChunked = false }: Case): Promise<number> {
-  const asked = request({
+  const outgoing = request({
     host: '127.0.0.1',
     port,
     agent,
@@ -70,10 +70,10 @@ async function ask(port: number, i: number, { body, isChunked = false }: Case): 
     }
   })
   for (let from = 0; from < body.length; from += PIECE_BYTES) {
-    if (!asked.write(body.subarray(from, from + PIECE_BYTES))) await once(asked, 'drain')
+    if (!outgoing.write(body.subarray(from, from + PIECE_BYTES))) await once(outgoing, 'drain')
   }
-  const answered = once(asked, 'response') as Promise<[import('node:http').IncomingMessage]>
-  asked.end()
+  const answered = once(outgoing, 'response') as Promise<[import('node:http').IncomingMessage]>
+  outgoing.end()
   const [answer] = await answered
   answer.resume()
   await once(answer, 'end')

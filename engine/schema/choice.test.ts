@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { atLeastOne, oneOf } from './choice.ts'
-import { isUnsaid, refusedKeys, z } from './schema.ts'
+import { isHidden, refusedKeys, z } from './schema.ts'
 
 const messages = (schema: z.ZodType, value: unknown) =>
-  (schema.safeParse(value).error?.issues ?? []).filter((i) => !isUnsaid(i)).map((i) => i.message)
+  (schema.safeParse(value).error?.issues ?? []).filter((i) => !isHidden(i)).map((i) => i.message)
 
 test('exactly one', () => {
   const schema = oneOf(

@@ -1,6 +1,6 @@
 /** Objects that need exactly one, or at least one, of some keys: how the specification spells a choice. */
 import { realName } from './names.ts'
-import { isRefused, UNSAID, z } from './schema.ts'
+import { HIDDEN, isRefused, z } from './schema.ts'
 import { together } from './together.ts'
 
 type Optional = Record<string, z.ZodOptional>
@@ -51,7 +51,7 @@ export function atLeastOne<S extends Optional>(shape: S) {
  * issue all the same, because zod hands objects whose only fault is an unknown key to their transform.
  */
 function report(payload: z.core.ParsePayload, message: string, isMissing: boolean): void {
-  const params = isMissing && payload.issues.some(isAboutKey) ? UNSAID : {}
+  const params = isMissing && payload.issues.some(isAboutKey) ? HIDDEN : {}
   payload.issues.push({ code: 'custom', message, params, input: payload.value })
 }
 

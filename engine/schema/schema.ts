@@ -94,9 +94,9 @@ export function isRefused(schema: z.core.$ZodType): boolean {
   return def.type === 'optional' && (def.innerType as z.core.$ZodTypes)._zod.def.type === 'never'
 }
 
-/** `params` of an issue that only follows from another one: it makes the value invalid, and is not told. */
-export const UNSAID = { unsaid: true }
+/** `params` of an issue that only follows from another one: it makes the value invalid, and no message tells of it. */
+export const HIDDEN = { hidden: true }
 
-export function isUnsaid(issue: z.core.$ZodIssue): boolean {
-  return issue.code === 'custom' && issue.params === UNSAID
+export function isHidden(issue: z.core.$ZodIssue): boolean {
+  return issue.code === 'custom' && issue.params === HIDDEN
 }

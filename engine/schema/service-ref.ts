@@ -1,6 +1,6 @@
 /** How policies name the service that they ask: a backend of the file, or a server written in place. */
 import { target } from './net.ts'
-import { name, says, UNSAID, z } from './schema.ts'
+import { HIDDEN, name, says, z } from './schema.ts'
 import { together } from './together.ts'
 
 const KINDS = ['Backend', 'GatewayBackend', 'AgentgatewayBackend'] as const
@@ -41,7 +41,7 @@ export const namesService = () =>
     const message = `must have exactly one of backendRef, backend, host${also}`
     // A misspelt key is one mistake: that the service is missing because of it is no second one.
     const isMisspelt = present.length === 0 && issues.some(({ code }) => code === 'unrecognized_keys')
-    issues.push({ code: 'custom', message, params: isMisspelt ? UNSAID : {}, input: value })
+    issues.push({ code: 'custom', message, params: isMisspelt ? HIDDEN : {}, input: value })
   })
 
 /** What validated `serviceFields` name. The types: engine/contract/service.ts, ServiceRef. */

@@ -1,7 +1,7 @@
 /** What a schema found wrong -> findings that say what is allowed, in the words of the configuration. */
 
 import { type Path, pathText } from '#engine/schema/placed.ts'
-import { isRefused, isUnsaid, type ZodType, type z } from '#engine/schema/schema.ts'
+import { isHidden, isRefused, type ZodType, type z } from '#engine/schema/schema.ts'
 import { nearest, wordHint } from '#engine/schema/suggest.ts'
 import type { Finding } from './tree.ts'
 
@@ -37,7 +37,7 @@ function firstOfEach(findings: readonly Finding[]): Finding[] {
 
 function findingsOf(issue: Issue, base: Path, known: WeakMap<readonly string[], readonly string[]>): Finding[] {
   const path = [...base, ...issue.path]
-  if (issue.input === UNREADABLE || isUnsaid(issue)) return []
+  if (issue.input === UNREADABLE || isHidden(issue)) return []
   if (issue.code === 'unrecognized_keys') {
     return issue.keys.map((key) => ({
       path: [...path, key],
@@ -73,7 +73,7 @@ function emptyFinding(issue: Issue, path: Path, at: Finding['at']): Finding {
 function isAboutWhole(issue: Issue): boolean {
   // What a check says of several fields is about an object, as it should be.
   const isOfFields = issue.code === 'custom' && typeof issue.input === 'object'
-  return issue.path.length === 0 && issue.code !== 'unrecognized_keys' && !isOfFields && !isUnsaid(issue)
+  return issue.path.length === 0 && issue.code !== 'unrecognized_keys' && !isOfFields && !isHidden(issue)
 }
 
 function hintOf(issue: Issue): string | undefined {

@@ -66,8 +66,8 @@ export class FileSources implements DocumentSources {
       text = this.#readNow(full, this.#read ?? usual)
       // A key that is written in place of its path must not come back in a message, nor among the files to watch; but
       // what can be read is a file, whatever hashes its name is made of.
-      const isUnsaid = typeof text !== 'string' && (IN_PLACE.test(path) || looksLikeKey(path))
-      if (isUnsaid) throw new Error('must be the path of a file, not the text of it')
+      const isSecret = typeof text !== 'string' && (IN_PLACE.test(path) || looksLikeKey(path))
+      if (isSecret) throw new Error('must be the path of a file, not the text of it')
       this.#texts.set(full, text)
     }
     if (typeof text === 'string') return text

@@ -21,7 +21,7 @@ import { SseReader } from '#engine/http/sse.ts'
 import { bentJson } from '#engine/testing/bent-json.ts'
 import { parseEvents } from '#engine/testing/sse.ts'
 
-const ASKED: AnswerContext = { model: 'alias', wantsUsage: true, at: 0, id: 'fresh' }
+const CONTEXT: AnswerContext = { model: 'alias', wantsUsage: true, at: 0, id: 'fresh' }
 const ALL = Object.values(WHOLE_FORMATS)
 /** No client speaks Converse. */
 const CLIENTS = ALL.filter((format) => format.name !== 'converse')
@@ -124,7 +124,7 @@ function answers(format: ChatFormat, body: JsonObject): void {
   const answer = tried(() => format.readAnswer(body))
   if (answer === null) return
   for (const to of ALL) {
-    const written = tried(() => JSON.stringify(to.writeAnswer(answer, ASKED, new Losses())))
+    const written = tried(() => JSON.stringify(to.writeAnswer(answer, CONTEXT, new Losses())))
     if (written !== null) to.readAnswer(JSON.parse(written) as JsonObject)
   }
 }
@@ -165,7 +165,7 @@ function lists(format: ChatFormat, to: ChatFormat, wire: Buffer, whole: string):
 /** Streams that pass as they are are not compared: all of them is what they say. */
 function tapped(from: ChatFormat, to: ChatFormat, wire: Buffer, size: number, isList = false): string {
   const losses = new Losses()
-  const writer = to.streamWriter(ASKED, losses)
+  const writer = to.streamWriter(CONTEXT, losses)
   const inner = new TranslatingTap({ from, framing: new SseReader(), writer, losses, isNative: from === to })
   const tap = isList ? new ListTap({ inner, losses, giveUp: () => {} }) : inner
   const pieces: (Buffer | null)[] = []

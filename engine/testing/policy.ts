@@ -5,7 +5,7 @@ import type { Verdict } from '#engine/contract/filter.ts'
 import type { CompileContext, Compiled, Policy } from '#engine/contract/policy.ts'
 import type { CompiledMatch, Route } from '#engine/contract/route.ts'
 import { NO_SERVICES, newStateStore } from '#engine/contract/state-store.ts'
-import { isUnsaid } from '#engine/schema/schema.ts'
+import { isHidden } from '#engine/schema/schema.ts'
 
 const ALL: readonly CompiledMatch[] = [{ kind: 'prefix', path: '' }]
 
@@ -34,7 +34,7 @@ export function compilePolicy(
 /** "path: message" of every problem that the schema reports. */
 export function problemsOf(policy: Policy, config: unknown): string[] {
   const issues = policy.schema.safeParse(config).error?.issues ?? []
-  return issues.filter((issue) => !isUnsaid(issue)).map((issue) => `${issue.path.join('.')}: ${issue.message}`)
+  return issues.filter((issue) => !isHidden(issue)).map((issue) => `${issue.path.join('.')}: ${issue.message}`)
 }
 
 /** Runs the request hook; hooks of the tested policies decide at once. */

@@ -36,9 +36,9 @@ const RULES = rulesOf({})
 const SIDE = { sendsHeaders: true, body: 'NONE', sendsTrailers: false } as const
 
 export function run(data: Buffer): void {
-  const told = toldOf(data)
-  assert.ok(told.length <= 1)
-  const [answer = null] = told
+  const answers = answersOf(data)
+  assert.ok(answers.length <= 1)
+  const [answer = null] = answers
   if (answer === null || 'kind' in answer) return
   if (answer.modeOverride !== undefined) overridden({ request: SIDE, response: SIDE }, answer.modeOverride)
   const { response } = answer
@@ -49,23 +49,23 @@ export function run(data: Buffer): void {
 }
 
 /** What comes of one message, said twice: the second one answers nothing. */
-function toldOf(bytes: Buffer): Told[] {
-  const told: Told[] = []
-  const said: GrpcStreamEvents[] = []
+function answersOf(bytes: Buffer): Told[] {
+  const answers: Told[] = []
+  const streams: GrpcStreamEvents[] = []
   const client = {
     name: 'processor',
     unary: () => ({ cancel() {} }),
     stream(_: unknown, events: GrpcStreamEvents) {
-      said.push(events)
+      streams.push(events)
       return { send: () => true, finish() {}, resume() {}, cancel() {} }
     }
   }
   const options = { messageTimeoutMs: 1, maxMessageTimeoutMs: 10, messageBytesMax: 1000, ignoresAnswers: false }
   const time = { ...SYSTEM_TIME, after: () => () => {} }
-  new Conversation({ ...options, client, time }, null).ask(QUESTION, (one) => told.push(one))
-  said[0]!.message(bytes)
-  said[0]!.message(bytes)
-  return told
+  new Conversation({ ...options, client, time }, null).ask(QUESTION, (one) => answers.push(one))
+  streams[0]!.message(bytes)
+  streams[0]!.message(bytes)
+  return answers
 }
 
 function change(mutation: HeaderMutation | undefined, side: Side): void {

@@ -21,7 +21,7 @@ export const dictionary = [
 const BLOCK_MAX = 512
 
 class Watcher implements FrameHandler {
-  said = ''
+  record = ''
   bytes = 0
   #flow = 0
   readonly #settings = new PeerSettings()
@@ -36,8 +36,8 @@ class Watcher implements FrameHandler {
     this.bytes += flow
     this.#flow += flow
     // Pieces differ; what they add up to does not.
-    this.said += bytes.latin1Slice(start, end)
-    if (endStream) this.said += `.D${stream} ${this.#flow}`
+    this.record += bytes.latin1Slice(start, end)
+    if (endStream) this.record += `.D${stream} ${this.#flow}`
     return 0
   }
 
@@ -57,7 +57,7 @@ class Watcher implements FrameHandler {
   onStreamError = (stream: number, code: number) => this.#say(`E${stream} ${code}`)
 
   #say(text: string): number {
-    this.said += `.${text}.`
+    this.record += `.${text}.`
     return 0
   }
 }
@@ -81,7 +81,7 @@ function read(data: Buffer, size: number, work: number): string {
     assert.ok(reader.heldBytes <= 2 * BLOCK_MAX)
   }
   assert.ok(watcher.bytes <= data.length)
-  return `${watcher.said}!${code}`
+  return `${watcher.record}!${code}`
 }
 
 export function run(data: Buffer): void {

@@ -17,13 +17,13 @@ export function run(data: Buffer): void {
   const text = data.toString()
   const { entries, problems } = parseHtpasswd(text)
   const lines = text.replace(/^\uFEFF/, '').split('\n')
-  const said = lines.map((line) => line.replace(/\r$/, '')).filter((line) => !/^\s*(?:#|$)/.test(line))
-  assert.equal(entries.length + problems.length, said.length, 'each line is an entry or a problem')
+  const written = lines.map((line) => line.replace(/\r$/, '')).filter((line) => !/^\s*(?:#|$)/.test(line))
+  assert.equal(entries.length + problems.length, written.length, 'each line is an entry or a problem')
   assert.equal(new Set(entries.map(({ user }) => user)).size, entries.length, 'one entry per user')
   for (const { user, hash } of entries) {
     assert.equal(hashProblem(hash), null)
     assert.match(user, /^[^:\0-\x1f\x7f]{1,255}$/)
-    const line = said.find((one) => one.startsWith(`${user}:${hash}`))
+    const line = written.find((one) => one.startsWith(`${user}:${hash}`))
     assert.ok(line !== undefined, 'it stands in the file')
     assert.deepEqual(parseLine(`${user}:${hash}`), { user, hash })
   }

@@ -37,9 +37,9 @@ export const dictionary = [
 ]
 
 export function run(data: Buffer): void {
-  const given = Buffer.from(data)
+  const copy = Buffer.from(data)
   const message = parseMessage(data)
-  assert.deepEqual(data, given, 'the bytes are the caller’s')
+  assert.deepEqual(data, copy, 'the bytes are the caller’s')
   const value = parsed(data)
   if (isInvalid(message)) {
     assert.equal(message.code === PARSE_ERROR || message.code === INVALID_REQUEST, true)

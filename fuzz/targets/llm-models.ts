@@ -38,8 +38,8 @@ function known(data: Buffer): void {
     if (one === null) continue
     // Without a name it is the list.
     if (path.endsWith('/models/')) continue
-    const asked = client === 'gemini' ? (one.name as string).replace('models/', '') : (one.id as string)
-    assert.ok(names.includes(asked) || asked.startsWith('gpt-'))
+    const id = client === 'gemini' ? (one.name as string).replace('models/', '') : (one.id as string)
+    assert.ok(names.includes(id) || id.startsWith('gpt-'))
   }
 }
 

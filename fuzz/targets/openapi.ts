@@ -60,14 +60,14 @@ export function run(data: Buffer): void {
   const document = read(split < 0 ? text : text.slice(0, split))
   if (!isNode(document)) return
   checkShared(document)
-  const given = split < 0 ? {} : read(text.slice(split + 1))
+  const args = split < 0 ? {} : read(text.slice(split + 1))
   // As it is, what is mutated is rarely a document: as a schema, and as parameters, it gets further.
   for (const root of [document, asSchema(document), asParameters(document), asSwagger(document), asForm(document)]) {
     const operations = operationsOf(root)
     for (const operation of operations) {
       checkTool(operation)
-      checkRequest(operation, isNode(given) ? (given as JsonObject) : {})
-      checkRequest(operation, everywhere(operation, given as JsonValue))
+      checkRequest(operation, isNode(args) ? (args as JsonObject) : {})
+      checkRequest(operation, everywhere(operation, args as JsonValue))
     }
   }
 }
@@ -100,14 +100,14 @@ function checkShared(schema: Node): void {
   assert.deepEqual(first?.inputSchema, alone?.inputSchema)
 }
 
-function asParameters(given: Node): Node {
-  return { openapi: '3.0.0', paths: { '/{id}/b': { get: { parameters: Object.values(given) } } } }
+function asParameters(node: Node): Node {
+  return { openapi: '3.0.0', paths: { '/{id}/b': { get: { parameters: Object.values(node) } } } }
 }
 
-function asSwagger(given: Node): Node {
+function asSwagger(node: Node): Node {
   return {
     swagger: '2.0',
-    paths: { '/{id}/b': { post: { parameters: Object.values(given), consumes: given.consumes } } }
+    paths: { '/{id}/b': { post: { parameters: Object.values(node), consumes: node.consumes } } }
   }
 }
 
@@ -147,11 +147,11 @@ function checkTool({ tool, path, parameters }: Operation): void {
   JSON.stringify(tool)
 }
 
-function checkRequest(operation: Operation, given: JsonObject): void {
+function checkRequest(operation: Operation, args: JsonObject): void {
   const headers = new HeaderBlock()
   headers.append('X-Key', 'ours')
   try {
-    const { path, query } = writeRequest(operation, given, '', headers)
+    const { path, query } = writeRequest(operation, args, '', headers)
     assert.match(path, /^\/[\x21-\x7e]*$/)
     assert.ok(!/[?#]/.test(path), path)
     // What the document itself says is its own affair; arguments add no steps.

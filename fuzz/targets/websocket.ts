@@ -5,7 +5,7 @@ import { FrameDecoder, type FrameHandler, isCloseCode, NO_STATUS } from '#engine
 export const name = 'websocket'
 
 class Watcher implements FrameHandler {
-  said = ''
+  record = ''
   bytes = 0
   #isOpen = false
   #isClosed = false
@@ -15,21 +15,21 @@ class Watcher implements FrameHandler {
     assert.equal(first, !this.#isOpen)
     this.#isOpen = !last
     this.bytes += end - start
-    if (first) this.said += isText ? 'T' : 'B'
-    this.said += chunk.toString('latin1', start, end)
-    if (last) this.said += '.'
+    if (first) this.record += isText ? 'T' : 'B'
+    this.record += chunk.toString('latin1', start, end)
+    if (last) this.record += '.'
   }
 
   onPing(payload: Buffer): void {
     assert.ok(payload.length <= 125 && !this.#isClosed)
     this.bytes += payload.length
-    this.said += `P${payload.toString('latin1')}.`
+    this.record += `P${payload.toString('latin1')}.`
   }
 
   onClose(code: number, reason: Buffer): void {
     assert.ok(!this.#isClosed && (code === NO_STATUS || isCloseCode(code)))
     this.#isClosed = true
-    this.said += `C${code}${reason.toString('latin1')}`
+    this.record += `C${code}${reason.toString('latin1')}`
   }
 }
 
@@ -38,7 +38,7 @@ function decode(data: Buffer, size: number): string {
   const decoder = new FrameDecoder(watcher)
   for (let at = 0; at < data.length; at += size) decoder.execute(data, at, Math.min(at + size, data.length))
   assert.ok(watcher.bytes <= data.length)
-  return `${watcher.said}!${decoder.fault}`
+  return `${watcher.record}!${decoder.fault}`
 }
 
 export function run(data: Buffer): void {

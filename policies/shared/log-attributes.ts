@@ -68,13 +68,13 @@ export const addedList = (name: Name = attributeName, of: () => z.ZodType<string
 export const removed = () => list(tinyString(), 1, REMOVED_MAX)
 
 /** Made of a request's body, which is kept for them until the exchange is over. */
-const ASKED = ['llmRequest', 'llm.prompt', 'llm.params']
+const REQUEST_VARIABLES = ['llmRequest', 'llm.prompt', 'llm.params']
 
 /** What expressions need that is not kept for anybody else (AccessLogPlan, TracingPlan). */
 export function readsOf(programs: readonly Expression[]) {
   return {
     readsAnswers: programs.some(({ needs }) => needs.reads('llm.completion') || needs.reads('llm.toolCalls')),
-    readsRequests: programs.some(({ needs }) => ASKED.some((name) => needs.reads(name))),
+    readsRequests: programs.some(({ needs }) => REQUEST_VARIABLES.some((name) => needs.reads(name))),
     readsTimes: programs.some(({ needs }) => needs.times)
   }
 }

@@ -16,7 +16,7 @@ const first = signingKey('ES256')
 const second = signingKey('ES256')
 const ISSUER = 'https://issuer.example'
 const REMOTE = { backendRef: { name: 'idp' }, jwksPath: 'realms/a/jwks.json?tenant=canary' }
-const SAID = 'idp/realms/a/jwks.json'
+const KEYS_PLACE = 'idp/realms/a/jwks.json'
 
 const configOf = (idp: object, policies: object) =>
   JSON.stringify({
@@ -86,7 +86,7 @@ test('the TLS policy of the backend holds: a certificate of another authority gi
   assert.equal(await statusOf(weir, text), 503)
   assert.match(
     weir.logged[0]!,
-    new RegExp(`^warn: cannot fetch the keys of ${SAID}: .*; tokens of this issuer get 503$`)
+    new RegExp(`^warn: cannot fetch the keys of ${KEYS_PLACE}: .*; tokens of this issuer get 503$`)
   )
 })
 
@@ -105,7 +105,7 @@ test('a backend that is away, or answers otherwise: 503 with a reason that quote
     const weir = await gateway(t, configOf(idp, jwt()))
     assert.equal(await statusOf(weir, await token(first)), 503)
     assert.match(weir.logged[0]!, reason)
-    assert.ok(weir.logged[0]!.startsWith(`warn: cannot fetch the keys of ${SAID}: `), weir.logged[0])
+    assert.ok(weir.logged[0]!.startsWith(`warn: cannot fetch the keys of ${KEYS_PLACE}: `), weir.logged[0])
     assert.ok(!weir.logged.join().includes('canary'))
   }
 })

@@ -86,8 +86,8 @@ class Person implements OAuthClientProvider {
 }
 
 async function use(url: URL, fetch: typeof globalThis.fetch): Promise<void> {
-  const told = JSON.parse(process.env.MCP_CONFORMANCE_CONTEXT ?? '{}') as Partial<Record<string, string>>
-  const { client_id: id, client_secret: secret } = told
+  const context = JSON.parse(process.env.MCP_CONFORMANCE_CONTEXT ?? '{}') as Partial<Record<string, string>>
+  const { client_id: id, client_secret: secret } = context
   const known =
     id === undefined ? undefined : { client_id: id, ...(secret === undefined ? {} : { client_secret: secret }) }
   const person = new Person(known)
@@ -127,8 +127,8 @@ function moved(server: URL, port: number): typeof globalThis.fetch {
   }
 }
 
-const [way, given] = process.argv.slice(2)
-const server = new URL(given!)
+const [way, address] = process.argv.slice(2)
+const server = new URL(address!)
 const gateway = way === 'through' ? await startGateway(authConfiguration(server)) : null
 try {
   await use(server, gateway === null ? fetch : moved(server, gateway.port))

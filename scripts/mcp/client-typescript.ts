@@ -97,7 +97,7 @@ async function second(): Promise<Sdk> {
 
 type Step = (client: Sdk, kind: string) => Promise<void>
 
-const asked =
+const calls =
   (tool: string, expected: string): Step =>
   async (client, kind) => {
     for (let i = 0; i < TIMES; i++) ok((await client.call(`${kind}_${tool}`)).includes(expected))
@@ -111,9 +111,9 @@ const STEPS: Readonly<Record<string, Step>> = {
     equal((await client.call(`${kind}_list`)).split('\n').length, 2 * TIMES)
     equal((await client.read(`${kind}+note://all`)).split('\n').length, 2 * TIMES)
   },
-  elicitation: asked('elicit', 'accept Ada'),
-  sampling: asked('sample', 'sampled'),
-  roots: asked('roots', 'file:///work'),
+  elicitation: calls('elicit', 'accept Ada'),
+  sampling: calls('sample', 'sampled'),
+  roots: calls('roots', 'file:///work'),
   async progress(client, kind) {
     const seen: number[] = []
     await client.call(`${kind}_count`, {}, { onprogress: ({ progress }) => void seen.push(progress) })

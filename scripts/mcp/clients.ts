@@ -99,15 +99,15 @@ async function run(cmd: string, args: readonly string[]): Promise<void> {
 
 async function tried({ name, cmd, args }: ClientProgram): Promise<Tried[]> {
   const child = spawn(cmd, args, { stdio: ['ignore', 'pipe', 'pipe'] })
-  let [said, errors] = ['', '']
+  let [output, errors] = ['', '']
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
-    said += text
+    output += text
   })
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     errors += text
   })
   const [code] = await once(child, 'close')
-  const lines = said.split('\n').filter((line) => line.startsWith('{'))
+  const lines = output.split('\n').filter((line) => line.startsWith('{'))
   const done = lines.map((line) => JSON.parse(line) as Tried)
   return code === 0 ? done : [...done, { kind: 'all', step: name, why: `ended with ${code}: ${errors.slice(-400)}` }]
 }

@@ -96,11 +96,11 @@ function readScores(folder: string): Scores {
 }
 
 export function scoreOf(checks: readonly Check[]): Score {
-  const told = checks.filter(({ status }) => status === 'FAILURE' || status === 'WARNING')
+  const faulty = checks.filter(({ status }) => status === 'FAILURE' || status === 'WARNING')
   return {
     passed: checks.filter(({ status }) => status === 'SUCCESS').length,
     failed: checks.filter(({ status }) => status === 'FAILURE').length,
-    faults: told.map(({ id, status, errorMessage }) => `${status} ${id}: ${errorMessage ?? 'no reason given'}`)
+    faults: faulty.map(({ id, status, errorMessage }) => `${status} ${id}: ${errorMessage ?? 'no reason given'}`)
   }
 }
 
@@ -122,9 +122,9 @@ export function printMcp(comparison: Comparison, withMisses: boolean): string[] 
   }
   const lines = [`mcp ${revision}: direct ${total(direct)}; through ${total(through)}`]
   for (const name of differing(comparison)) {
-    const told = (score: Score | undefined): string =>
+    const shown = (score: Score | undefined): string =>
       score === undefined ? 'not run' : `${score.passed}/${score.failed}`
-    lines.push(`  ${name}: direct ${told(direct.get(name))}, through ${told(through.get(name))} (passed/failed)`)
+    lines.push(`  ${name}: direct ${shown(direct.get(name))}, through ${shown(through.get(name))} (passed/failed)`)
     if (withMisses) for (const fault of through.get(name)?.faults ?? []) lines.push(`    ${fault}`)
   }
   return lines

@@ -26,14 +26,14 @@ const RESOURCE_NOT_FOUND = -32602
 interface Prompt {
   readonly description: string
   readonly arguments?: readonly { readonly name: string; readonly description: string; readonly required: boolean }[]
-  readonly run: (given: Readonly<Record<string, string>>, ctx: ServerContext) => GetPromptResult | InputRequiredResult
+  readonly run: (args: Readonly<Record<string, string>>, ctx: ServerContext) => GetPromptResult | InputRequiredResult
 }
 
 const user = (content: GetPromptResult['messages'][number]['content']): GetPromptResult['messages'][number] => ({
   role: 'user',
   content
 })
-const text = (said: string): GetPromptResult['messages'][number] => user({ type: 'text', text: said })
+const text = (content: string): GetPromptResult['messages'][number] => user({ type: 'text', text: content })
 const argument = (name: string): { name: string; description: string; required: boolean } => ({
   name,
   description: name,
@@ -71,9 +71,9 @@ const PROMPTS: Readonly<Record<string, Prompt>> = {
   },
   test_input_required_result_prompt: {
     description: 'Asks first',
-    run: (_given, ctx) => {
-      const given = acceptedContent<{ context: string }>(ctx.mcpReq.inputResponses, 'user_context')
-      if (given !== undefined) return { messages: [text(`Context: ${given.context}`)] }
+    run: (_args, ctx) => {
+      const answer = acceptedContent<{ context: string }>(ctx.mcpReq.inputResponses, 'user_context')
+      if (answer !== undefined) return { messages: [text(`Context: ${answer.context}`)] }
       return inputRequired({
         inputRequests: {
           user_context: inputRequired.elicit({

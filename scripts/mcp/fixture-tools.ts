@@ -27,7 +27,7 @@ export interface FixtureOptions {
 }
 
 type Arguments = Readonly<Record<string, unknown>>
-type Run = (given: Arguments, ctx: ServerContext) => Promise<CallToolResult | InputRequiredResult>
+type Run = (args: Arguments, ctx: ServerContext) => Promise<CallToolResult | InputRequiredResult>
 
 export interface FixtureTool {
   readonly description: string
@@ -124,7 +124,7 @@ const CONTENT: Readonly<Record<string, FixtureTool>> = {
 
 /** What speaks while it runs. */
 const SPEAKING: Readonly<Record<string, FixtureTool>> = {
-  test_tool_with_logging: does('Logs while it runs', async (_given, ctx) => {
+  test_tool_with_logging: does('Logs while it runs', async (_args, ctx) => {
     await ctx.mcpReq.log('info', 'Tool execution started')
     await pause(STEP_MS)
     await ctx.mcpReq.log('info', 'Tool processing data')
@@ -132,11 +132,11 @@ const SPEAKING: Readonly<Record<string, FixtureTool>> = {
     await ctx.mcpReq.log('info', 'Tool execution completed')
     return says('Tool with logging executed successfully')
   }),
-  test_logging_tool: does('Logs to who asked for it', async (_given, ctx) => {
+  test_logging_tool: does('Logs to who asked for it', async (_args, ctx) => {
     await ctx.mcpReq.log('info', 'logged')
     return says('done')
   }),
-  test_tool_with_progress: does('Tells its progress', async (_given, ctx) => {
+  test_tool_with_progress: does('Tells its progress', async (_args, ctx) => {
     const progressToken = ctx.mcpReq._meta?.progressToken
     for (const progress of [0, 50, 100]) {
       if (progress > 0) await pause(STEP_MS)
@@ -163,7 +163,7 @@ const SPEAKING: Readonly<Record<string, FixtureTool>> = {
     },
     textField('message')
   ),
-  test_elicitation_sep1034_defaults: does('Asks with defaults', async (_given, ctx) =>
+  test_elicitation_sep1034_defaults: does('Asks with defaults', async (_args, ctx) =>
     elicited(ctx, 'Please check the defaults', {
       name: { type: 'string', default: 'John Doe' },
       age: { type: 'integer', default: 30 },
@@ -172,7 +172,7 @@ const SPEAKING: Readonly<Record<string, FixtureTool>> = {
       verified: { type: 'boolean', default: true }
     })
   ),
-  test_elicitation_sep1330_enums: does('Asks with every kind of choice', async (_given, ctx) =>
+  test_elicitation_sep1330_enums: does('Asks with every kind of choice', async (_args, ctx) =>
     elicited(ctx, 'Please choose', {
       untitledSingle: { type: 'string', enum: ['option1', 'option2', 'option3'] },
       titledSingle: { type: 'string', oneOf: titled('value', 'Option') },
@@ -218,7 +218,7 @@ const has = (ctx: ServerContext, ...keys: string[]): boolean =>
 export const NAME = { user_name: asks('What is your name?', 'name') }
 
 function rounds(keys: readonly string[], inputRequests: () => InputRequests, isSealed = false): FixtureTool {
-  return does(`Asks for ${keys.join(', ')}`, async (_given, ctx) => {
+  return does(`Asks for ${keys.join(', ')}`, async (_args, ctx) => {
     if (has(ctx, ...keys) && (!isSealed || ctx.mcpReq.requestState() !== undefined)) {
       return says(`state-ok: ${JSON.stringify(ctx.mcpReq.inputResponses)}`)
     }
@@ -229,7 +229,7 @@ function rounds(keys: readonly string[], inputRequests: () => InputRequests, isS
 
 const ROUNDS: Readonly<Record<string, FixtureTool>> = {
   test_missing_capability: rounds(['llm_answer'], () => ({ llm_answer: samples('Say pong', 16) })),
-  test_input_required_result_elicitation: does('Asks for a name', async (_given, ctx) => {
+  test_input_required_result_elicitation: does('Asks for a name', async (_args, ctx) => {
     const name = acceptedContent<{ name: string }>(ctx.mcpReq.inputResponses, 'user_name')?.name
     return typeof name === 'string' ? says(`Hello, ${name}!`) : inputRequired({ inputRequests: NAME })
   }),
@@ -244,7 +244,7 @@ const ROUNDS: Readonly<Record<string, FixtureTool>> = {
     () => ({ ...NAME, greeting: samples('Generate a greeting', 50), client_roots: inputRequired.listRoots() }),
     true
   ),
-  test_input_required_result_multi_round: does('Asks twice', async (_given, ctx) => {
+  test_input_required_result_multi_round: does('Asks twice', async (_args, ctx) => {
     const step = ctx.mcpReq.requestState<{ step: number }>()?.step ?? 0
     if (step === 2 && has(ctx, 'step2')) return says('done')
     const isSecond = step >= 1 && has(ctx, 'step1')
@@ -253,7 +253,7 @@ const ROUNDS: Readonly<Record<string, FixtureTool>> = {
       : { step1: asks('Step 1: What is your name?', 'name') }
     return inputRequired({ inputRequests, requestState: await STATES.mint({ step: isSecond ? 2 : 1 }) })
   }),
-  test_input_required_result_capabilities: does('Asks for what the client can do', async (_given, ctx) => {
+  test_input_required_result_capabilities: does('Asks for what the client can do', async (_args, ctx) => {
     if (ctx.mcpReq.inputResponses !== undefined) return says('done')
     const envelope = ctx.mcpReq.envelope as Record<string, unknown> | undefined
     const can = envelope?.[CLIENT_CAPABILITIES_META_KEY] as Record<string, unknown> | undefined
@@ -287,7 +287,7 @@ export function fixtureTools({ changed, breakOff }: FixtureOptions): Readonly<Re
       changed('prompts')
       return says('done')
     }),
-    test_reconnection: does('Breaks its stream off', async (_given, ctx) => {
+    test_reconnection: does('Breaks its stream off', async (_args, ctx) => {
       breakOff(ctx)
       await pause(2 * STEP_MS)
       return says('Reconnection test completed successfully')

@@ -86,12 +86,12 @@ async function tryRoot(root: string): Promise<void> {
   const child = spawn('unshare', [...own, 'sh', '-c', INSIDE, 'sh', root, config], {
     stdio: ['ignore', 'ignore', 'pipe']
   })
-  let said = ''
+  let errors = ''
   for await (const chunk of child.stderr) {
-    said += chunk
-    if (said.includes('target=start')) break
+    errors += chunk
+    if (errors.includes('target=start')) break
   }
-  if (!said.includes('target=start')) throw new Error(`it did not start: ${said}`)
+  if (!errors.includes('target=start')) throw new Error(`it did not start: ${errors}`)
   const response = await fetch(`http://127.0.0.1:${port}/`)
   const text = await response.text()
   // Killed with it: what it mounted goes with its namespaces.

@@ -83,7 +83,7 @@ class Server {
   readonly #parts: Parts
   readonly #output: Writable
   readonly #running = new Map<unknown, AbortController>()
-  readonly #asked = new Map<string, (result: Json | null) => void>()
+  readonly #pendingRequests = new Map<string, (result: Json | null) => void>()
   #asks = 0
   #canElicit = false
   readonly #methods: Readonly<Record<string, (params: Json, id: unknown) => Json | Promise<Json>>>
@@ -141,8 +141,8 @@ class Server {
 
   /** Of the client, to what was asked. */
   #response({ id, result }: Json): void {
-    this.#asked.get(String(id))?.(isObject(result) ? result : null)
-    this.#asked.delete(String(id))
+    this.#pendingRequests.get(String(id))?.(isObject(result) ? result : null)
+    this.#pendingRequests.delete(String(id))
   }
 
   #initialize({ protocolVersion, capabilities }: Json): Json {
@@ -187,7 +187,7 @@ class Server {
     if (!this.#canElicit) return null
     const id = `ask-${++this.#asks}`
     const result = await new Promise<Json | null>((resolve) => {
-      this.#asked.set(id, resolve)
+      this.#pendingRequests.set(id, resolve)
       this.#send({ id, method: 'elicitation/create', params: { message, requestedSchema } })
     })
     return result?.action === 'accept' ? objectOf(result.content) : null

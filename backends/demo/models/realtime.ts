@@ -92,11 +92,11 @@ export class RealtimeSession {
 
   /** An item of the conversation is told of when it comes and when it is whole. */
   #keep(item: Item): Event[] {
-    const told = { previous_item_id: this.#lastItem, item }
+    const fields = { previous_item_id: this.#lastItem, item }
     this.#lastItem = item.id
     return [
-      { type: 'conversation.item.added', ...told },
-      { type: 'conversation.item.done', ...told }
+      { type: 'conversation.item.added', ...fields },
+      { type: 'conversation.item.done', ...fields }
     ]
   }
 

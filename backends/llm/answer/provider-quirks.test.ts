@@ -13,12 +13,12 @@ import type { Exchange } from '#engine/contract/exchange.ts'
 import { SseReader } from '#engine/http/sse.ts'
 import { maskedError } from './masked-errors.ts'
 
-const ASKED = { model: 'm', wantsUsage: false, at: 0, id: 'id' }
+const CONTEXT = { model: 'm', wantsUsage: false, at: 0, id: 'id' }
 const EX = {} as Exchange
 
 function told(from: FormatName, body: Json, to: ClientFormat) {
   const bytes = Buffer.from(JSON.stringify(body))
-  const made = translateAnswer({ bytes, status: 200, from, to, asked: ASKED, clientTools: NO_CLIENT_TOOLS })
+  const made = translateAnswer({ bytes, status: 200, from, to, context: CONTEXT, clientTools: NO_CLIENT_TOOLS })
   return { ...made, body: made.bytes === null ? null : JSON.parse(Buffer.from(made.bytes).toString()) }
 }
 
@@ -27,14 +27,14 @@ const tapFor = (count: number) =>
   nativeTap({
     format: 'completions',
     reader: FORMATS.completions.streamReader(count),
-    writer: () => FORMATS.completions.streamWriter(ASKED, new Losses()),
+    writer: () => FORMATS.completions.streamWriter(CONTEXT, new Losses()),
     hidesUsage: true,
     offload: null
   })!
 
 function translating(from: FormatName, to: ClientFormat, more: { count?: number; isNative?: boolean } = {}): CostTap {
   const losses = new Losses()
-  const writer = FORMATS[to].streamWriter(ASKED, losses)
+  const writer = FORMATS[to].streamWriter(CONTEXT, losses)
   const given = { from: FORMATS[from], framing: new SseReader(), writer, losses, isNative: false }
   return new TranslatingTap({ ...given, ...more })
 }

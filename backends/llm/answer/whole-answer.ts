@@ -43,7 +43,7 @@ export async function convertInPool(
 
 function jobOf(chat: ChatRequest, format: FormatName, status: number, bytes: Buffer) {
   const { client: to, clientTools } = chat
-  return { bytes, status, from: format, to, asked: answerContextOf(chat), clientTools }
+  return { bytes, status, from: format, to, context: answerContextOf(chat), clientTools }
 }
 
 /** Settles the cost of a large answer that the client does not get. Never rejects. */
@@ -54,8 +54,8 @@ export async function countInPool(
   bytes: Buffer,
   { offload }: BackendContext
 ): Promise<void> {
-  const asked = answerContextOf(chat)
-  const job = { bytes, status: 200, from: format, to: null, asked, clientTools: NO_CLIENT_TOOLS }
+  const context = answerContextOf(chat)
+  const job = { bytes, status: 200, from: format, to: null, context, clientTools: NO_CLIENT_TOOLS }
   const made = await translateAnswerInPool(offloadFor(ex, offload), job).catch(() => null)
   if (made === null) readCost(ex, format, bytes)
   else if (made.cost !== null) settleUsage(ex, made.cost)

@@ -74,8 +74,8 @@ test('who gives up while a token is fetched is sent nowhere, and a retry is sent
     retry: { attempts: 1, codes: [504] }
   }
   const { ask } = await gateway(t, { provider }, policies)
-  const GIVEN_UP = { ...ASK, messages: [{ role: 'user', content: 'given up' }] }
-  const late = await ask(CHAT, GIVEN_UP)
+  const LATE = { ...ASK, messages: [{ role: 'user', content: 'given up' }] }
+  const late = await ask(CHAT, LATE)
   equal(late.status, 504)
   match(await late.text(), /^\{"error":\{/)
   await came.promise
@@ -93,7 +93,7 @@ test('who gives up while a token is fetched is sent nowhere, and a retry is sent
   const controller = new AbortController()
   const gone = fetch(`http://127.0.0.1:${patient.port}${CHAT}`, {
     method: 'POST',
-    body: JSON.stringify(GIVEN_UP),
+    body: JSON.stringify(LATE),
     signal: controller.signal
   })
   await came.promise

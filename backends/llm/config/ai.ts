@@ -79,8 +79,8 @@ export function translateAi(file: FileAiBackend, { policies, levels, transportOf
   return {
     kind: 'ai',
     groups: groups.map((providers) =>
-      providers.map((given) => {
-        const provider = withPolicies(given as FileProvider, outer)
+      providers.map((input) => {
+        const provider = withPolicies(input as FileProvider, outer)
         return providerOf(provider, changes, transportOf(provider.policies))
       })
     ),
@@ -93,7 +93,7 @@ export function translateAi(file: FileAiBackend, { policies, levels, transportOf
   }
 }
 
-function withPolicies(given: FileProvider, { auth }: ModelPolicies): FileProvider {
-  const own = given.policies
-  return { ...given, policies: { ...own, auth: own?.auth ?? auth } } as FileProvider
+function withPolicies(input: FileProvider, { auth }: ModelPolicies): FileProvider {
+  const own = input.policies
+  return { ...input, policies: { ...own, auth: own?.auth ?? auth } } as FileProvider
 }

@@ -99,8 +99,8 @@ export const auth = () =>
 export type FileAuth = z.output<ReturnType<typeof auth>>
 
 /** Null: the provider's default. */
-export function authOf(given: FileAuth | undefined): AiAuth | null {
-  const file = given === undefined ? undefined : realKeys(given)
+export function authOf(input: FileAuth | undefined): AiAuth | null {
+  const file = input === undefined ? undefined : realKeys(input)
   if (file?.key !== undefined) return { kind: 'key', key: secret(file.key) }
   if (file?.passthrough !== undefined) return { kind: 'passthrough' }
   if (file?.aws !== undefined) return awsOf(file.aws)
@@ -111,16 +111,16 @@ export function authOf(given: FileAuth | undefined): AiAuth | null {
 
 type GcpCredential = Extract<AiAuth, { readonly kind: 'gcp' }>['credential']
 
-function awsOf(given: NonNullable<FileAuth['aws']>): AiAuth {
-  const { accessKeyId, secretAccessKey, sessionToken } = given
-  const region = given.region ?? null
+function awsOf(input: NonNullable<FileAuth['aws']>): AiAuth {
+  const { accessKeyId, secretAccessKey, sessionToken } = input
+  const region = input.region ?? null
   if (accessKeyId === undefined || secretAccessKey === undefined) return { kind: 'aws', keys: null, region }
   const token = sessionToken === undefined ? null : secret(sessionToken)
   const keys = { accessKeyId, secretAccessKey: secret(secretAccessKey), sessionToken: token }
   return { kind: 'aws', keys, region }
 }
 
-function credentialOf(given: NonNullable<FileAuth['gcp']>['credential']): GcpCredential {
-  if (given?.file !== undefined) return { file: given.file }
-  return given?.inline === undefined ? null : { json: secret(given.inline) }
+function credentialOf(credential: NonNullable<FileAuth['gcp']>['credential']): GcpCredential {
+  if (credential?.file !== undefined) return { file: credential.file }
+  return credential?.inline === undefined ? null : { json: secret(credential.inline) }
 }

@@ -8,12 +8,12 @@ import { unguardedRoute } from './guards.ts'
 /** They must do together: what the backend has itself is seen by its schema. */
 export function checkGuards(
   { raw, path }: Placed,
-  given: readonly PlacedPolicy[],
+  policies: readonly PlacedPolicy[],
   _bind: ServingBind | null,
   report: Report
 ): void {
   const own = { value: raw.ai, path: [...path, 'ai'] }
-  const settings = given.findLast(({ field }) => field === 'ai')
+  const settings = policies.findLast(({ field }) => field === 'ai')
   if (settings === undefined) return
   const owner = (key: string) => [own, settings].find(({ value }) => objectOf(value)[key] !== undefined)
   const guards = owner('promptGuard')

@@ -53,7 +53,7 @@ const failing = {
 
 const headerMatch = () =>
   z.strictObject({
-    name: headerName().refine((given) => !given.startsWith(':'), 'must be a header name'),
+    name: headerName().refine((name) => !name.startsWith(':'), 'must be a header name'),
     value: oneOf({ exact: z.string().max(4096).optional(), regex: regexSource().optional() })
   })
 
@@ -158,9 +158,9 @@ function translate(file: FileGuard, message: string): AiGuard {
         : { name: named.name, at: ['webhook', 'backendRef', 'name'] }
     return { kind: 'webhook', server, forward, ...common }
   }
-  const { host: at, port: given, path: own, model, policies } = moderated!
+  const { host: at, port: filePort, path: own, model, policies } = moderated!
   const hasTls = at === undefined || policies?.tls !== undefined
-  const place = { host: at ?? 'api.openai.com', port: given ?? (hasTls ? 443 : 80) }
+  const place = { host: at ?? 'api.openai.com', port: filePort ?? (hasTls ? 443 : 80) }
   return {
     kind: 'moderation',
     origin: originOf(hasTls ? 'https' : 'http', place),

@@ -7,7 +7,7 @@ import { uselessActions } from './guard-warnings.ts'
 import { modelPolicies, saysMore } from './policies.ts'
 import { llmSchema } from './shortcut/schema.ts'
 import { llmBackend } from './shortcut/translate.ts'
-import { askedInClear, namedProviders, providersOf, uselessCaching, uselessCachingOfModels } from './warnings.ts'
+import { clearTextHosts, namedProviders, providersOf, uselessCaching, uselessCachingOfModels } from './warnings.ts'
 
 const modelsOf = ({ raw, path }: Placed): Placed[] => entriesOf(raw.models, [...path, 'models'])
 
@@ -28,7 +28,7 @@ export const aiConfig: BackendConfig = {
   warnings: [
     (values) => [...uselessCaching(values), ...uselessCachingOfModels(values.flatMap(modelsOf))],
     (values) => uselessActions(values.flatMap((value) => [value, ...modelsOf(value)])),
-    askedInClear
+    clearTextHosts
   ],
   shortcut: {
     key: 'llm',

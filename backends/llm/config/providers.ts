@@ -55,20 +55,20 @@ export const provider = (others: Record<string, z.ZodType> = {}) =>
     ...misplacedKeys('belongs into policies: { auth: { key: $NAME } } here', ['apiKey', 'key', 'auth']),
     ...others
   })
-    .refine((given: FileProvider) => given.host !== undefined || hostless(given) === undefined, {
+    .refine((input: FileProvider) => input.host !== undefined || hostless(input) === undefined, {
       path: ['host'],
       error: ({ input }) => `is required for a ${hostless(input as FileProvider)} provider`,
       when: sound()
     })
-    .refine((given: FileProvider) => given.dialect === undefined || WITH_DIALECT.some((kind) => kind in given), {
+    .refine((input: FileProvider) => input.dialect === undefined || WITH_DIALECT.some((kind) => kind in input), {
       path: ['dialect'],
       error: `is for ${WITH_DIALECT.join(', ')}: only they are asked in the format of chat completions`,
       when: sound()
     })
 
 /** The kind that is given and has no host of its own. */
-const hostless = (given: FileProvider): string | undefined =>
-  PROVIDERS.find(({ name, needsHost }) => needsHost === true && given[name] !== undefined)?.name
+const hostless = (input: FileProvider): string | undefined =>
+  PROVIDERS.find(({ name, needsHost }) => needsHost === true && input[name] !== undefined)?.name
 
 /** Beside the fields of its kind, under the name of that. */
 export interface FileProvider {
@@ -89,8 +89,8 @@ export interface FileProvider {
 }
 
 /** `outer`: what the backend says of requests to all its providers. `transport`: all that is said of connections. */
-export function providerOf(given: FileProvider, outer: FileEdits, transport?: BackendTransport): AiProvider {
-  const file: FileProvider = realKeys(given)
+export function providerOf(input: FileProvider, outer: FileEdits, transport?: BackendTransport): AiProvider {
+  const file: FileProvider = realKeys(input)
   const kind = PROVIDERS.find(({ name }) => file[name] !== undefined)!
   const fields = file[kind.name] as { readonly model?: string }
   const own = kind.translate?.(fields) ?? {}

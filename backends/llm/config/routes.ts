@@ -36,7 +36,7 @@ export const routes = () =>
 export type FileRoutes = Readonly<Record<string, AiRouteType>>
 
 /** The longest suffix decides; "*" is for what no other ends with. */
-export function translateRoutes(given: FileRoutes): AiBackend['routes'] {
-  const list = Object.entries(given).map(([suffix, type]) => ({ suffix, type }))
+export function translateRoutes(input: FileRoutes): AiBackend['routes'] {
+  const list = Object.entries(input).map(([suffix, type]) => ({ suffix, type }))
   return list.sort((a, b) => Number(a.suffix === '*') - Number(b.suffix === '*') || b.suffix.length - a.suffix.length)
 }

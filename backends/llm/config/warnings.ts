@@ -25,7 +25,7 @@ const CLEAR =
   'is asked without TLS, and who listens on the way reads keys and prompts: beside it, policies: { tls: {} }'
 
 /** Providers at a host of the file that looks as if it wanted TLS. Where a policy around them has it, all is well. */
-export function askedInClear(values: readonly Placed[], { hasTls }: WarnContext): Doubt[] {
+export function clearTextHosts(values: readonly Placed[], { hasTls }: WarnContext): Doubt[] {
   if (hasTls) return []
   return values.flatMap(providersOf).flatMap(({ raw, path }) => {
     const host = text(raw.host)
@@ -66,10 +66,10 @@ function inBackend(value: Placed): Doubt[] {
 
 /** The name of a provider that can be told no marks; null: it can. */
 function withoutMarks(provider: Raw): string | null {
-  const given = realKeys(provider)
-  const kind = PROVIDERS.find(({ name }) => given[name] !== undefined)
+  const fields = realKeys(provider)
+  const kind = PROVIDERS.find(({ name }) => fields[name] !== undefined)
   if (kind === undefined || kind.cacheMarks === 'always') return null
   if (kind.cacheMarks === 'never') return kind.name
-  const { formats } = objectOf(given[kind.name])
+  const { formats } = objectOf(fields[kind.name])
   return Array.isArray(formats) && formats.includes('messages') ? null : `${kind.name} without messages`
 }

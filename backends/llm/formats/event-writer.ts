@@ -5,7 +5,7 @@ import { type AnswerContext, Losses, type StreamWriter } from './format.ts'
 export type EventOf<K extends ChatEvent['kind']> = Extract<ChatEvent, { readonly kind: K }>
 
 export abstract class EventWriter implements StreamWriter {
-  protected readonly asked: AnswerContext
+  protected readonly context: AnswerContext
   protected readonly losses: Losses
   protected usage: Usage | null = null
   protected serviceTier: string | null = null
@@ -13,8 +13,8 @@ export abstract class EventWriter implements StreamWriter {
   readonly #choicesMax: number
   #isOver = false
 
-  constructor(asked: AnswerContext, losses: Losses = new Losses(), choicesMax: number = Number.POSITIVE_INFINITY) {
-    this.asked = asked
+  constructor(context: AnswerContext, losses: Losses = new Losses(), choicesMax: number = Number.POSITIVE_INFINITY) {
+    this.context = context
     this.losses = losses
     this.#choicesMax = choicesMax
   }

@@ -24,7 +24,7 @@ export function isObject(value: Json | undefined): value is JsonObject {
 export class Fields {
   readonly value: JsonObject
   /** Objects have few fields: to search a list of their names is cheaper than to keep a set. */
-  readonly #asked: string[] = []
+  readonly #readNames: string[] = []
   readonly #outer: Fields | null
   readonly #place: string
 
@@ -52,7 +52,7 @@ export class Fields {
 
   /** Any value; null when it is absent. */
   any(name: string): Json {
-    this.#asked.push(name)
+    this.#readNames.push(name)
     return this.value[name] ?? null
   }
 
@@ -154,7 +154,7 @@ export class Fields {
   leaveUnknown(unknown: Map<string, Json>): void {
     for (const name of Object.keys(this.value)) {
       const value = this.value[name]!
-      if (value !== null && !this.#asked.includes(name)) unknown.set(memberPath(this.path, name), value)
+      if (value !== null && !this.#readNames.includes(name)) unknown.set(memberPath(this.path, name), value)
     }
   }
 

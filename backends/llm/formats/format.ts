@@ -134,7 +134,7 @@ export interface ChatFormat extends ProviderFormat {
   ): Conversation
   /** What guards look at in a request. */
   readonly requestTexts: Reach
-  writeAnswer(answer: Answer, asked: AnswerContext, losses: Losses): JsonObject
+  writeAnswer(answer: Answer, context: AnswerContext, losses: Losses): JsonObject
   /** `losses`: as of writeAnswer, by the path in an answer of the writer's own format where there is no other. */
-  streamWriter(asked: AnswerContext, losses?: Losses): StreamWriter
+  streamWriter(context: AnswerContext, losses?: Losses): StreamWriter
 }

@@ -7,7 +7,7 @@ import type { Reach } from '#engine/kit/scan/body.ts'
 import { isObject, type Slot, textsBelow, textsBeside } from '#engine/kit/scan/texts.ts'
 
 /** Of a body that a client sends. */
-export const asked = (texts: readonly string[], declared: readonly string[]): Reach => ({
+export const requestReach = (texts: readonly string[], declared: readonly string[]): Reach => ({
   texts,
   declared,
   hasNames: true,

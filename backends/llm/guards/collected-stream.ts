@@ -33,10 +33,10 @@ export function itemsOf(bytes: Buffer): WireEvent[] {
 /** What `guards` leave, one after the other. Throws as StreamGuard.push. */
 export function searched(
   format: FormatName,
-  given: readonly WireEvent[],
+  incoming: readonly WireEvent[],
   guards: readonly AiRegexGuard[]
 ): readonly WireEvent[] {
-  let events = given
+  let events = incoming
   for (const guard of guards) {
     const stream = new StreamGuard(format, guard)
     events = [...events.flatMap((event) => stream.push(event)), ...stream.end()]
@@ -75,7 +75,7 @@ export class CollectedTexts {
     // Once for each part, and not for each of its pieces: they are as many as the answer is long.
     const parts = new Map<string, Replaced>()
     for (const [key, old] of this.#joined) parts.set(key, replacedBy(by, old))
-    const said = new Set<string>()
+    const written = new Set<string>()
     let isMasked = false
     return this.#events.map(({ event, value, pieces }) => {
       let isChanged = false
@@ -84,11 +84,11 @@ export class CollectedTexts {
         const key = keyOf(piece)
         const { text, isSame } = key === null ? replacedBy(by, slot.text) : parts.get(key)!
         if (isSame) continue
-        const isFirst = key === null || !said.has(key)
+        const isFirst = key === null || !written.has(key)
         if (isFirst && slot.isJson && (parseJson(text) ?? null) === null)
           throw new GuardUnavailable('the guard answers with arguments that are no JSON')
         slot.set(isFirst ? text : '')
-        if (key !== null) said.add(key)
+        if (key !== null) written.add(key)
         isChanged = true
       }
       isMasked ||= isChanged

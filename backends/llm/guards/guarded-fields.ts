@@ -2,7 +2,7 @@
 
 import type { AiRouteType } from '#backends/llm/config/snapshot.ts'
 import type { ClientFormat } from '#backends/llm/conversation.ts'
-import { asked } from '#backends/llm/formats/guarded-texts.ts'
+import { requestReach } from '#backends/llm/formats/guarded-texts.ts'
 import { FORMATS } from '#backends/llm/formats/index.ts'
 import type { Reach } from '#engine/kit/scan/body.ts'
 
@@ -16,8 +16,8 @@ const OTHERS: { readonly [type in AiRouteType]?: { readonly [format in ClientFor
     gemini: below(FORMATS.gemini.requestTexts, ['generateContentRequest', 'generate_content_request'])
   },
   Embeddings: {
-    completions: asked(['input', 'messages', 'inputs'], []),
-    gemini: asked(['content', 'title', 'requests'], [])
+    completions: requestReach(['input', 'messages', 'inputs'], []),
+    gemini: requestReach(['content', 'title', 'requests'], [])
   }
 }
 

@@ -86,7 +86,7 @@ function work(bytes: Uint8Array, shape: Shape, todo: Work): StepResult {
 
 function inText(bytes: Uint8Array, work: Work): StepResult {
   const text = bufferOf(bytes).toString()
-  if (work.kind === 'ask') return asked(work.asks, text === '' ? [] : [{ role: 'assistant', content: text }])
+  if (work.kind === 'ask') return questionStep(work.asks, text === '' ? [] : [{ role: 'assistant', content: text }])
   // A reader of JSON would take digits at the beginning of other text for numbers.
   const mask = isJson(text) ? maskJsonText : maskText
   const changed =
@@ -106,7 +106,7 @@ function inBody(bytes: Uint8Array, { reach, role }: Shape & { readonly kind: 'js
   }
   if (work.kind === 'replace') return outcomeOf(replaced({ ...scan, step: work }))
   const scanned = scanBody({ ...scan, step: { kind: 'tell' } })
-  return scanned.problem === null ? asked(work.asks, scanned.messages) : outcomeOf(scanned)
+  return scanned.problem === null ? questionStep(work.asks, scanned.messages) : outcomeOf(scanned)
 }
 
 function outcomeOf({ bytes, problem }: ScanResult): StepResult {
@@ -134,7 +134,7 @@ function inStream(
   if (work.kind === 'search') return printed(shape, searched(format, events, work.guards))
   const collected = new CollectedTexts(format, events)
   if (work.kind === 'replace') return printed(shape, collected.replaced(work.texts))
-  return asked(
+  return questionStep(
     work.asks,
     collected.texts.map((content) => ({ role: 'assistant', content }))
   )
@@ -145,7 +145,7 @@ function printed({ kind }: Shape, events: readonly WireEvent[]): StepResult {
   return { kind: 'changed', bytes: textBytes(text) }
 }
 
-function asked(asks: ServiceSpec, messages: Parameters<typeof questionOf>[1]): StepResult {
+function questionStep(asks: ServiceSpec, messages: Parameters<typeof questionOf>[1]): StepResult {
   if (messages.length === 0) return PASS
   return { kind: 'question', bytes: questionOf(asks, messages), count: messages.length }
 }

@@ -76,7 +76,7 @@ export async function post(target: Target, question: Buffer, call: GuardCall): P
   const { ex } = call
   if (!hold(ex, question.length)) throw new GuardBuffersFull()
   try {
-    return await ('service' in target ? asked(target, question, call) : answerTo(target, question, call))
+    return await ('service' in target ? fetchAnswer(target, question, call) : answerTo(target, question, call))
   } finally {
     letGo(ex, question.length)
   }
@@ -84,7 +84,7 @@ export async function post(target: Target, question: Buffer, call: GuardCall): P
 
 const FRAMING = { 'content-type': 'application/json', accept: 'application/json' }
 
-function asked(
+function fetchAnswer(
   { service, path, headers, timeoutMs }: Target & TargetService,
   body: Buffer,
   { ex }: GuardCall

@@ -59,7 +59,7 @@ export interface AnswerJob {
   readonly from: FormatName
   /** Null: only what it has cost is wanted. */
   readonly to: ClientFormat | null
-  readonly asked: AnswerContext
+  readonly context: AnswerContext
   /** What the provider has been told as functions. */
   readonly clientTools: ClientTools
 }
@@ -260,7 +260,7 @@ export function translateAnswer({
   status,
   from,
   to,
-  asked,
+  context,
   clientTools
 }: Omit<AnswerJob, 'kind'>): TranslatedAnswer {
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString()
@@ -279,7 +279,7 @@ export function translateAnswer({
     cost = { usage, model, serviceTier }
     const losses = new Losses()
     const own = withClientCalls(answer, clientTools, to)
-    const body = jsonBytes(writer.writeAnswer(own, asked, losses))
+    const body = jsonBytes(writer.writeAnswer(own, context, losses))
     return { ...SILENT, cost, bytes: body, lost: droppedOf(losses.fields) }
   } catch (error) {
     // It is owed also when the rest cannot be read, or be written.
@@ -306,8 +306,8 @@ function readEvent({ format, bytes }: EventJob): EventReading {
   new SseReader().push(body, 0, body.length, events)
   const reader = FORMATS[format].streamReader()
   try {
-    const said = events.flatMap((event) => reader.read(event)).filter(({ kind }) => OF_COST.has(kind))
-    return { kind: 'event', events: said, isUnread: false }
+    const costEvents = events.flatMap((event) => reader.read(event)).filter(({ kind }) => OF_COST.has(kind))
+    return { kind: 'event', events: costEvents, isUnread: false }
   } catch (error) {
     if (error instanceof FormatError)
       return { kind: 'event', events: [], isUnread: events.some(({ data }) => isJson(data)) }

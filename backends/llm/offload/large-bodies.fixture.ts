@@ -7,7 +7,7 @@ export const TEXT = '%'
 export const LONG = 'Say naïve again.\\n'.repeat(Math.ceil(LARGE_BYTES / 16))
 
 /** What is printed of a body does not tell long ones from short ones; times and fresh ids are not looked at. */
-export const bare = (text: string, said: string): string => text.replaceAll(said, TEXT)
+export const bare = (text: string, long: string): string => text.replaceAll(long, TEXT)
 export const timeless = (text: string): string =>
   text
     .replaceAll(/"created":\d+/g, '"created":0')

@@ -39,7 +39,7 @@ export class Attempts implements BackendState {
   format: FormatName | null = null
   readonly tried: ProviderSlot<ProviderRuntime>[] = []
   /** How many have been asked. */
-  askedCount = 0
+  attemptCount = 0
   /** Null: it will not be tried again. */
   original: OriginalRequest | null
   /** Where it is being tried. */
@@ -66,14 +66,14 @@ export class Attempts implements BackendState {
   constructor(
     by: CompiledBackend,
     client: ClientFormat | null,
-    asked: ServedRequest,
+    request: ServedRequest,
     original: OriginalRequest | null,
     keys: ClientKeys
   ) {
     this.by = by
     this.client = client
-    this.chat = asked.chat
-    this.operation = asked.operation
+    this.chat = request.chat
+    this.operation = request.operation
     this.original = original
     this.keys = keys
   }
@@ -83,7 +83,7 @@ export class Attempts implements BackendState {
     this.attempt?.succeeded(nowMs)
     this.attempt = null
     this.round++
-    this.askedCount--
+    this.attemptCount--
   }
 
   release(): void {

@@ -39,11 +39,11 @@ export class Health {
     this.#latencyMs = this.#latencyMs === 0 ? latencyMs : this.#latencyMs + ALPHA * (latencyMs - this.#latencyMs)
   }
 
-  /** `askedMs`: the pause that the provider asks for, or null. `random`: 0 <= x < 1. `startedAt`: of the attempt. */
-  failed(nowMs: number, askedMs: number | null, random: number, startedAt = nowMs): void {
+  /** `pauseMs`: the pause that the provider asks for, or null. `random`: 0 <= x < 1. `startedAt`: of the attempt. */
+  failed(nowMs: number, pauseMs: number | null, random: number, startedAt = nowMs): void {
     // Jitter, or all workers would come back at once. Who asks for nothing has not said anything.
     this.breaker.failed(nowMs, startedAt, (ownMs) =>
-      askedMs ? Math.min(askedMs, RETRY_AFTER_MAX_MS) * (1 + random / 10) : ownMs * (0.5 + random / 2)
+      pauseMs ? Math.min(pauseMs, RETRY_AFTER_MAX_MS) * (1 + random / 10) : ownMs * (0.5 + random / 2)
     )
   }
 }
@@ -67,8 +67,8 @@ export class Attempt<T> {
     if (this.abandon()) this.slot.health.succeeded(nowMs - this.#startedAt, this.#startedAt)
   }
 
-  failed(nowMs: number, askedMs: number | null, random: number): void {
-    if (this.abandon()) this.slot.health.failed(nowMs, askedMs, random, this.#startedAt)
+  failed(nowMs: number, pauseMs: number | null, random: number): void {
+    if (this.abandon()) this.slot.health.failed(nowMs, pauseMs, random, this.#startedAt)
   }
 
   /** It had answered, and then broke off. */

@@ -19,7 +19,7 @@ import type { Attempts } from './attempts.ts'
 import type { ProviderRuntime } from './provider-runtime.ts'
 import type { RequestWriter, RewrittenBody } from './request-writer.ts'
 
-type Told = ReturnType<AnswerHook>
+type HookResult = ReturnType<AnswerHook>
 
 /** Bytes of a refusal that is looked into. */
 const REFUSAL_MAX = 64 * 1024
@@ -30,7 +30,7 @@ interface Steps {
   /** Asks it with what is in the exchange; or not, for the reason. */
   readonly ask: (why: FormatError | null) => void
   /** Does with the answer what is usual. */
-  readonly usual: () => Told
+  readonly usual: () => HookResult
   readonly proceed: (ex: Exchange) => void
 }
 
@@ -44,7 +44,7 @@ export class CompatibilityRetry {
   }
 
   /** Null: there is nothing in the answer to `state` that another request would change. */
-  refused(ex: Exchange, state: Attempts, choice: ProviderRuntime, steps: Steps): Told | null {
+  refused(ex: Exchange, state: Attempts, choice: ProviderRuntime, steps: Steps): HookResult | null {
     if (state.format !== 'completions' || state.editedChat === null) return null
     if (state.dialectOverrides !== null && ex.status < 400) {
       choice.learned.dialect = { ...choice.learned.dialect, ...state.dialectOverrides }
@@ -54,7 +54,7 @@ export class CompatibilityRetry {
     const added = isRefusal && ex.responseLength <= REFUSAL_MAX ? addedTo(state, choice) : []
     if (added.length === 0) return null
     const { maxBufferBytes, fail } = this.#context
-    const look = (): Told => this.#look(ex, state, choice, { added, steps })
+    const look = (): HookResult => this.#look(ex, state, choice, { added, steps })
     const verdict = whenResponse(ex, maxBufferBytes, fail, (isOver) => {
       if (!isOver) goOn(ex, look(), steps.proceed)
     })
@@ -66,7 +66,7 @@ export class CompatibilityRetry {
     state: Attempts,
     choice: ProviderRuntime,
     { added, steps }: { added: readonly AddedField[]; steps: Steps }
-  ): Told {
+  ): HookResult {
     const refused = refusedFields(ex.responseBytes?.toString() ?? '', added)
     if (refused.length === 0) return steps.usual()
     const lesson: Partial<Dialect> = Object.assign({}, state.dialectOverrides, ...refused.map(({ change }) => change))
@@ -81,7 +81,11 @@ export class CompatibilityRetry {
     return LATER
   }
 
-  #send(ex: Exchange, state: Attempts, next: { lesson: Partial<Dialect>; made: RewrittenBody; steps: Steps }): Told {
+  #send(
+    ex: Exchange,
+    state: Attempts,
+    next: { lesson: Partial<Dialect>; made: RewrittenBody; steps: Steps }
+  ): HookResult {
     const { lesson, made, steps } = next
     if (made instanceof FormatError || !resend(ex, state.retry)) return steps.usual()
     const why = steps.lost(made.lost)
@@ -101,14 +105,14 @@ function addedTo({ editedChat, dialectOverrides }: Attempts, { learned }: Provid
   const isSmall = chat.bytes.length <= LARGE_BYTES
   // Where the client has options of its own, the server may mean those.
   const usage = isNative && isSmall && isObject(chat.body.stream_options) ? ['include_usage'] : USAGE
-  const asked = chat.isStreamed && !(isNative && chat.wantsUsage) ? usage : []
-  const added = addedFields({ ...learned.dialect, ...dialectOverrides }, { isNative, usage: asked })
+  const usageFields = chat.isStreamed && !(isNative && chat.wantsUsage) ? usage : []
+  const added = addedFields({ ...learned.dialect, ...dialectOverrides }, { isNative, usage: usageFields })
   return added.filter(({ change }) => Object.keys(change).every((key) => !Object.hasOwn(dialectOverrides ?? {}, key)))
 }
 
 const USAGE = ['stream_options', 'include_usage'] as const
 
-function goOn(ex: Exchange, verdict: Told, proceed: Steps['proceed']): void {
+function goOn(ex: Exchange, verdict: HookResult, proceed: Steps['proceed']): void {
   if (verdict === CONTINUE) proceed(ex)
   else if (verdict instanceof Promise) {
     const isCurrent = () => ex.localReply === null && !ex.responseDone

@@ -45,11 +45,11 @@ export function planRequest(chat: ChatRequest, writer: ResolvedProvider): Planne
 }
 
 function planFor(
-  { model: asked, client }: ChatRequest,
+  { model: requested, client }: ChatRequest,
   { settings, provider, aliases, learned }: ResolvedProvider
 ): RequestPlan {
   const { path, pathPrefix, edits } = settings
-  const model = providerModel(asked, settings.model, aliases)
+  const model = providerModel(requested, settings.model, aliases)
   const format = formatFor(provider, client, model)
   return { provider, format, model, path, pathPrefix, caching: edits.caching, dialect: learned.dialect }
 }

@@ -42,7 +42,9 @@ export class RequestWriter {
     if (operation instanceof LargeOperation) return this.#callElsewhere(ex, state, operation, choice)
     try {
       if (chat !== null) return this.#chat(ex, state, chat, choice)
-      return operation === null ? NONE_DROPPED : asked(ex, state, operation, choice, operation.write(ex, choice))
+      return operation === null
+        ? NONE_DROPPED
+        : operationOutcome(ex, state, operation, choice, operation.write(ex, choice))
     } catch (error) {
       if (error instanceof FormatError) return error
       throw error
@@ -92,13 +94,13 @@ export class RequestWriter {
   }
 
   async #chatElsewhere(
-    asked: Exchange,
+    ex: Exchange,
     state: Attempts,
     chat: LargeRequest,
     choice: ProviderRuntime
   ): Promise<ApplyWritten> {
     const { client, bytes, path, query } = chat
-    const offload = offloadFor(asked, this.#context.offload)
+    const offload = offloadFor(ex, this.#context.offload)
     const made = await writeRequestInPool(offload, bytes, { client, path, query, spec: choice.spec })
     return (ex) => this.#takeChat(ex, state, chat, choice, made)
   }
@@ -126,13 +128,13 @@ export class RequestWriter {
   }
 
   async #callElsewhere(
-    asked: Exchange,
+    ex: Exchange,
     state: Attempts,
     operation: LargeOperation,
     choice: ProviderRuntime
   ): Promise<ApplyWritten> {
     const { type, bytes, path, query } = operation.source
-    const offload = offloadFor(asked, this.#context.offload)
+    const offload = offloadFor(ex, this.#context.offload)
     const made = await writeOperationInPool(offload, bytes, { type, path, query, spec: choice.spec })
     return (ex) => takeCall(ex, state, operation, choice, made)
   }
@@ -147,10 +149,10 @@ function takeCall(
 ): WriteOutcome {
   if (made.kind === 'refused') return refusal(made)
   applyOperation(ex, operation.source, choice.provider, made.printed)
-  return asked(ex, state, operation, choice, made.printed)
+  return operationOutcome(ex, state, operation, choice, made.printed)
 }
 
-function asked(
+function operationOutcome(
   ex: Exchange,
   state: Attempts,
   operation: Operation,

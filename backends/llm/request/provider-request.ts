@@ -86,8 +86,8 @@ export function withPathPrefix(target: string, prefix: string | null): string {
  */
 function framed(target: string, isStreamed: boolean, clientQuery: string): Pick<Address, 'target' | 'query'> {
   const [path, own = ''] = target.split('?')
-  const isSaid = !isStreamed || /(?:^|&)alt=/.test(own)
-  const wanted = [own, isSaid ? '' : 'alt=sse', withCost(withoutAccount(without(clientQuery, FRAMING)).slice(1))]
+  const hasFraming = !isStreamed || /(?:^|&)alt=/.test(own)
+  const wanted = [own, hasFraming ? '' : 'alt=sse', withCost(withoutAccount(without(clientQuery, FRAMING)).slice(1))]
   const query = wanted.filter((part) => part !== '').join('&')
   return { target: query === '' ? path! : `${path}?${query}`, query: '' }
 }

@@ -109,8 +109,8 @@ export class Count implements ReadOperation {
   }
 
   #converted(format: CountingFormat, model: string, prompt: AiPrompt | null, losses: Losses): JsonObject {
-    const said = this.#conversation(prompt)
-    const written = FORMATS[format].writeRequest(rewritten({ ...said, model }, format, losses), losses)
+    const conversation = this.#conversation(prompt)
+    const written = FORMATS[format].writeRequest(rewritten({ ...conversation, model }, format, losses), losses)
     const entries = COUNTED[format].flatMap((name) => (written[name] === undefined ? [] : [[name, written[name]]]))
     const counted = Object.fromEntries(entries) as JsonObject
     if (format === 'gemini') return { generateContentRequest: { model: `models/${model}`, ...counted } }
@@ -123,8 +123,8 @@ export class Count implements ReadOperation {
     const request = this.client === 'gemini' && isObject(inner) ? without(inner, 'model') : body
     // A chat must say how much it wants; a count need not.
     const whole = this.client === 'messages' ? { max_tokens: 1, ...request } : request
-    const said = FORMATS[this.client].readRequest(whole, { model: this.model, isStreamed: false })
-    return { ...said, sampling: { ...said.sampling, maxTokens: null } }
+    const conversation = FORMATS[this.client].readRequest(whole, { model: this.model, isStreamed: false })
+    return { ...conversation, sampling: { ...conversation.sampling, maxTokens: null } }
   }
 }
 

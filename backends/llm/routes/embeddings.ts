@@ -170,9 +170,9 @@ function fromGemini(body: JsonObject, isBatch: boolean): Wanted {
     request.any('model')
     dimensions.add(request.optionalNumber('outputDimensionality'))
     const text = content.objects('parts').map((part) => {
-      const said = part.string('text')
+      const piece = part.string('text')
       unknown.push(...unknownIn(part))
-      return said
+      return piece
     })
     unknown.push(...unknownIn(content), ...unknownIn(request))
     return text.join('')

@@ -89,12 +89,12 @@ function isOneModel(path: string, suffix: string, type: AiRouteType): boolean {
   return type === 'Models' && suffix.endsWith('/models') && path.includes(`${suffix}/`) && !asksModel(path)
 }
 
-const PATHS_SAID_MAX = 16
+const PATHS_SHOWN_MAX = 16
 
 /** For people who have asked elsewhere. */
 export function servedPaths(routes: readonly { readonly suffix: string }[]): string {
   const ends = routes.map(({ suffix }) => suffix).filter((suffix) => suffix !== '*')
   if (ends.length === 0) return 'every path is one of chat completions here, which are sent with POST'
-  const more = ends.length > PATHS_SAID_MAX ? ', ...' : ''
-  return `the paths that are served here end with ${ends.slice(0, PATHS_SAID_MAX).join(', ')}${more}`
+  const more = ends.length > PATHS_SHOWN_MAX ? ', ...' : ''
+  return `the paths that are served here end with ${ends.slice(0, PATHS_SHOWN_MAX).join(', ')}${more}`
 }

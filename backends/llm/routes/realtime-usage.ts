@@ -113,9 +113,9 @@ export class RealtimeTap implements ResponseTap {
   constructor(ex: Exchange) {
     let total: Usage | null = null
     const found = (event: Json): void => {
-      const said = usageOf(event)
-      if (said === null) return
-      const usage = boundedUsage(said)
+      const reported = usageOf(event)
+      if (reported === null) return
+      const usage = boundedUsage(reported)
       total = total === null ? usage : sum(total, usage)
       recordUsage(ex, { usage: total, model: null })
       charge(ex, usage.input + usage.output)

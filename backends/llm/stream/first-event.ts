@@ -71,9 +71,9 @@ class FirstEvent implements Peek {
       const events: WireEvent[] = []
       this.#framing.push(chunk, start, end, events)
       for (const event of events) {
-        for (const said of this.#reader.read(event)) {
+        for (const read of this.#reader.read(event)) {
           // Who is to blame for what it asked is not served better elsewhere, and its provider is well.
-          if (said.kind !== 'error' || !isFailure(said.error.status)) return 'take'
+          if (read.kind !== 'error' || !isFailure(read.error.status)) return 'take'
           this.#refused()
           return 'again'
         }

@@ -47,7 +47,7 @@ export class ListTap implements CostTap {
   readonly #reader = new SseReader()
   #isOpen = false
   #isClosed = false
-  #hasTold = false
+  #hasReported = false
 
   constructor(parties: ListTapOptions) {
     this.#parties = parties
@@ -98,8 +98,8 @@ export class ListTap implements CostTap {
       return this.#broken(`the provider's answer cannot be read: ${error.message}`)
     }
     // What is no JSON would make the whole list none. It is nothing to a client of this format in events, either.
-    const said = events.map(({ data }) => data.trim()).filter(isJson)
-    return said.map((data, i) => this.#element(i === said.length - 1 ? this.#withLosses(data) : data)).join('')
+    const elements = events.map(({ data }) => data.trim()).filter(isJson)
+    return elements.map((data, i) => this.#element(i === elements.length - 1 ? this.#withLosses(data) : data)).join('')
   }
 
   /** The line end behind it is there at once, for clients that read by lines. */
@@ -111,8 +111,8 @@ export class ListTap implements CostTap {
 
   #withLosses(data: string): string {
     const { fields } = this.#parties.losses
-    if (!this.cost.isOver || this.#hasTold || fields.length === 0) return data
-    this.#hasTold = true
+    if (!this.cost.isOver || this.#hasReported || fields.length === 0) return data
+    this.#hasReported = true
     return `${data.slice(0, -1)},${JSON.stringify(DROPPED)}:${JSON.stringify(droppedList(droppedOf(fields)))}}`
   }
 

@@ -8,7 +8,7 @@ import { SseReader } from '#engine/http/sse.ts'
 import { nativeTap } from './native-tap.ts'
 import { type CostTap, TranslatingTap } from './translating-tap.ts'
 
-const ASKED = { model: 'm', wantsUsage: true, at: 0, id: 'id' }
+const CONTEXT = { model: 'm', wantsUsage: true, at: 0, id: 'id' }
 const EX = {} as Exchange
 
 /** As the providers' documentation shows them; text with the marks in it, as models that talk of APIs write it. */
@@ -83,7 +83,7 @@ function tapOf(format: ClientFormat, hidesUsage = false): CostTap {
   return nativeTap({
     format,
     reader: from.streamReader(),
-    writer: () => from.streamWriter(ASKED),
+    writer: () => from.streamWriter(CONTEXT),
     hidesUsage,
     offload: null
   })!
@@ -113,7 +113,7 @@ for (const format of ['completions', 'messages', 'responses'] as const) {
       const chat = new TranslatingTap({
         from,
         framing: new SseReader(),
-        writer: from.streamWriter(ASKED),
+        writer: from.streamWriter(CONTEXT),
         losses: new Losses(),
         isNative: true
       })
@@ -182,7 +182,7 @@ test('what is not understood passes: the client may understand it', () => {
 
 test('formats without marks have to be read', () => {
   const gemini = FORMATS.gemini
-  const writer = () => gemini.streamWriter(ASKED)
+  const writer = () => gemini.streamWriter(CONTEXT)
   assert.equal(
     nativeTap({ format: 'gemini', reader: gemini.streamReader(), writer, hidesUsage: false, offload: null }),
     null

@@ -171,9 +171,9 @@ class NativeTap implements CostTap {
     this.#isFirst = false
     const { reader, hidesUsage } = this.#parties
     try {
-      const said = events.flatMap((event) => reader.read(event))
-      for (const one of said) this.cost.note(one)
-      return hidesUsage && said.length > 0 && said.every(({ kind }) => kind === 'usage')
+      const chatEvents = events.flatMap((event) => reader.read(event))
+      for (const one of chatEvents) this.cost.note(one)
+      return hidesUsage && chatEvents.length > 0 && chatEvents.every(({ kind }) => kind === 'usage')
     } catch (error) {
       // The client may understand what is not understood here: it is its own format.
       if (error instanceof FormatError) {

@@ -62,21 +62,21 @@ class SilenceTimer {
   readonly #isBetween: () => boolean
   readonly #timer = new WheelTimer(() => this.#beat())
   #heardAt: number
-  #saidAt: number
+  #sentAt: number
 
   constructor(ex: Exchange, watching: SilenceOptions, isBetween: () => boolean) {
     this.#ex = ex
     this.#watching = watching
     this.#isBetween = isBetween
     this.#heardAt = performance.now()
-    this.#saidAt = this.#heardAt
+    this.#sentAt = this.#heardAt
     this.#arm(this.#heardAt)
   }
 
   /** The provider has sent something; `said`: and so has the gateway. */
-  heard(said: boolean): void {
+  heard(hasSent: boolean): void {
     this.#heardAt = turnStartedAt
-    if (said) this.#saidAt = this.#heardAt
+    if (hasSent) this.#sentAt = this.#heardAt
   }
 
   stop(): void {
@@ -85,7 +85,7 @@ class SilenceTimer {
 
   #arm(now: number): void {
     const { keepaliveMs, stallMs } = this.#watching.silence
-    const comment = keepaliveMs === 0 ? Number.POSITIVE_INFINITY : this.#saidAt + keepaliveMs
+    const comment = keepaliveMs === 0 ? Number.POSITIVE_INFINITY : this.#sentAt + keepaliveMs
     const stall = stallMs === 0 ? Number.POSITIVE_INFINITY : this.#heardAt + stallMs
     const next = Math.min(comment, stall)
     if (next !== Number.POSITIVE_INFINITY) TIMERS.arm(this.#timer, now, Math.max(next - now, 1))
@@ -96,9 +96,9 @@ class SilenceTimer {
     const { keepaliveMs, stallMs } = this.#watching.silence
     const isSilent = stallMs > 0 && now - this.#heardAt >= stallMs
     let hasRoom = true
-    if (isSilent || (keepaliveMs > 0 && now - this.#saidAt >= keepaliveMs)) {
+    if (isSilent || (keepaliveMs > 0 && now - this.#sentAt >= keepaliveMs)) {
       hasRoom = this.#comment()
-      this.#saidAt = now
+      this.#sentAt = now
     }
     if (!hasRoom) this.#heardAt = now
     if (isSilent && hasRoom) this.#watching.fail(this.#ex, 'UPSTREAM_TIMEOUT')

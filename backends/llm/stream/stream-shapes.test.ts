@@ -10,7 +10,7 @@ import { isObject } from '#backends/llm/formats/fields.ts'
 import { FORMATS } from '#backends/llm/formats/index.ts'
 import { GOLDENS } from '#backends/llm/testing/goldens.ts'
 
-const ASKED = { model: 'm', wantsUsage: true, at: 0, id: 'id' }
+const CONTEXT = { model: 'm', wantsUsage: true, at: 0, id: 'id' }
 const seal = (choice = 0): ChatEvent => ({
   kind: 'signature',
   choice,
@@ -44,7 +44,7 @@ const RICH: readonly ChatEvent[] = [
 ]
 
 function deltasOf(events: readonly ChatEvent[]): JsonObject[] {
-  const writer = FORMATS.completions.streamWriter(ASKED)
+  const writer = FORMATS.completions.streamWriter(CONTEXT)
   const lines = events
     .map((event) => writer.write(event))
     .join('')
@@ -104,7 +104,7 @@ test('a call of no arguments has those of an empty object, which clients parse, 
     { kind: 'done' }
   ]
   const text = (format: ClientFormat) => {
-    const writer = FORMATS[format].streamWriter(ASKED)
+    const writer = FORMATS[format].streamWriter(CONTEXT)
     return bare.map((event) => writer.write(event)).join('')
   }
   match(text('completions'), /"function":\{"arguments":"\{\}"\}/)

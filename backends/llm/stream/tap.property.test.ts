@@ -16,7 +16,7 @@ import { TranslatingTap } from './translating-tap.ts'
 
 /** The tap asks nothing of it. */
 const NO_EXCHANGE = {} as never
-const ASKED: AnswerContext = { model: 'alias', wantsUsage: true, at: 1_700_000_000_000, id: 'fresh' }
+const CONTEXT: AnswerContext = { model: 'alias', wantsUsage: true, at: 1_700_000_000_000, id: 'fresh' }
 const FROM = Object.values(WHOLE_FORMATS)
 /** No client speaks Converse. */
 const TO = FROM.filter((format) => format.name !== 'converse')
@@ -47,12 +47,12 @@ function emptied(part: Part): [Part, string] {
 }
 
 const written = (format: ChatFormat, answer: Answer) => {
-  const body = format.writeAnswer(answer, ASKED, new Losses())
+  const body = format.writeAnswer(answer, CONTEXT, new Losses())
   return format.readAnswer(JSON.parse(JSON.stringify(body)))
 }
 
 const wireOf = (format: ChatFormat, answer: Answer, size: number): Buffer => {
-  const writer = format.streamWriter(ASKED)
+  const writer = format.streamWriter(CONTEXT)
   const text = told(answer, size)
     .map((event) => writer.write(event))
     .join('')
@@ -65,7 +65,7 @@ const framing = (format: ChatFormat) =>
 /** What a client of `to` gets for bytes of `from` that are cut at `cuts`. */
 function tapped(from: ChatFormat, to: ChatFormat, wire: Buffer, cuts: readonly number[]): string {
   const losses = new Losses()
-  const writer = to.streamWriter(ASKED, losses)
+  const writer = to.streamWriter(CONTEXT, losses)
   const tap = new TranslatingTap({ from, framing: framing(from), writer, losses, isNative: from === to })
   const pieces: Buffer[] = []
   let start = 0

@@ -182,15 +182,15 @@ export class TranslatingTap implements CostTap {
 
   #translatedEnd(): Buffer | null {
     const last = this.#translated(LINE_ENDS, 0, LINE_ENDS.length)
-    const end = this.cost.isOver ? '' : this.#said(this.#reader.finish?.()?.events ?? [])
+    const end = this.cost.isOver ? '' : this.#written(this.#reader.finish?.()?.events ?? [])
     return end === '' ? last : Buffer.concat([last ?? NOTHING, Buffer.from(end)])
   }
 
   #translate(event: WireEvent): string {
-    return this.cost.isOver ? '' : this.#said(this.#reader.read(event))
+    return this.cost.isOver ? '' : this.#written(this.#reader.read(event))
   }
 
-  #said(events: readonly ChatEvent[]): string {
+  #written(events: readonly ChatEvent[]): string {
     let text = ''
     for (const one of events) {
       if (this.cost.isOver) break

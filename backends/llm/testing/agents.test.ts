@@ -110,7 +110,7 @@ async function started(t: TestContext, kind: string, more: object = {}) {
 }
 
 /** What a provider is told of the two tools, of their two calls and of the two results. */
-const TOLD = {
+const SENT_PATTERNS = {
   anthropic: [/"name":"Bash".*"name":"Read"/, /"toolu_a".*"toolu_b".*"toolu_a".*"toolu_b"/],
   openai: [/"name":"Bash".*"name":"Read"/, /"tool_calls":.*"toolu_a".*"toolu_b".*"role":"tool".*"role":"tool"/],
   gemini: [/"name":"Bash".*"name":"Read"/, /"functionCall".*"functionCall".*"functionResponse".*"functionResponse"/]
@@ -133,7 +133,8 @@ for (const kind of ['anthropic', 'openai', 'gemini'] as const) {
     ok(first.type === 'message_start' && typeof first.message.usage.input_tokens === 'number')
     deepEqual([calls, events.at(-1)!.name], [['Bash'], 'message_stop'])
     const { path, headers, bytes, body } = models.requests[0]!
-    for (const pattern of TOLD[kind]) match(JSON.stringify([body.tools, body.messages ?? body.contents]), pattern)
+    for (const pattern of SENT_PATTERNS[kind])
+      match(JSON.stringify([body.tools, body.messages ?? body.contents]), pattern)
     if (kind === 'anthropic') {
       deepEqual([path, headers['anthropic-beta']], ['/v1/messages?beta=true', BETAS])
       equal(bytes.toString(), JSON.stringify(CLAUDE))

@@ -12,10 +12,10 @@ export async function provider(t: TestContext): Promise<Models> {
 }
 
 /** What a provider answers on paths that contain `part`, as JSON; the usual elsewhere. */
-export function answers(models: Models, part: string, answer: (asked: MockRequest) => object, status = 200): void {
-  models.instead = (asked, response: ServerResponse) => {
-    if (!asked.path.includes(part)) return false
-    response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(answer(asked)))
+export function answers(models: Models, part: string, answer: (request: MockRequest) => object, status = 200): void {
+  models.instead = (request, response: ServerResponse) => {
+    if (!request.path.includes(part)) return false
+    response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(answer(request)))
     return true
   }
 }

@@ -11,7 +11,7 @@ const ITEMS = ['a', 'b'].map((id) => ({ type: 'function_call', call_id: id, name
 const WEB_IMAGE = 'https://example.com/a.png'
 
 /** A client's path and body, and what of it Bedrock has no place for. */
-const ASKED: readonly (readonly [path: string, body: object, lost: readonly string[]])[] = [
+const CASES: readonly (readonly [path: string, body: object, lost: readonly string[]])[] = [
   [
     '/v1/chat/completions',
     {
@@ -93,7 +93,7 @@ test("what Bedrock has no field for is named by its path in the client's request
   const bedrock = { ...at('bedrock', models, { policies: { auth: { key: 'k' } } }) }
   const drops = await gateway(t, { provider: bedrock, routes: ROUTES, unsupported: 'drop' })
   const refuses = await gateway(t, { provider: bedrock, routes: ROUTES })
-  for (const [path, body, lost] of ASKED) {
+  for (const [path, body, lost] of CASES) {
     const dropped = (await drops.ask(path, body)).headers.get('x-weir-dropped')!.split(', ')
     deepEqual(dropped.filter((field) => field !== 'metrics').sort(), lost)
     for (const field of lost) notEqual(valueAt(body, field), undefined, field)

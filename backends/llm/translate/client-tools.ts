@@ -166,11 +166,11 @@ export function functionToolsOf(tools: readonly Tool[]): FunctionTools {
   const taken = new Set(tools.flatMap(({ native, name }) => (native === null ? [name] : [])))
   const functions = new Map<number, Tool>()
   for (const [i, tool] of tools.entries()) {
-    const asked = tool.native === null ? null : asFunction(tool)
+    const declared = tool.native === null ? null : asFunction(tool)
     // Calls of two functions of one name could not be functions apart: the writer refuses what stays as it is.
-    if (asked === null || taken.has(asked.name)) continue
-    taken.add(asked.name)
-    functions.set(i, asked)
+    if (declared === null || taken.has(declared.name)) continue
+    taken.add(declared.name)
+    functions.set(i, declared)
   }
   return functions
 }

@@ -64,9 +64,9 @@ const REWRITES: readonly Rewrite[] = [
 /** `conversation`, of another format than `to`, as the writer of `to` can say it. */
 export function rewritten(conversation: Conversation, to: FormatName, losses: Losses): Conversation {
   const survey = surveyOf(conversation)
-  let said = conversation
-  for (const { when, apply } of REWRITES) if (when(survey, said, to)) said = apply(said, to, losses)
-  return said
+  let current = conversation
+  for (const { when, apply } of REWRITES) if (when(survey, current, to)) current = apply(current, to, losses)
+  return current
 }
 
 function surveyOf({ turns }: Conversation): Survey {
@@ -114,9 +114,9 @@ function mapParts(conversation: Conversation, map: (part: Part, turn: number, in
 function clientTools(conversation: Conversation, _: FormatName, losses: Losses): Conversation {
   const functions = functionToolsOf(conversation.tools)
   const tools = conversation.tools.map((tool, i): Tool => {
-    const asked = functions.get(i)
-    if (asked !== undefined) losses.rewrite(`tools[${i}]`)
-    return asked ?? tool
+    const declared = functions.get(i)
+    if (declared !== undefined) losses.rewrite(`tools[${i}]`)
+    return declared ?? tool
   })
   return { ...chosen(conversation, functions, losses), tools }
 }
@@ -176,10 +176,10 @@ function jsonByInstruction(conversation: Conversation, to: FormatName, losses: L
     return { ...conversation, output: null, system: [...system, instruction] }
   }
   // Responses looks for the word in its input only.
-  const isSaid = (part: Part): boolean => part.kind === 'text' && /json/i.test(part.text)
-  if (turns.some(({ parts }) => parts.some(isSaid))) return conversation
+  const namesJson = (part: Part): boolean => part.kind === 'text' && /json/i.test(part.text)
+  if (turns.some(({ parts }) => parts.some(namesJson))) return conversation
   if (to === 'responses') return { ...conversation, turns: [...turns, { role: 'system', parts: [instruction] }] }
-  return system.some(isSaid) ? conversation : { ...conversation, system: [...system, instruction] }
+  return system.some(namesJson) ? conversation : { ...conversation, system: [...system, instruction] }
 }
 
 // --- parts ---

@@ -210,14 +210,14 @@ function entryOf(table: ReadonlyMap<string, Entry>, path: string, body: JsonObje
   const dot = shape.lastIndexOf('.')
   // A star is a member: what a list holds is content.
   const shapes = dot < 0 || shape.endsWith(']') ? [shape] : [shape, `${shape.slice(0, dot)}.*`]
-  const own = isSaidByModel(path, body) ? shapes.map((one) => one.replace('[]', '[@]')) : []
+  const own = isOfModel(path, body) ? shapes.map((one) => one.replace('[]', '[@]')) : []
   const found = [...own, ...shapes].find((one) => table.has(one))
   return found === undefined ? undefined : table.get(found)
 }
 
 const MODEL_ITEMS = /_call$|^reasoning$|^compaction$/
 
-function isSaidByModel(path: string, body: JsonObject): boolean {
+function isOfModel(path: string, body: JsonObject): boolean {
   const [, list, index] = FIRST.exec(path) ?? []
   if (list === undefined) return false
   const turns = body[list]

@@ -156,10 +156,10 @@ export class AnswerCapture implements ModelContent, Capture {
   /** What another thread has to be told of the answer. */
   #data(): ContentData {
     const whole = this.#bytes === null || this.#format === null ? null : { bytes: this.#bytes, format: this.#format }
-    const isTold = whole === null && this.capturesStream && this.#isOver
+    const isComplete = whole === null && this.capturesStream && this.#isOver
     return {
       whole,
-      streamed: isTold ? { texts: this.#pieces?.completion() ?? [], calls: this.#pieces?.calls ?? [] } : null
+      streamed: isComplete ? { texts: this.#pieces?.completion() ?? [], calls: this.#pieces?.calls ?? [] } : null
     }
   }
 }

@@ -40,7 +40,7 @@ export class CaptureTap extends OuterTap {
     const events: WireEvent[] = []
     try {
       this.#framing.push(chunk, start, end, events)
-      for (const event of events) for (const said of reader.read(event)) this.#capture.captureEvent(said)
+      for (const event of events) for (const chatEvent of reader.read(event)) this.#capture.captureEvent(chatEvent)
     } catch {
       // What cannot be read is the other tap's to tell; what was noted until here stays.
       this.#reader = null

@@ -47,8 +47,8 @@ export function settleUsage(ex: Exchange, cost: Cost): void {
 }
 
 /** What is known of the answer's cost, for logs alone. */
-export function recordUsage(ex: Exchange, { usage: said, model, serviceTier, errorType }: Cost): void {
-  const usage = said === null ? null : boundedUsage(said)
+export function recordUsage(ex: Exchange, { usage: reported, model, serviceTier, errorType }: Cost): void {
+  const usage = reported === null ? null : boundedUsage(reported)
   const { llm } = ex
   const noted = llm?.content instanceof AnswerCapture ? llm.content : null
   noted?.end()

@@ -72,7 +72,7 @@ describe('official clients log in, register, call and renew', () => {
           deepEqual(called, [{ type: 'text', text: 'added' }])
           equal(renewed, 'AUTHORIZED')
           deepEqual([...new Set(shown())], [undefined])
-          equal(idp.asked.filter((line) => line.startsWith('POST') && line.endsWith('/openid-connect')).length, 1)
+          equal(idp.requests.filter((line) => line.startsWith('POST') && line.endsWith('/openid-connect')).length, 1)
         })
       }
     }

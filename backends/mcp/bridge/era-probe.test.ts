@@ -68,7 +68,7 @@ describe('the era of a server', () => {
     for (let i = 0; i < 3; i++) eras.probe(raw, optionsFor('k', null), 1000, (era) => outcomes.push(era))
     await turns()
     deepEqual(outcomes, ['stateless', 'stateless', 'stateless'])
-    equal(raw.given.length, 1)
+    equal(raw.requests.length, 1)
     equal(eras.known, 'stateless')
     eras.forget()
     equal(eras.known, null)
@@ -77,7 +77,7 @@ describe('the era of a server', () => {
   it('is asked for again when it failed for one of several', async () => {
     const raw = new ScriptedTarget()
     raw.answer = (request) => {
-      if (raw.given.length === 1) request.fail(failed('refused', 401))
+      if (raw.requests.length === 1) request.fail(failed('refused', 401))
       else request.error(-32601, 'no')
     }
     const eras = new EraCache(raw.traits)

@@ -93,7 +93,7 @@ describe('a session with a stateless server', () => {
     const shut: LinkFailure = { kind: 'refused', status: 401, message: 'answered with status 401' }
     raw.answer = (request) => request.fail(shut)
     deepEqual(await send(worker(t, raw).open(optionsFor('s', null)), INITIALIZE).end, shut)
-    equal(raw.asked.at(-1), 'initialize')
+    equal(raw.methods.at(-1), 'initialize')
   })
 
   it('asks the client in as many rounds as the server wants', async (t) => {
@@ -110,7 +110,7 @@ describe('a session with a stateless server', () => {
       if (isRequest(message)) void link.send({ jsonrpc: '2.0', id: message.id, result: { action: 'accept' } })
     }
     deepEqual(await heard.result(), { content: [], responses: null })
-    const [first, second, third] = raw.given.map(({ message }) => message)
+    const [first, second, third] = raw.requests.map(({ message }) => message)
     deepEqual(second?.params?.inputResponses, { who: { action: 'accept' } })
     equal(third?.params?.requestState, 'two')
     equal(new Set([first?.id, second?.id, third?.id]).size, 3)
@@ -152,7 +152,7 @@ describe('a session with a stateless server', () => {
     const raw = young((request) => request.result({ resultType: 'input_required', requestState: 'again' }))
     const link = session(worker(t, raw))
     equal(await send(link, CALL).code(), -32603)
-    equal(raw.given.length, 33)
+    equal(raw.requests.length, 33)
     equal(await send(link, ask(6, 'tools/list')).code(), -32603)
   })
 
@@ -189,9 +189,9 @@ describe('a session with a stateless server', () => {
     const link = session(worker(t, raw))
     const call = ask(5, 'tools/call', { name: 'greet', arguments: { region: 'eu' } })
     await send(link, call).result()
-    deepEqual(raw.asked, ['tools/call', 'tools/list', 'tools/call'])
+    deepEqual(raw.methods, ['tools/call', 'tools/list', 'tools/call'])
     await send(link, call).result()
-    equal(raw.asked.length, 4)
+    equal(raw.methods.length, 4)
     // Once: a server that refuses whatever it is told is not asked for ever.
     equal(await send(link, ask(6, 'tools/call', { name: 'other', arguments: {} })).code(), -32603)
   })
@@ -220,10 +220,10 @@ describe('a session with a stateless server', () => {
     }
     await session(other, 'another').send(cancelled)
     await turns(20)
-    equal(raw.last('tools/call').isGivenUp, false)
+    equal(raw.last('tools/call').isCancelled, false)
     await session(other).send(cancelled)
     await turns(20)
-    equal(raw.last('tools/call').isGivenUp, true)
+    equal(raw.last('tools/call').isCancelled, true)
   })
 
   it('listens anew when it subscribes to something, without a gap', async (t) => {
@@ -246,9 +246,9 @@ describe('a session with a stateless server', () => {
     ok(isObject(listened))
     deepEqual(listened.resourceSubscriptions, ['a:1'])
     update(first, 'a:0')
-    equal(first.isGivenUp, false)
+    equal(first.isCancelled, false)
     acknowledge(second)
-    equal(first.isGivenUp, true)
+    equal(first.isCancelled, true)
     update(second, 'a:1')
     deepEqual(
       told.map((message) => 'method' in message && message.params),

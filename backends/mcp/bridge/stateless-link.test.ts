@@ -105,7 +105,7 @@ describe('a call that a stateful server asks something in', () => {
     const result = await retry.result()
     deepEqual(result.told, { action: 'accept', content: { name: 'Ada' } })
     equal(result.resultType, 'complete')
-    equal(raw.asked.filter((method) => method === 'tools/call').length, 1)
+    equal(raw.methods.filter((method) => method === 'tools/call').length, 1)
   })
 
   it('goes on from any worker of the process', async (t) => {
@@ -115,7 +115,7 @@ describe('a call that a stateful server asks something in', () => {
     elsewhere.answer = (request) => request.error(-32601, 'Method not found')
     const result = await send(worker(t, elsewhere), retryOf(interim)).result()
     deepEqual(result.told, { action: 'accept', content: { name: 'Ada' } })
-    deepEqual(elsewhere.asked, ['server/discover'])
+    deepEqual(elsewhere.methods, ['server/discover'])
   })
 
   it('cannot go on where its process has ended', async (t) => {
@@ -175,10 +175,10 @@ describe('a call that a stateful server asks something in', () => {
   })
 
   it('is in the one session of its caller, as all its calls are', async (t) => {
-    const raw = old((request) => asking(raw, request, `q${raw.given.length}`))
+    const raw = old((request) => asking(raw, request, `q${raw.requests.length}`))
     const target = worker(t, raw)
     const [first, second] = await Promise.all([held(target), held(target)])
-    equal(raw.asked.filter((method) => method === 'initialize').length, 1)
+    equal(raw.methods.filter((method) => method === 'initialize').length, 1)
     for (const interim of [first, second]) send(target, retryOf(interim)).leave()
     // Who gives up a call has not given up the session.
     equal(raw.closed, 0)
@@ -204,7 +204,7 @@ describe('a call that a stateful server asks something in', () => {
       raw.sent.filter((message) => 'method' in message && message.method === 'notifications/cancelled').length,
       1
     )
-    equal(call.isGivenUp, true)
+    equal(call.isCancelled, true)
     equal(raw.closed, 0)
     equal(await send(target, retryOf(interim)).code(), -32602)
   })
@@ -232,7 +232,7 @@ describe('a call that a stateful server asks something in', () => {
         content: { name: 'Ada' }
       })
     }
-    equal(raw.asked.filter((method) => method === 'initialize').length, 4)
+    equal(raw.methods.filter((method) => method === 'initialize').length, 4)
   })
 })
 
@@ -312,9 +312,9 @@ describe('a stateful server', () => {
     const heard = send(target, claimed(1, 'tools/call', CALL))
     await turns()
     heard.leave()
-    const { message, isGivenUp } = raw.last('tools/call')
+    const { message, isCancelled } = raw.last('tools/call')
     const cancelled = raw.sent.at(-1)
-    ok(isGivenUp && cancelled !== undefined && 'method' in cancelled)
+    ok(isCancelled && cancelled !== undefined && 'method' in cancelled)
     equal(cancelled.params?.requestId, message.id)
   })
 
@@ -325,7 +325,7 @@ describe('a stateful server', () => {
     await send(target, claimed(1, 'tools/call', CALL), 'bob').result()
     await send(target, claimed(1, 'tools/call', CALL), 'ann').result()
     await send(target, claimed(1, 'tools/call', CALL, { experimental: {} }), 'ann').result()
-    const keys = raw.given
+    const keys = raw.requests
       .filter(({ message }) => message.method === 'tools/call')
       .map(({ options }) => options.upstreamSession)
     equal(new Set(keys).size, 3)
@@ -335,8 +335,8 @@ describe('a stateful server', () => {
   it('that is a child is asked in a process of its own what it is', async (t) => {
     const raw = old((request) => request.result({ content: [] }), 'stdio')
     await send(worker(t, raw), claimed(1, 'tools/call', CALL)).result()
-    equal(raw.given[0]?.message.method, 'server/discover')
-    notEqual(raw.given[0]?.options.sessionKey, raw.given[1]?.options.sessionKey)
+    equal(raw.requests[0]?.message.method, 'server/discover')
+    notEqual(raw.requests[0]?.options.sessionKey, raw.requests[1]?.options.sessionKey)
     equal(raw.closed, 1)
   })
 
@@ -347,8 +347,8 @@ describe('a stateful server', () => {
       const callers = ['ann', 'bob', 'cy', 'di', 'ed']
       const calls = callers.flatMap((caller) => [...workers, ...workers].map((target) => [caller, target] as const))
       await Promise.all(calls.map(([who, target]) => send(target, claimed(1, 'tools/call', CALL), who).result()))
-      equal(raw.asked.filter((method) => method === 'initialize').length, callers.length)
-      equal(raw.asked.filter((method) => method === 'tools/call').length, calls.length)
+      equal(raw.methods.filter((method) => method === 'initialize').length, callers.length)
+      equal(raw.methods.filter((method) => method === 'tools/call').length, calls.length)
     })
   }
 
@@ -365,7 +365,7 @@ describe('a stateful server', () => {
     }
     await ask('tools/call')
     await ask('tools/call')
-    const begun = (): number => raw.asked.filter((method) => method === 'initialize').length
+    const begun = (): number => raw.methods.filter((method) => method === 'initialize').length
     deepEqual([begun(), raw.closed], [4, 4])
     for (let i = 0; i < 3; i++) await ask('tools/list')
     deepEqual([begun(), raw.closed], [6, 4])
@@ -384,10 +384,10 @@ describe('a stateful server', () => {
     await turns(8)
     const agreed = listens.map(({ messages }) => (messages[0] as RpcNotification).params?.notifications)
     deepEqual(agreed, [{}, {}, {}, {}])
-    equal(raw.asked.filter((method) => method === 'resources/subscribe').length, 2)
+    equal(raw.methods.filter((method) => method === 'resources/subscribe').length, 2)
     for (const { leave } of listens) leave()
     await turns(8)
-    equal(raw.asked.includes('resources/unsubscribe'), false)
+    equal(raw.methods.includes('resources/unsubscribe'), false)
   })
 
   it('leaves sessions to others, whoever has many under way', async (t) => {
@@ -397,7 +397,7 @@ describe('a stateful server', () => {
     const target = worker(t, raw)
     const ask = (party: string, name: string): Heard => {
       const heard = new Heard()
-      const options = optionsFor(`${party} ${raw.given.length}`, VERSION, { isAnonymous: true, party })
+      const options = optionsFor(`${party} ${raw.requests.length}`, VERSION, { isAnonymous: true, party })
       target.open(options).request(claimed(1, 'tools/call', { ...CALL, name }), heard, 60_000)
       return heard
     }
@@ -439,7 +439,7 @@ describe('a stateful server', () => {
     const raw = old()
     const [here] = pair(t, raw)
     const sent = ['ann', 'bob', 'cy', 'di', 'ed', 'flo'].map((who) => send(here!, claimed(1, 'tools/call', CALL), who))
-    while (raw.asked.filter((method) => method === 'tools/call').length < sent.length) await turns(1)
+    while (raw.methods.filter((method) => method === 'tools/call').length < sent.length) await turns(1)
     // Its successor begins, under the same name.
     worker(t, raw, t.name, { index: 1, count: 2 })
     const failed = await Promise.race(sent.map(({ end }) => end))

@@ -61,7 +61,7 @@ function sendRestoring(
   json?: Buffer
 ): () => void {
   const { services, session, target, headers, timeoutMs } = request
-  let isGivenUp = false
+  let isCancelled = false
   let hasRestored = false
   let stop: (() => void) | null = null
 
@@ -72,7 +72,7 @@ function sendRestoring(
   const restoreAndSend = (): void => {
     hasRestored = true
     restore(request, (why) => {
-      if (isGivenUp) return
+      if (isCancelled) return
       if (why === null) send()
       else fail(why)
     })
@@ -116,7 +116,7 @@ function sendRestoring(
   }
   send()
   return () => {
-    isGivenUp = true
+    isCancelled = true
     stop?.()
   }
 }

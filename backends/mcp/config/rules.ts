@@ -42,9 +42,9 @@ export const mcpRules = () =>
     .transform(({ rules, policy, action = 'Allow' }): McpRules => {
       if (policy !== undefined) return fromPolicy(policy.matchExpressions, action)
       const out = { allow: [] as string[], deny: [] as string[], require: [] as string[] }
-      for (const given of rules!) {
-        if (typeof given === 'string') out.allow.push(given)
-        else for (const [key, source] of Object.entries(given)) out[key as keyof typeof out].push(source as string)
+      for (const item of rules!) {
+        if (typeof item === 'string') out.allow.push(item)
+        else for (const [key, source] of Object.entries(item)) out[key as keyof typeof out].push(source as string)
       }
       return out
     })

@@ -4,9 +4,9 @@ import type { Sources } from '#engine/contract/policy.ts'
 const CHARS_MIN = 16
 
 /** Throws an Error that says in words why there is none; nothing of it is quoted. */
-export function readKey(given: string | { readonly file?: string | undefined }, sources: Sources): string {
-  if (typeof given === 'string') return given
-  const key = sources.readFile(given.file!).trim()
-  if (key.length < CHARS_MIN) throw new Error(`${given.file}: a session key must have at least ${CHARS_MIN} characters`)
+export function readKey(input: string | { readonly file?: string | undefined }, sources: Sources): string {
+  if (typeof input === 'string') return input
+  const key = sources.readFile(input.file!).trim()
+  if (key.length < CHARS_MIN) throw new Error(`${input.file}: a session key must have at least ${CHARS_MIN} characters`)
   return key
 }

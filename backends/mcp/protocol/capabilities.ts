@@ -33,13 +33,13 @@ export function capabilityBits(capabilities: JsonObject): number {
 /** Whether a server that has declared so much has nothing to do with `method`; null: nobody knows what it has. */
 export function lacksCapability(declared: number | null, method: string): boolean {
   const needed = NEEDED.get(method)
-  return needed !== undefined && hasSaid(declared) && !has(declared, needed)
+  return needed !== undefined && isDeclared(declared) && !has(declared, needed)
 }
 
 /** Whether a method that the gateway does not know may be one of the server's. */
 export const mayExtend = (declared: number | null): boolean =>
-  !hasSaid(declared) || has(declared, 'extensions') || has(declared, 'experimental')
+  !isDeclared(declared) || has(declared, 'extensions') || has(declared, 'experimental')
 
-const hasSaid = (declared: number | null): declared is number => declared !== null && declared !== 0
+const isDeclared = (declared: number | null): declared is number => declared !== null && declared !== 0
 
 const has = (declared: number, kind: string): boolean => (declared & (1 << KINDS.indexOf(kind))) !== 0

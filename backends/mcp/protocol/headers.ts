@@ -44,18 +44,18 @@ export function refusalOf(headers: HeaderBlock, message: RpcRequest): Refusal | 
 }
 
 function versionRefusal(headers: HeaderBlock, message: RpcRequest): Refusal | null {
-  const said = headers.get('mcp-protocol-version')
+  const header = headers.get('mcp-protocol-version')
   const claimed = metaOf(message.params)[META_VERSION]
-  if (said === undefined) return mismatch('the MCP-Protocol-Version header is missing')
-  if (claimed !== undefined && claimed !== said)
-    return mismatch(`MCP-Protocol-Version header value ${quote(said)} does not match body value ${quote(claimed)}`)
-  if (eraOf(said) === 'stateless') return null
+  if (header === undefined) return mismatch('the MCP-Protocol-Version header is missing')
+  if (claimed !== undefined && claimed !== header)
+    return mismatch(`MCP-Protocol-Version header value ${quote(header)} does not match body value ${quote(claimed)}`)
+  if (eraOf(header) === 'stateless') return null
   return {
     status: 400,
     error: {
       code: UNSUPPORTED_VERSION,
       message: 'Unsupported protocol version',
-      data: { supported: SUPPORTED_VERSIONS, requested: said.slice(0, QUOTED_MAX) }
+      data: { supported: SUPPORTED_VERSIONS, requested: header.slice(0, QUOTED_MAX) }
     }
   }
 }

@@ -28,8 +28,8 @@ export function eraOf(version: string): Era | null {
 }
 
 /** What to answer to `initialize` that asks for `asked` (2025-11-25, basic/lifecycle): the same, or the newest. */
-export function agreedVersion(asked: unknown): string {
-  return typeof asked === 'string' && eraOf(asked) === 'stateful' ? asked : NEWEST_STATEFUL
+export function agreedVersion(requested: unknown): string {
+  return typeof requested === 'string' && eraOf(requested) === 'stateful' ? requested : NEWEST_STATEFUL
 }
 
 /** Whether `version`, in the form of a date, is of the stateless era: newer ones are, whatever they are. */

@@ -52,10 +52,10 @@ export class SessionStore {
   }
 
   /** Null: an id cannot hold what the client says of itself. `now`: performance.now(). */
-  create(beginning: NewSession, isGivenOut: boolean, now: number): Session | null {
+  create(beginning: NewSession, isIssued: boolean, now: number): Session | null {
     const sealed = sealedOf(beginning)
     if (sealed === null) return null
-    if (!isGivenOut) return new Session(null, sealed, now)
+    if (!isIssued) return new Session(null, sealed, now)
     const id = this.#seal.close(sealed)
     if (id.length > ID_LENGTH_MAX) return null
     const session = new Session(id, sealed, now)

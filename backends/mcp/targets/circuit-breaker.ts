@@ -87,9 +87,9 @@ export function throughBreaker(
     breaker.record(outcome, performance.now())
   }
   if (admitted === 'closed') return start(record, true)
-  let isGivenUp = false
+  let isCancelled = false
   queueMicrotask(() => {
-    if (!isGivenUp) refuse(OPEN)
+    if (!isCancelled) refuse(OPEN)
   })
   if (admitted === 'probe') {
     const stop = start(record, false)
@@ -101,7 +101,7 @@ export function throughBreaker(
     }, PAUSES.maxMs).unref()
   }
   return () => {
-    isGivenUp = true
+    isCancelled = true
   }
 }
 

@@ -20,17 +20,17 @@ export interface IssuerOptions {
 export interface TestIssuer {
   readonly url: string
   /** Paths that were asked for, with their method. */
-  readonly asked: readonly string[]
+  readonly requests: readonly string[]
 }
 
 const key = signingKey('ES256')
 
 export async function issuerOf(t: TestContext, { namesItself, audience }: IssuerOptions): Promise<TestIssuer> {
   const codes = new Map<string, URLSearchParams>()
-  const asked: string[] = []
+  const requests: string[] = []
   const server = createServer(async (request, response) => {
     const { pathname, searchParams } = new URL(request.url!, url)
-    asked.push(`${request.method} ${pathname}`)
+    requests.push(`${request.method} ${pathname}`)
     const json = (body: unknown, status = 200) =>
       response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
     if (pathname === '/realms/house/.well-known/openid-configuration') json(metadata())
@@ -79,7 +79,7 @@ export async function issuerOf(t: TestContext, { namesItself, audience }: Issuer
     code_challenge_methods_supported: ['plain', 'S256'],
     ...(namesItself ? { authorization_response_iss_parameter_supported: true } : {})
   })
-  return { url, asked }
+  return { url, requests }
 }
 
 async function textOf(request: IncomingMessage): Promise<string> {

@@ -13,7 +13,7 @@ import { z } from 'zod'
 const URI = 'note://all'
 const FORM = { type: 'object' as const, properties: { name: { type: 'string' as const } } }
 const WAIT_MS = 60_000
-const text = (said: string) => ({ content: [{ type: 'text' as const, text: said }] })
+const text = (content: string) => ({ content: [{ type: 'text' as const, text: content }] })
 
 /** One session. */
 export function notes(): McpServer {

@@ -17,7 +17,7 @@ export class ScriptedRequest {
   readonly options: LinkOptions
   readonly message: RpcRequest
   readonly events: LinkEvents
-  isGivenUp = false
+  isCancelled = false
 
   constructor(options: LinkOptions, message: RpcRequest, events: LinkEvents) {
     this.options = options
@@ -26,29 +26,29 @@ export class ScriptedRequest {
   }
 
   result(result: JsonObject): void {
-    if (!this.isGivenUp) this.events.answered({ jsonrpc: '2.0', id: this.message.id, result })
+    if (!this.isCancelled) this.events.answered({ jsonrpc: '2.0', id: this.message.id, result })
   }
 
   error(code: number, message: string, data?: JsonObject): void {
     const error = data === undefined ? { code, message } : { code, message, data }
-    if (!this.isGivenUp) this.events.answered({ jsonrpc: '2.0', id: this.message.id, error })
+    if (!this.isCancelled) this.events.answered({ jsonrpc: '2.0', id: this.message.id, error })
   }
 
   fail(failure: LinkFailure): void {
-    if (!this.isGivenUp) this.events.failed(failure)
+    if (!this.isCancelled) this.events.failed(failure)
   }
 }
 
 export class ScriptedTarget implements Target {
   readonly name = 'scripted'
   readonly traits: TargetTraits
-  readonly given: ScriptedRequest[] = []
+  readonly requests: ScriptedRequest[] = []
   readonly sent: (RpcNotification | RpcResponse)[] = []
   readonly streams: ListenEvents[] = []
   opened = 0
   closed = 0
   /** Answers what is asked, in a later turn. */
-  answer: (given: ScriptedRequest) => void = () => undefined
+  answer: (request: ScriptedRequest) => void = () => undefined
   /** Hears what is sent. */
   heard: (message: RpcNotification | RpcResponse) => void = () => undefined
 
@@ -57,12 +57,12 @@ export class ScriptedTarget implements Target {
   }
 
   /** Names of the methods that it was asked, in order. */
-  get asked(): string[] {
-    return this.given.map(({ message }) => message.method)
+  get methods(): string[] {
+    return this.requests.map(({ message }) => message.method)
   }
 
   last(method: string): ScriptedRequest {
-    const found = this.given.findLast(({ message }) => message.method === method)
+    const found = this.requests.findLast(({ message }) => message.method === method)
     if (found === undefined) throw new Error(`${method} was not asked`)
     return found
   }
@@ -76,14 +76,14 @@ export class ScriptedTarget implements Target {
       },
       setVersion: () => undefined,
       request: (message, events) => {
-        const given = new ScriptedRequest(options, message, events)
-        this.given.push(given)
-        if (message.method === 'initialize') session = `session-${this.given.length}`
+        const request = new ScriptedRequest(options, message, events)
+        this.requests.push(request)
+        if (message.method === 'initialize') session = `session-${this.requests.length}`
         queueMicrotask(() => {
-          if (!given.isGivenUp) this.answer(given)
+          if (!request.isCancelled) this.answer(request)
         })
         return () => {
-          given.isGivenUp = true
+          request.isCancelled = true
         }
       },
       send: async (message) => {

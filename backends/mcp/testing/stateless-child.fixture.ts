@@ -8,10 +8,10 @@ serveStdio(
   () => {
     const server = new McpServer({ name: 'child', version: '1' }, { capabilities: { tools: {} } })
     server.registerTool('greet', {}, (ctx) => {
-      const given = ctx.mcpReq.inputResponses?.name as { content?: { name?: string } } | undefined
+      const response = ctx.mcpReq.inputResponses?.name as { content?: { name?: string } } | undefined
       const name = inputRequired.elicit({ message: 'Your name?', requestedSchema: FORM })
-      if (given === undefined) return inputRequired({ inputRequests: { name } })
-      return { content: [{ type: 'text', text: `hello ${given.content?.name}` }] }
+      if (response === undefined) return inputRequired({ inputRequests: { name } })
+      return { content: [{ type: 'text', text: `hello ${response.content?.name}` }] }
     })
     return server
   },

@@ -8,7 +8,7 @@ import { randomBytes } from 'node:crypto'
 import type { RpcId, RpcResponse } from '#backends/mcp/protocol/json-rpc.ts'
 import { OnceEvents } from '#backends/mcp/targets/once-events.ts'
 import { failure, type LinkEvents } from '#backends/mcp/targets/target.ts'
-import { type Claim, giveUp, newClaim, take, takerOf } from '#engine/kit/claim.ts'
+import { type Claim, newClaim, take, takerOf, withdraw } from '#engine/kit/claim.ts'
 import type { Bus, BusMessage, RemoteBody, RemoteEvent } from './bus.ts'
 
 /** A busy worker takes a request within this time, or never; milliseconds. */
@@ -56,7 +56,7 @@ export class RemoteRequests {
       this.#sent.delete(request)
     })
     const late = (): void => {
-      if (giveUp(claim)) lost(events)
+      if (withdraw(claim)) lost(events)
     }
     const longestMs = this.#bus.mayExist(to) ? CLAIM_MAX_MS : 0
     const timer = setTimeout(late, waitMs > 0 ? Math.min(waitMs, longestMs) : longestMs).unref()
@@ -64,7 +64,7 @@ export class RemoteRequests {
     this.#sent.set(request, { to, id, events, message, claim })
     this.#bus.publish(message)
     return () => {
-      if (events.stop() !== null && !giveUp(claim)) this.#bus.publish({ kind: 'cancel', to, request })
+      if (events.stop() !== null && !withdraw(claim)) this.#bus.publish({ kind: 'cancel', to, request })
     }
   }
 

@@ -104,8 +104,8 @@ export class Slot {
   }
 
   #onRead(bytes: number): void {
-    const asked = this.busy && !this.#awaitsClose
-    const reading = asked ? this.reader.read(READ_BUFFER, 0, bytes) : 'extra'
+    const isExpected = this.busy && !this.#awaitsClose
+    const reading = isExpected ? this.reader.read(READ_BUFFER, 0, bytes) : 'extra'
     if (reading === MORE) return
     if (reading !== DONE) this.#fail(reading)
     else if (this.#fresh) this.#awaitsClose = true

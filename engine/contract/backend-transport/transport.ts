@@ -35,7 +35,7 @@ type Base = Pick<EndpointOptions, 'guarded' | 'allow' | 'connectTimeoutMs'>
 /** What a destination is dialled with. */
 export function endpointOptions(
   { host, hasTls }: Place,
-  { tls, tcp }: BackendTransport = NOTHING_SAID,
+  { tls, tcp }: BackendTransport = PLAIN,
   base: Base
 ): EndpointOptions {
   const keepaliveMs = tcp?.keepaliveMs ?? null
@@ -53,4 +53,4 @@ function tlsSettings(host: string, tls: BackendTls | null): TlsSettings {
   return { serverName: hostname ?? host, ...others }
 }
 
-const NOTHING_SAID: BackendTransport = { tls: null, tcp: null }
+const PLAIN: BackendTransport = { tls: null, tcp: null }

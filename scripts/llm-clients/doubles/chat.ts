@@ -1,6 +1,6 @@
 /** Chat completions of OpenAI (API reference, "Create chat completion"), with the thoughts that vLLM and others add. */
 import type { Body } from '#backends/demo/models/wire.ts'
-import { type Double, eventOf, events, pieces, type Said, whole } from './double.ts'
+import { type Double, eventOf, events, type ModelReply, pieces, whole } from './double.ts'
 import * as s from './shape.ts'
 
 const NAME = s.matching(/^[a-zA-Z0-9_-]{1,64}$/)
@@ -139,40 +139,41 @@ const USAGE = {
   }
 }
 
-const callsOf = ({ calls }: Said, customs: ReadonlySet<string>) =>
+const callsOf = ({ calls }: ModelReply, customs: ReadonlySet<string>) =>
   calls.map(({ id, name, input }) =>
     customs.has(name)
       ? { id: `call_${id}`, type: 'custom', custom: { name, input: JSON.parse(input).input ?? input } }
       : { id: `call_${id}`, type: 'function', function: { name, arguments: input } }
   )
 
-function answerTo(said: Said, body: Body) {
+function answerTo(reply: ModelReply, body: Body) {
   const customs = new Set<string>((body.tools ?? []).flatMap((tool: Body) => tool.custom?.name ?? []))
   const head = { id: 'chatcmpl-C9', created: 1_757_000_000, model: body.model, service_tier: 'default' }
-  const calls = callsOf(said, customs)
+  const calls = callsOf(reply, customs)
   const reason = calls.length > 0 ? 'tool_calls' : 'stop'
   const message = {
     role: 'assistant',
-    content: said.text === '' ? null : said.text,
+    content: reply.text === '' ? null : reply.text,
     refusal: null,
     annotations: [],
-    ...(said.thoughts === null ? {} : { reasoning_content: said.thoughts }),
+    ...(reply.thoughts === null ? {} : { reasoning_content: reply.thoughts }),
     ...(calls.length === 0 ? {} : { tool_calls: calls })
   }
   const choice = { index: 0, message, logprobs: null, finish_reason: reason }
   return { head, calls, reason, choice }
 }
 
-function streamed(said: Said, body: Body): string[] {
-  const { head, calls, reason } = answerTo(said, body)
+function streamed(reply: ModelReply, body: Body): string[] {
+  const { head, calls, reason } = answerTo(reply, body)
   const base = { ...head, object: 'chat.completion.chunk', system_fingerprint: 'fp_1' }
   const chunk = (delta: object, finish: string | null = null) =>
     eventOf({ ...base, choices: [{ index: 0, delta, logprobs: null, finish_reason: finish }] })
   const chunks = [chunk({ role: 'assistant', content: '', refusal: null })]
-  if (said.thoughts !== null) for (const text of pieces(said.thoughts)) chunks.push(chunk({ reasoning_content: text }))
+  if (reply.thoughts !== null)
+    for (const text of pieces(reply.thoughts)) chunks.push(chunk({ reasoning_content: text }))
   // Members of the server's own, alone in a delta.
   chunks.push(chunk({ provider_specific_fields: { citations: null } }))
-  if (said.text !== '') for (const content of pieces(said.text)) chunks.push(chunk({ content }))
+  if (reply.text !== '') for (const content of pieces(reply.text)) chunks.push(chunk({ content }))
   for (const [index, call] of calls.entries()) {
     if (call.function === undefined) {
       chunks.push(chunk({ tool_calls: [{ index, ...call }] }))
@@ -202,9 +203,9 @@ export const chat: Double = {
     thinks: body.model.startsWith('deepseek'),
     isStreamed: body.stream === true
   }),
-  answer: (said, body, { isStreamed }) => {
-    if (isStreamed) return events(streamed(said, body))
-    const { head, choice } = answerTo(said, body)
+  answer: (reply, body, { isStreamed }) => {
+    if (isStreamed) return events(streamed(reply, body))
+    const { head, choice } = answerTo(reply, body)
     return whole({ ...head, object: 'chat.completion', choices: [choice], usage: USAGE, system_fingerprint: 'fp_1' })
   },
   error: (_, message) => ({ error: { message, type: 'invalid_request_error', param: null, code: null } })

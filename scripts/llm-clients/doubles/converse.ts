@@ -2,7 +2,7 @@
 
 import type { Body } from '#backends/demo/models/wire.ts'
 import { encodeEvent } from '#backends/llm/testing/aws-event-stream.ts'
-import { type Double, pieces, type Said, whole } from './double.ts'
+import { type Double, type ModelReply, pieces, whole } from './double.ts'
 import * as s from './shape.ts'
 
 const CACHE = { cachePoint: s.object({ 'type!': s.words('default'), ttl: s.words('5m', '1h') }) }
@@ -120,12 +120,12 @@ const USAGE = {
 }
 
 /** Claude on Bedrock says the type of a call in it, which its API reference does not have. */
-function blocksOf(said: Said): Body[] {
-  const reasoningText = { text: said.thoughts, signature: 'EqQBCkgIBBABGAIqQA==' }
+function blocksOf(reply: ModelReply): Body[] {
+  const reasoningText = { text: reply.thoughts, signature: 'EqQBCkgIBBABGAIqQA==' }
   return [
-    ...(said.thoughts === null ? [] : [{ reasoningContent: { reasoningText } }]),
-    ...(said.text === '' ? [] : [{ text: said.text }]),
-    ...said.calls.map(({ id, name, input }) => ({
+    ...(reply.thoughts === null ? [] : [{ reasoningContent: { reasoningText } }]),
+    ...(reply.text === '' ? [] : [{ text: reply.text }]),
+    ...reply.calls.map(({ id, name, input }) => ({
       toolUse: { toolUseId: `tooluse_${id}`, name, input: JSON.parse(input), type: 'tool_use' }
     }))
   ]
@@ -138,9 +138,9 @@ function deltasOf(block: Body): object[] {
   return [...pieces(text).map((piece) => ({ reasoningContent: { text: piece } })), { reasoningContent: { signature } }]
 }
 
-function streamed(said: Said, reason: string): Uint8Array[] {
+function streamed(reply: ModelReply, reason: string): Uint8Array[] {
   const list: (readonly [string, object])[] = [['messageStart', { role: 'assistant' }]]
-  for (const [contentBlockIndex, block] of blocksOf(said).entries()) {
+  for (const [contentBlockIndex, block] of blocksOf(reply).entries()) {
     if (block.toolUse) {
       const { toolUseId, name, type } = block.toolUse
       list.push(['contentBlockStart', { contentBlockIndex, start: { toolUse: { toolUseId, name, type } } }])
@@ -169,11 +169,11 @@ export const converse: Double = {
     thinks: ['enabled', 'adaptive'].includes(body.additionalModelRequestFields?.thinking?.type),
     isStreamed: path.endsWith('/converse-stream')
   }),
-  answer: (said, _, { isStreamed }) => {
-    const reason = said.calls.length > 0 ? 'tool_use' : 'end_turn'
+  answer: (reply, _, { isStreamed }) => {
+    const reason = reply.calls.length > 0 ? 'tool_use' : 'end_turn'
     if (isStreamed)
-      return { status: 200, contentType: 'application/vnd.amazon.eventstream', chunks: streamed(said, reason) }
-    const message = { role: 'assistant', content: blocksOf(said) }
+      return { status: 200, contentType: 'application/vnd.amazon.eventstream', chunks: streamed(reply, reason) }
+    const message = { role: 'assistant', content: blocksOf(reply) }
     return whole({ metrics: { latencyMs: 900 }, output: { message }, stopReason: reason, usage: USAGE })
   },
   error: (_, message) => ({ message })

@@ -12,7 +12,7 @@ export interface Call {
   readonly input: string
 }
 
-export interface Said {
+export interface ModelReply {
   readonly thoughts: string | null
   readonly text: string
   readonly calls: readonly Call[]
@@ -42,7 +42,7 @@ export interface Double {
   /** What the provider would refuse it for; null: nothing. */
   refuses(body: Body, path: string): string | null
   facts(body: Body, path: string): Facts
-  answer(said: Said, body: Body, facts: Facts): Reply
+  answer(reply: ModelReply, body: Body, facts: Facts): Reply
   error(status: number, message: string): object
 }
 
@@ -79,7 +79,7 @@ export function missing(text: string, results: number): string | null {
   return null
 }
 
-export function saidTo(facts: Facts, text: string): Said {
+export function modelReply(facts: Facts, text: string): ModelReply {
   const thoughts = facts.thinks ? 'Let me look that up.' : null
   const none = { thoughts, text: '', calls: [] }
   const wanted = facts.forced === '' ? facts.tools[0]! : facts.forced

@@ -1,6 +1,6 @@
 /** Google's generateContent (API references of the Gemini API and of Vertex AI): unknown names are refused. */
 import type { Body } from '#backends/demo/models/wire.ts'
-import { type Double, eventOf, events, type Said, whole } from './double.ts'
+import { type Double, eventOf, events, type ModelReply, whole } from './double.ts'
 import * as s from './shape.ts'
 
 const MEDIA = s.matching(
@@ -107,14 +107,14 @@ const USAGE = {
 }
 
 /** The model's first call bears the seal, and Google gives no ids. */
-function partsOf(said: Said): Body[] {
-  const calls = said.calls.map(({ name, input }, i) => ({
+function partsOf(reply: ModelReply): Body[] {
+  const calls = reply.calls.map(({ name, input }, i) => ({
     functionCall: { name, args: JSON.parse(input) },
     ...(i === 0 ? { thoughtSignature: SEAL } : {})
   }))
   return [
-    ...(said.thoughts === null ? [] : [{ text: said.thoughts, thought: true }]),
-    ...(said.text === '' ? [] : [{ text: said.text }]),
+    ...(reply.thoughts === null ? [] : [{ text: reply.thoughts, thought: true }]),
+    ...(reply.text === '' ? [] : [{ text: reply.text }]),
     ...calls
   ]
 }
@@ -148,12 +148,12 @@ function camel(value: Body): Body {
 }
 
 export const gemini: Double = {
-  refuses: (given, path) => {
-    const body = camel(given)
+  refuses: (input, path) => {
+    const body = camel(input)
     return s.faultOf(BODY, body) ?? orderOf(body, path.includes('gemini-3'))
   },
-  facts: (given, path) => {
-    const body = camel(given)
+  facts: (input, path) => {
+    const body = camel(input)
     const calling = body.toolConfig?.functionCallingConfig
     return {
       tools: (body.tools ?? []).flatMap((tool: Body) =>
@@ -166,8 +166,8 @@ export const gemini: Double = {
       isStreamed: path.includes(':streamGenerateContent')
     }
   },
-  answer: (said, _, { isStreamed }) => {
-    const parts = partsOf(said)
+  answer: (reply, _, { isStreamed }) => {
+    const parts = partsOf(reply)
     if (!isStreamed) return whole(answerOf(parts, 'STOP', ''))
     const last = parts.at(-1)!
     const chunks = parts.slice(0, -1).map((part) => eventOf(answerOf([part], null, '')))

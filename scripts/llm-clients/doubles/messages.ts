@@ -1,6 +1,6 @@
 /** Anthropic's Messages ("Create a Message"): what is not named there is refused, in every object. */
 import type { Body } from '#backends/demo/models/wire.ts'
-import { type Double, eventOf, events, pieces, type Said, whole } from './double.ts'
+import { type Double, eventOf, events, type ModelReply, pieces, whole } from './double.ts'
 import * as s from './shape.ts'
 
 const MARK = { cache_control: s.object({ 'type!': s.words('ephemeral'), ttl: s.words('5m', '1h') }) }
@@ -128,12 +128,12 @@ const USAGE = {
   service_tier: 'standard'
 }
 
-function blocksOf(said: Said): Body[] {
-  const thought = { type: 'thinking', thinking: said.thoughts, signature: 'EqQBCkgIBBABGAIqQA==' }
+function blocksOf(reply: ModelReply): Body[] {
+  const thought = { type: 'thinking', thinking: reply.thoughts, signature: 'EqQBCkgIBBABGAIqQA==' }
   return [
-    ...(said.thoughts === null ? [] : [thought]),
-    ...(said.text === '' ? [] : [{ type: 'text', text: said.text }]),
-    ...said.calls.map(({ id, name, input }) => ({
+    ...(reply.thoughts === null ? [] : [thought]),
+    ...(reply.text === '' ? [] : [{ type: 'text', text: reply.text }]),
+    ...reply.calls.map(({ id, name, input }) => ({
       type: 'tool_use',
       id: `toolu_0${id}`,
       name,
@@ -161,10 +161,10 @@ const EMPTY: { readonly [type: string]: object } = {
   tool_use: { input: {} }
 }
 
-function streamed(said: Said, body: Body, reason: string): string[] {
+function streamed(reply: ModelReply, body: Body, reason: string): string[] {
   const start = { ...headOf(body), content: [], stop_reason: null, stop_sequence: null, usage: USAGE }
   const list: Body[] = [{ type: 'message_start', message: start }]
-  for (const [index, block] of blocksOf(said).entries()) {
+  for (const [index, block] of blocksOf(reply).entries()) {
     list.push({ type: 'content_block_start', index, content_block: { ...block, ...EMPTY[block.type] } })
     if (index === 0) list.push({ type: 'ping' })
     for (const delta of deltasOf(block)) list.push({ type: 'content_block_delta', index, delta })
@@ -189,10 +189,10 @@ export const messages: Double = {
     thinks: ['enabled', 'adaptive'].includes(body.thinking?.type),
     isStreamed: body.stream === true || path.includes(':streamRawPredict')
   }),
-  answer: (said, body, { isStreamed }) => {
-    const reason = said.calls.length > 0 ? 'tool_use' : 'end_turn'
-    if (isStreamed) return events(streamed(said, body, reason))
-    const content = blocksOf(said)
+  answer: (reply, body, { isStreamed }) => {
+    const reason = reply.calls.length > 0 ? 'tool_use' : 'end_turn'
+    if (isStreamed) return events(streamed(reply, body, reason))
+    const content = blocksOf(reply)
     return whole({ ...headOf(body), content, stop_reason: reason, stop_sequence: null, usage: USAGE })
   },
   error: (_, message) => ({ type: 'error', error: { type: 'invalid_request_error', message }, request_id: 'req_01' })

@@ -6,7 +6,7 @@ import type { Body } from '#backends/demo/models/wire.ts'
 import { startGateway } from '#engine/testing/gateway.ts'
 import { chat } from './chat.ts'
 import { converse } from './converse.ts'
-import { type Double, missing, saidTo } from './double.ts'
+import { type Double, missing, modelReply } from './double.ts'
 import { gemini } from './gemini.ts'
 import { messages } from './messages.ts'
 import { responses } from './responses.ts'
@@ -57,7 +57,7 @@ function answer(target: string, text: string, response: ServerResponse): void {
   const facts = fault === null ? double.facts(body, path) : null
   const why = facts === null ? fault : missing(text, facts.results)
   if (why !== null || facts === null) return void send(400, double.error(400, `double: ${why}`))
-  const { status, contentType, chunks } = double.answer(saidTo(facts, text), body, facts)
+  const { status, contentType, chunks } = double.answer(modelReply(facts, text), body, facts)
   response.writeHead(status, { 'content-type': contentType, 'x-amzn-requestid': 'r1', 'request-id': 'req_01' })
   if (text.includes('[breaks]')) {
     // In the middle.
@@ -95,9 +95,9 @@ export async function startProviders(settings: object = {}): Promise<Providers> 
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
   const route = ([name, provider]: [string, object]) => {
-    const given = { ...provider, host: '127.0.0.1', port, policies: { auth: { key: 'sk-test' } } }
+    const local = { ...provider, host: '127.0.0.1', port, policies: { auth: { key: 'sk-test' } } }
     const matches = [{ path: { pathPrefix: `/${name}` } }]
-    return { matches, backends: [{ ai: { provider: given, routes: ROUTES, ...settings } }] }
+    return { matches, backends: [{ ai: { provider: local, routes: ROUTES, ...settings } }] }
   }
   const routes = Object.entries(PROVIDERS).map(route)
   const config = { adminAddr: 'off', statsAddr: 'off', readinessAddr: 'off', logging: { level: 'warn' } }

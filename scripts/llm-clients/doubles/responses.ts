@@ -1,6 +1,6 @@
 /** OpenAI's Responses (API reference, "Create a model response"). */
 import type { Body } from '#backends/demo/models/wire.ts'
-import { type Double, eventOf, events, pieces, type Said, whole } from './double.ts'
+import { type Double, eventOf, events, type ModelReply, pieces, whole } from './double.ts'
 import * as s from './shape.ts'
 
 const NAME = s.matching(/^[a-zA-Z0-9_-]{1,64}$/)
@@ -113,19 +113,19 @@ const USAGE = {
   total_tokens: 150
 }
 
-function outputOf(said: Said, body: Body): Body[] {
+function outputOf(reply: ModelReply, body: Body): Body[] {
   const customs = new Set((body.tools ?? []).flatMap((tool: Body) => (tool.type === 'custom' ? [tool.name] : [])))
   const items: Body[] = []
-  if (said.thoughts !== null) {
+  if (reply.thoughts !== null) {
     const sealed = body.include?.includes('reasoning.encrypted_content') ? { encrypted_content: 'gAAAAABo' } : {}
-    const summary = body.reasoning?.summary ? [{ type: 'summary_text', text: said.thoughts }] : []
+    const summary = body.reasoning?.summary ? [{ type: 'summary_text', text: reply.thoughts }] : []
     items.push({ id: 'rs_1', type: 'reasoning', summary, ...sealed })
   }
-  if (said.text !== '') {
-    const content = [{ type: 'output_text', annotations: [], logprobs: [], text: said.text }]
+  if (reply.text !== '') {
+    const content = [{ type: 'output_text', annotations: [], logprobs: [], text: reply.text }]
     items.push({ id: 'msg_1', type: 'message', status: 'completed', content, role: 'assistant' })
   }
-  for (const { id, name, input } of said.calls) {
+  for (const { id, name, input } of reply.calls) {
     const base = { status: 'completed', call_id: `call_${id}`, name }
     if (customs.has(name))
       items.push({ id: `ctc_${id}`, type: 'custom_tool_call', ...base, input: JSON.parse(input).input ?? input })
@@ -235,8 +235,8 @@ export const responses: Double = {
     thinks: true,
     isStreamed: body.stream === true
   }),
-  answer: (said, body, { isStreamed }) => {
-    const output = outputOf(said, body)
+  answer: (reply, body, { isStreamed }) => {
+    const output = outputOf(reply, body)
     return isStreamed ? events(streamed(body, output)) : whole(responseOf(body, output, true))
   },
   error: (_, message) => ({ error: { message, type: 'invalid_request_error', param: null, code: null } })

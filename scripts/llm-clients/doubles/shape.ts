@@ -59,8 +59,8 @@ export function union(variants: { readonly [name: string]: Check }, shared: { re
   return (value, at, faults) => {
     whole(value, at, faults)
     if (!isObject(value)) return
-    const said = Object.keys(value).filter((name) => Object.hasOwn(variants, name))
-    if (said.length !== 1) faults.push(`${at}: must have exactly one of ${Object.keys(variants).join(', ')}`)
+    const present = Object.keys(value).filter((name) => Object.hasOwn(variants, name))
+    if (present.length !== 1) faults.push(`${at}: must have exactly one of ${Object.keys(variants).join(', ')}`)
   }
 }
 

@@ -30,8 +30,8 @@ export class Api {
     const paths = Object.entries((this.#root.paths ?? {}) as JsonObject)
     const known = paths.flatMap(([path, item]) =>
       METHODS.flatMap((method): Known[] => {
-        const given = (item as Node)[method] as Node | undefined
-        if (given === undefined) return []
+        const operation = (item as Node)[method] as Node | undefined
+        if (operation === undefined) return []
         const parts = (prefix + path).split(/\{[^{}]*\}/)
         const source = parts.map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')).join('[^/]+')
         const literal = parts.join('').length
@@ -40,7 +40,7 @@ export class Api {
             method: method.toUpperCase(),
             path: new RegExp(`^${source}$`),
             literal,
-            types: this.#types(given, item as Node)
+            types: this.#types(operation, item as Node)
           }
         ]
       })
@@ -73,13 +73,13 @@ export class Api {
     return typeof url === 'string' ? new URL(url, 'http://a/').pathname.replace(/\/$/, '') : ''
   }
 
-  #types(given: Node, item: Node): string[] | null {
-    const body = this.#follow(given.requestBody)
+  #types(operation: Node, item: Node): string[] | null {
+    const body = this.#follow(operation.requestBody)
     if (body !== null) return Object.keys(body.content as JsonObject)
-    const parameters = [given.parameters, item.parameters].flatMap((list) => (Array.isArray(list) ? list : []))
+    const parameters = [operation.parameters, item.parameters].flatMap((list) => (Array.isArray(list) ? list : []))
     const places = parameters.map((one) => this.#follow(one as JsonValue)?.in)
     if (!places.some((place) => place === 'body' || place === 'formData')) return null
-    const { consumes = this.#root.consumes ?? ['application/json'] } = given
+    const { consumes = this.#root.consumes ?? ['application/json'] } = operation
     return consumes as string[]
   }
 

@@ -42,6 +42,6 @@ function objectOf(node: Readonly<Record<string, JsonValue>>, definitions: JsonOb
 export function argumentsOf(inputSchema: JsonObject): JsonObject {
   const definitions = (inputSchema.$defs ?? {}) as JsonObject
   const places = Object.entries((inputSchema.properties ?? {}) as JsonObject)
-  const given = places.filter(([name]) => name !== 'contentType')
-  return Object.fromEntries(given.map(([name, schema]) => [name, exampleOf(schema, definitions)]))
+  const listed = places.filter(([name]) => name !== 'contentType')
+  return Object.fromEntries(listed.map(([name, schema]) => [name, exampleOf(schema, definitions)]))
 }

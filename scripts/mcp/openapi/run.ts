@@ -86,8 +86,8 @@ async function runDocument(file: string, api: Api) {
     const waiting = [...tools]
     const work = async (): Promise<void> => {
       for (let tool = waiting.shift(); tool !== undefined; tool = waiting.shift()) {
-        const given = argumentsOf(tool.inputSchema)
-        const result = await ask('tools/call', { name: tool.name, arguments: given }, { 'x-tool': tool.name })
+        const args = argumentsOf(tool.inputSchema)
+        const result = await ask('tools/call', { name: tool.name, arguments: args }, { 'x-tool': tool.name })
         const got = seen.get(tool.name)
         const problem = got === undefined ? JSON.stringify(result).slice(0, 300) : api.problem(got)
         if (problem !== null) misses.push(`${tool.name}: ${problem}`)

@@ -331,9 +331,9 @@ function checkAddress(
   const own = typeof provider === 'string' ? KINDS.get(provider) : undefined
   for (const { name, shortcut } of PROVIDERS) {
     for (const [key, { isNeeded }] of Object.entries(shortcut?.params ?? {})) {
-      const isGiven = params?.[key] !== undefined
-      if (isGiven && own?.name !== name) report([...at, 'params', key], `is for ${name} only`)
-      else if (isNeeded && !isGiven && own?.name === name) report([...at, 'provider'], `needs params.${key}`)
+      const isPresent = params?.[key] !== undefined
+      if (isPresent && own?.name !== name) report([...at, 'params', key], `is for ${name} only`)
+      else if (isNeeded && !isPresent && own?.name === name) report([...at, 'provider'], `needs params.${key}`)
     }
   }
   const problem = own?.shortcut?.check?.(params ?? {}) ?? null

@@ -4,7 +4,7 @@ import type { ChatError, Choice, JsonObject, Part } from '#backends/llm/conversa
 import { completions } from '#backends/llm/formats/completions/index.ts'
 import { FormatError, Losses } from '#backends/llm/formats/format.ts'
 
-const ASKED = { model: 'gpt-5', wantsUsage: true, at: 1_700_000_000_500, id: 'x' }
+const CONTEXT = { model: 'gpt-5', wantsUsage: true, at: 1_700_000_000_500, id: 'x' }
 const USAGE = {
   prompt_tokens: 19,
   completion_tokens: 10,
@@ -26,7 +26,7 @@ const said = (message: object, choice: object = {}): JsonObject =>
 
 function again(body: JsonObject): JsonObject {
   const losses = new Losses()
-  const result = completions.writeAnswer(completions.readAnswer(body), ASKED, losses)
+  const result = completions.writeAnswer(completions.readAnswer(body), CONTEXT, losses)
   assert.deepEqual(losses.fields, [])
   return result
 }
@@ -184,7 +184,7 @@ test('reasons to stop of other formats have a word here', () => {
     const losses = new Losses()
     const body = completions.writeAnswer(
       { ...answer, id: '', created: 0, choices: [choice(parts, stop)] },
-      ASKED,
+      CONTEXT,
       losses
     )
     const [first] = body.choices as readonly JsonObject[]
@@ -199,7 +199,7 @@ test('parts and fields of other formats are losses', () => {
   const answer = completions.readAnswer(said({ content: 'a' }))
   const losses = new Losses()
   const origin = { format: 'messages', unknownFields: new Map([['container', 'c']]) } as const
-  completions.writeAnswer({ ...answer, choices: [choice([opaque], 'end')], origin }, ASKED, losses)
+  completions.writeAnswer({ ...answer, choices: [choice([opaque], 'end')], origin }, CONTEXT, losses)
   assert.deepEqual(losses.fields, ['choices[0].message.content[0]', 'container'])
 })
 

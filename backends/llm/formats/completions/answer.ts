@@ -124,10 +124,10 @@ function readLogprobs(choice: Fields, notes: ReadNotes): Json {
 
 // --- writing ---
 
-export const writeAnswer: ChatFormat['writeAnswer'] = (answer, asked, losses) => {
+export const writeAnswer: ChatFormat['writeAnswer'] = (answer, context, losses) => {
   const wording = wordingOf(answer.origin)
   const body: Writable = {
-    ...headOf(answer, asked),
+    ...headOf(answer, context),
     object: 'chat.completion',
     choices: answer.choices.map((choice, i) => writeChoice(choice, i, wording, losses))
   }
@@ -140,12 +140,12 @@ export const writeAnswer: ChatFormat['writeAnswer'] = (answer, asked, losses) =>
 /** What every answer and every chunk begins with. */
 export function headOf(
   answer: { readonly id: string; readonly created: number },
-  asked: AnswerContext
+  context: AnswerContext
 ): { readonly id: string; readonly created: number; readonly model: string } {
   return {
-    id: answer.id === '' ? `chatcmpl-${asked.id}` : answer.id,
-    created: answer.created === 0 ? Math.floor(asked.at / 1000) : answer.created,
-    model: asked.model
+    id: answer.id === '' ? `chatcmpl-${context.id}` : answer.id,
+    created: answer.created === 0 ? Math.floor(context.at / 1000) : answer.created,
+    model: context.model
   }
 }
 

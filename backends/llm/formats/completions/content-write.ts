@@ -158,9 +158,9 @@ function writeAssistant(parts: readonly Part[], turn: number, writing: Writing):
   }
   // The last refusal of the two kinds is the message's own.
   if (wording.has(`${at}.refusal`)) moveLast(content, refusals)
-  const said = contentOf(content, turn, writing)
+  const written = contentOf(content, turn, writing)
   const isEmpty = !isOwn && refusals.length === 0 && calls.length === 0
-  const message = compact({ role: 'assistant', content: said ?? (isEmpty ? '' : null) })
+  const message = compact({ role: 'assistant', content: written ?? (isEmpty ? '' : null) })
   if (refusals.length > 0) message.refusal = refusals.map((part) => part.text).join('')
   writeThinking(thinking, message, at, wording)
   writeCalls(calls, message, at, wording)

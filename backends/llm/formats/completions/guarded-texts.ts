@@ -1,7 +1,6 @@
 /** Texts of chat completions, for prompt guards. */
 import {
   answered,
-  asked,
   astray,
   beside,
   type EventTexts,
@@ -10,12 +9,13 @@ import {
   type Piece,
   pieceOf,
   ROLE,
+  requestReach,
   type Value
 } from '#backends/llm/formats/guarded-texts.ts'
 import { BESIDE, type Slot, textsBelow } from '#engine/kit/scan/texts.ts'
 
 // `prompt` and `suffix` are those of the older completions; what follows them of vLLM, SGLang and llama.cpp.
-export const requestTexts = asked(
+export const requestTexts = requestReach(
   [
     ...['messages', 'prediction', 'prompt', 'suffix', 'documents', 'chat_template', 'chat_template_kwargs'],
     ...['guided_choice', 'guided_regex', 'guided_grammar', 'regex', 'ebnf', 'grammar']

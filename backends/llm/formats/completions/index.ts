@@ -22,7 +22,7 @@ export const completions: ChatFormat = {
   readCost,
   writeAnswer,
   streamReader,
-  streamWriter: (asked, losses) => new CompletionsWriter(asked, losses),
+  streamWriter: (context, losses) => new CompletionsWriter(context, losses),
   readError,
   writeError,
   requestTexts,

@@ -5,7 +5,7 @@ import type { Answer, ChatEvent } from '#backends/llm/conversation.ts'
 import { completions } from '#backends/llm/formats/completions/index.ts'
 import { Losses } from '#backends/llm/formats/format.ts'
 
-const ASKED = { model: 'gpt-5', wantsUsage: true, at: 1_700_000_000_500, id: 'x' }
+const CONTEXT = { model: 'gpt-5', wantsUsage: true, at: 1_700_000_000_500, id: 'x' }
 const USAGE = {
   input: 9,
   cacheRead: 1,
@@ -65,12 +65,12 @@ function client(status: number, text: string, type: string): OpenAI {
 const BODY = { model: 'gpt-5', messages: [{ role: 'user', content: 'Hi' }] } as const
 
 test("OpenAI's client understands answers, and streams the same", async () => {
-  const whole = JSON.stringify(completions.writeAnswer(ANSWER, ASKED, new Losses()))
+  const whole = JSON.stringify(completions.writeAnswer(ANSWER, CONTEXT, new Losses()))
   const plain = await client(200, whole, 'application/json').chat.completions.create({
     ...BODY,
     messages: [...BODY.messages]
   })
-  const writer = completions.streamWriter(ASKED)
+  const writer = completions.streamWriter(CONTEXT)
   const text = EVENTS.map((event) => writer.write(event)).join('')
   const stream = client(200, text, 'text/event-stream').chat.completions.stream({
     ...BODY,
@@ -91,7 +91,7 @@ test("OpenAI's client understands errors, and those in streams", async () => {
   const failed = client(429, JSON.stringify(completions.writeError(error)), 'application/json')
   const isQuota = (told: unknown) => told instanceof OpenAI.APIError && told.code === 'insufficient_quota'
   await assert.rejects(failed.chat.completions.create({ ...BODY, messages: [...BODY.messages] }), isQuota)
-  const text = completions.streamWriter(ASKED).write({ kind: 'error', error })
+  const text = completions.streamWriter(CONTEXT).write({ kind: 'error', error })
   const broken = client(200, text, 'text/event-stream').chat.completions.stream({
     ...BODY,
     messages: [...BODY.messages]

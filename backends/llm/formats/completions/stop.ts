@@ -30,7 +30,7 @@ const WORDS: { readonly [stop in StopReason]: string } = {
   error: 'error'
 }
 
-interface Said {
+interface StopContext {
   /** The message has a refusal. */
   readonly hasRefused: boolean
   /** The message has tool calls. */
@@ -40,7 +40,7 @@ interface Said {
 }
 
 /** Many servers say "stop", or nothing, behind tool calls; so does OpenAI behind one that was asked for by name. */
-export function readStop(word: string, { hasRefused, hasCalls, sequence }: Said): StopReason {
+export function readStop(word: string, { hasRefused, hasCalls, sequence }: StopContext): StopReason {
   if (word !== 'stop' && word !== '') return STOPS.get(word) ?? 'end'
   if (hasRefused) return 'refusal'
   if (sequence !== null) return 'stopSequence'

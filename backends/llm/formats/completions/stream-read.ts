@@ -260,13 +260,13 @@ function readThoughts(block: Fields, isBeside: boolean, choice: OpenChoice, even
     whole(part, choice, events)
     return
   }
-  const isTold = choice.open === 'thinking' && part.text === choice.thoughts && part.text !== ''
-  if (!isBeside && !isTold) {
+  const isRepeated = choice.open === 'thinking' && part.text === choice.thoughts && part.text !== ''
+  if (!isBeside && !isRepeated) {
     if (part.text !== '') say('thinking', part.text, choice, events)
     else if (choice.open !== 'thinking') open('thinking', choice, events)
   }
   if (part.signature !== null) events.push({ kind: 'signature', choice: choice.index, signature: part.signature })
-  if (part.signature !== null || (isTold && !isBeside)) endPart(choice, events)
+  if (part.signature !== null || (isRepeated && !isBeside)) endPart(choice, events)
 }
 
 function open(kind: 'text' | 'thinking' | 'refusal', choice: OpenChoice, events: ChatEvent[]): void {

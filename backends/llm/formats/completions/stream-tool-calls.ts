@@ -59,10 +59,10 @@ export class StreamCalls {
     const index = indexOf(value.index)
     const isCustom = value.type === 'custom' || isObject(value.custom)
     const id = typeof value.id === 'number' ? String(value.id) : this.#text(value, 'id')
-    const said = value[isCustom ? 'custom' : 'function'] ?? value.function ?? value.custom ?? null
-    if (said !== null && !isObject(said)) throw this.#error('.function', 'must be an object')
-    const name = said === null ? '' : this.#text(said, 'name')
-    const more = said === null ? '' : isObject(value.custom) ? this.#text(said, 'input') : this.#arguments(said)
+    const tool = value[isCustom ? 'custom' : 'function'] ?? value.function ?? value.custom ?? null
+    if (tool !== null && !isObject(tool)) throw this.#error('.function', 'must be an object')
+    const name = tool === null ? '' : this.#text(tool, 'name')
+    const more = tool === null ? '' : isObject(value.custom) ? this.#text(tool, 'input') : this.#arguments(tool)
     const call = this.#find({ index, id, isWhole: name !== '' && more !== '' }, isCustom, events)
     this.#grow(call, name, more, signatureOf(value.extra_content), events)
   }

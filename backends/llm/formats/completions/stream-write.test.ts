@@ -6,7 +6,7 @@ import { completions } from '#backends/llm/formats/completions/index.ts'
 import { Losses } from '#backends/llm/formats/format.ts'
 import { assemble } from '#engine/testing/assemble.ts'
 
-const ASKED = { model: 'gpt-5', wantsUsage: true, at: 1_700_000_000_500, id: 'x' }
+const CONTEXT = { model: 'gpt-5', wantsUsage: true, at: 1_700_000_000_500, id: 'x' }
 const LEGACY: Part = {
   kind: 'toolCall',
   id: 'function_call_0',
@@ -39,7 +39,7 @@ function* told(answer: Answer, size: number): Generator<ChatEvent> {
   yield { kind: 'done' }
 }
 
-function streamed(answer: Answer, size: number, asked = ASKED): string {
+function streamed(answer: Answer, size: number, asked = CONTEXT): string {
   const writer = completions.streamWriter(asked)
   return [...told(answer, size)].map((event) => writer.write(event)).join('')
 }
@@ -149,7 +149,7 @@ const answers: fc.Arbitrary<Answer> = fc.record({
 test('streamed is what it is unstreamed', () => {
   const property = fc.property(answers, fc.integer({ min: 1, max: 5 }), (answer, size) => {
     const { origin: _, ...whole } = completions.readAnswer(
-      JSON.parse(JSON.stringify(completions.writeAnswer(answer, ASKED, new Losses()))) as JsonObject
+      JSON.parse(JSON.stringify(completions.writeAnswer(answer, CONTEXT, new Losses()))) as JsonObject
     )
     const { origin: __, ...again } = assemble(readStream(streamed(answer, size)), 'completions')
     assert.deepEqual(again, whole)
@@ -189,7 +189,7 @@ test('usage is written only for clients that asked', () => {
     said('{}', '"stop"')
   ]
   assert.equal(
-    streamed(PLAIN, 9, { ...ASKED, wantsUsage: false }),
+    streamed(PLAIN, 9, { ...CONTEXT, wantsUsage: false }),
     `${chunks.map((text) => chunk(text)).join('')}data: [DONE]\n\n`
   )
   const asked = streamed(PLAIN, 9).split('\n\n')
@@ -199,7 +199,7 @@ test('usage is written only for clients that asked', () => {
 })
 
 test('an error takes the place of the rest', () => {
-  const writer = completions.streamWriter(ASKED)
+  const writer = completions.streamWriter(CONTEXT)
   const error = { status: 503, type: 'overloaded', message: 'busy', code: null, param: null } as const
   assert.equal(
     writer.write({ kind: 'error', error }),

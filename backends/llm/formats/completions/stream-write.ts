@@ -38,10 +38,10 @@ export class CompletionsWriter extends EventWriter {
   #head = ''
   readonly #tail: string
 
-  constructor(asked: AnswerContext, losses?: Losses) {
-    super(asked, losses)
+  constructor(context: AnswerContext, losses?: Losses) {
+    super(context, losses)
     // "All other chunks will also include a usage field, but with a null value."
-    this.#tail = asked.wantsUsage ? '],"usage":null}\n\n' : ']}\n\n'
+    this.#tail = context.wantsUsage ? '],"usage":null}\n\n' : ']}\n\n'
     this.#begin('', 0)
   }
 
@@ -59,7 +59,7 @@ export class CompletionsWriter extends EventWriter {
   }
 
   #begin(id: string, created: number): void {
-    const head = { ...headOf({ id, created }, this.asked), object: 'chat.completion.chunk' }
+    const head = { ...headOf({ id, created }, this.context), object: 'chat.completion.chunk' }
     this.#head = `data: ${JSON.stringify(head).slice(0, -1)},"choices":[`
   }
 
@@ -208,7 +208,7 @@ export class CompletionsWriter extends EventWriter {
   }
 
   #usageChunk(): string {
-    if (!this.asked.wantsUsage || this.usage === null) return ''
+    if (!this.context.wantsUsage || this.usage === null) return ''
     const tier = this.serviceTier === null ? '' : `,"service_tier":${JSON.stringify(this.serviceTier)}`
     return `${this.#head}],"usage":${JSON.stringify(writeUsage(this.usage))}${tier}}\n\n`
   }

@@ -11,9 +11,9 @@ export function readUsage(value: JsonObject): Usage {
   const prompt = objectIn(value, 'prompt_tokens_details')
   const completion = objectIn(value, 'completion_tokens_details')
   const input = count(value, 'prompt_tokens')
-  const said = count(value, 'completion_tokens')
+  const reported = count(value, 'completion_tokens')
   // Some (xAI, Google's compatible endpoint) leave thoughts out of completion_tokens, but not out of the total.
-  const output = Math.max(said, count(value, 'total_tokens') - input)
+  const output = Math.max(reported, count(value, 'total_tokens') - input)
   const writes = readWrites(prompt, value)
   return {
     input,
@@ -24,7 +24,7 @@ export function readUsage(value: JsonObject): Usage {
     inputAudio: count(prompt, 'audio_tokens'),
     inputImage: count(prompt, 'image_tokens'),
     output,
-    reasoning: count(completion, 'reasoning_tokens') || output - said,
+    reasoning: count(completion, 'reasoning_tokens') || output - reported,
     outputAudio: count(completion, 'audio_tokens'),
     outputImage: count(completion, 'image_tokens')
   }

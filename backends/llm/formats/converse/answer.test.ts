@@ -6,9 +6,9 @@ import { type AnswerContext, FormatError, Losses } from '#backends/llm/formats/f
 import { converse } from '#backends/llm/testing/converse/index.ts'
 import { assemble } from '#engine/testing/assemble.ts'
 
-const ASKED: AnswerContext = { model: 'm', wantsUsage: true, at: 0, id: 'i' }
+const CONTEXT: AnswerContext = { model: 'm', wantsUsage: true, at: 0, id: 'i' }
 const say = (name: string, value: JsonObject) => ({ name, data: JSON.stringify(value) })
-const write = (answer: Answer): JsonObject => converse.writeAnswer(answer, ASKED, new Losses())
+const write = (answer: Answer): JsonObject => converse.writeAnswer(answer, CONTEXT, new Losses())
 const readAll = (events: readonly { name: string; data: string }[]): ChatEvent[] => {
   const reader = converse.streamReader()
   return events.flatMap((event) => reader.read(event))

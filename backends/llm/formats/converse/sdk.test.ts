@@ -14,7 +14,7 @@ import { type AnswerContext, Losses } from '#backends/llm/formats/format.ts'
 import { frameEvents } from '#backends/llm/testing/aws-event-stream.ts'
 import { converse } from '#backends/llm/testing/converse/index.ts'
 
-const ASKED: AnswerContext = { model: 'm', wantsUsage: true, at: 0, id: 'i' }
+const CONTEXT: AnswerContext = { model: 'm', wantsUsage: true, at: 0, id: 'i' }
 const INPUT: ConverseCommandInput = {
   modelId: 'anthropic.claude-3-7-sonnet-20250219-v1:0',
   messages: [
@@ -57,7 +57,7 @@ test('a request of the client is read and written as it was, and our answer is r
     stopReason: 'max_tokens',
     usage: { inputTokens: 1, outputTokens: 2, totalTokens: 3 }
   })
-  const body = JSON.stringify(converse.writeAnswer(answer, ASKED, new Losses()))
+  const body = JSON.stringify(converse.writeAnswer(answer, CONTEXT, new Losses()))
   const { client, sent } = clientOf(200, { 'content-type': 'application/json' }, body)
   const output = await client.send(new ConverseCommand(INPUT))
   assert.equal(output.stopReason, 'max_tokens')
@@ -78,7 +78,7 @@ test('our stream is read by the client, and its end by an exception', async () =
     { kind: 'stop', choice: 0, stop: 'end', stopSequence: null }
   ]
   const run = async (last: ChatEvent): Promise<string[]> => {
-    const writer = converse.streamWriter(ASKED)
+    const writer = converse.streamWriter(CONTEXT)
     const wire = Buffer.concat([...events, last].map((event) => frameEvents(writer.write(event))))
     const { client } = clientOf(200, { 'content-type': 'application/vnd.amazon.eventstream' }, wire)
     const { stream } = await client.send(new ConverseStreamCommand(INPUT))

@@ -8,8 +8,8 @@ import { frameEvents } from '#backends/llm/testing/aws-event-stream.ts'
 import { converse } from '#backends/llm/testing/converse/index.ts'
 import { assemble } from '#engine/testing/assemble.ts'
 
-const ASKED: AnswerContext = { model: 'm', wantsUsage: true, at: 0, id: 'i' }
-const write = (answer: Answer): JsonObject => converse.writeAnswer(answer, ASKED, new Losses())
+const CONTEXT: AnswerContext = { model: 'm', wantsUsage: true, at: 0, id: 'i' }
+const write = (answer: Answer): JsonObject => converse.writeAnswer(answer, CONTEXT, new Losses())
 const word = fc.string({ unit: 'binary' }).map((value) => value.toWellFormed())
 const bytes = fc.uint8Array({ minLength: 1, maxLength: 9 }).map((data) => Buffer.from(data).toString('base64'))
 const format = fc.constantFrom('converse' as const, 'messages' as const, 'gemini' as const)
@@ -139,7 +139,7 @@ function eventsOf(answer: Answer, size: number): ChatEvent[] {
 test('streamed is unstreamed: any answer, any pieces, through the binary messages', () => {
   fc.assert(
     fc.property(answers, fc.integer({ min: 1, max: 7 }), fc.integer({ min: 1, max: 400 }), (answer, size, cut) => {
-      const writer = converse.streamWriter(ASKED)
+      const writer = converse.streamWriter(CONTEXT)
       const wire = Buffer.concat(eventsOf(answer, size).map((event) => frameEvents(writer.write(event))))
       const decoder = new EventStreamDecoder()
       const reader = converse.streamReader()

@@ -45,8 +45,8 @@ function claude(thinking: Thinking, { model, sampling }: Conversation): Thinking
     return { ...NOTHING, additional: { thinking: claudeThinkingField(thinking, 'adaptive') }, effort: word }
   }
   if (version >= NO_BUDGET_FROM || !(wantsBudget || mode === 'adaptive')) {
-    const asked = word ?? (budgetTokens === null ? null : effortOf(budgetTokens))
-    return { ...NOTHING, additional: { thinking: claudeThinkingField(thinking, 'adaptive') }, effort: asked }
+    const level = word ?? (budgetTokens === null ? null : effortOf(budgetTokens))
+    return { ...NOTHING, additional: { thinking: claudeThinkingField(thinking, 'adaptive') }, effort: level }
   }
   // The budget is part of maxTokens, which is the model's own when it is not given.
   const budget = budgetWithin(thinking, sampling.maxTokens ?? maxTokensOf(model))

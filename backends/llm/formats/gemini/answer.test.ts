@@ -4,7 +4,7 @@ import type { ChatError, ChatEvent, ErrorType, Json, JsonObject, StopReason } fr
 import { FormatError, Losses } from '#backends/llm/formats/format.ts'
 import { gemini } from '#backends/llm/formats/gemini/index.ts'
 
-const ASKED = { model: 'gemini-2.5-flash', wantsUsage: true, at: 0, id: 'fresh' }
+const CONTEXT = { model: 'gemini-2.5-flash', wantsUsage: true, at: 0, id: 'fresh' }
 
 const WHOLE: JsonObject = {
   candidates: [
@@ -91,7 +91,7 @@ test('an answer of every field is read, and written as it was', () => {
   })
   assert.deepEqual([answer.id, answer.model, answer.created], ['r-1/x', 'gemini-2.5-flash', 1_735_787_045])
   const losses = new Losses()
-  assert.deepEqual(gemini.writeAnswer(answer, ASKED, losses), WHOLE)
+  assert.deepEqual(gemini.writeAnswer(answer, CONTEXT, losses), WHOLE)
   assert.deepEqual(losses.fields, [])
 })
 
@@ -124,7 +124,7 @@ test('every reason to finish is read, and written as it was', () => {
     const body = { candidates: [{ content, finishReason, index: 0 }], modelVersion: 'm', responseId: 'r' }
     const answer = gemini.readAnswer(body)
     assert.equal(answer.choices[0]?.stop, stop, finishReason)
-    assert.deepEqual(gemini.writeAnswer(answer, { ...ASKED, model: 'm' }, new Losses()), body)
+    assert.deepEqual(gemini.writeAnswer(answer, { ...CONTEXT, model: 'm' }, new Losses()), body)
   }
 })
 
@@ -137,7 +137,7 @@ test('a prompt that was refused has no candidates, and is a choice that was filt
   }
   const answer = gemini.readAnswer(body)
   assert.deepEqual(answer.choices, [{ parts: [], stop: 'filter', stopSequence: null, logprobs: null }])
-  assert.deepEqual(gemini.writeAnswer(answer, ASKED, new Losses()), body)
+  assert.deepEqual(gemini.writeAnswer(answer, CONTEXT, new Losses()), body)
   const kinds = gemini.streamReader().read({ name: '', data: JSON.stringify(body) })
   assert.deepEqual(
     kinds.map((event) => (event.kind === 'stop' ? event.stop : event.kind)),
@@ -177,7 +177,7 @@ test("what an answer of another format has and Gemini's cannot say is a loss", (
       serviceTier: null,
       origin: { format: 'messages', unknownFields: new Map<string, Json>([['container', {}]]) }
     },
-    ASKED,
+    CONTEXT,
     losses
   )
   assert.deepEqual(losses.fields, [
@@ -280,7 +280,7 @@ test('streams that are no stream of answers', () => {
   const error = { error: { code: 503, message: 'busy', status: 'UNAVAILABLE' } }
   const expected = { status: 503, type: 'overloaded', message: 'busy', code: 'UNAVAILABLE', param: null } as const
   assert.deepEqual(readAll([error]), [{ kind: 'error', error: expected }])
-  const written = gemini.streamWriter(ASKED).write({ kind: 'error', error: expected })
+  const written = gemini.streamWriter(CONTEXT).write({ kind: 'error', error: expected })
   assert.equal(written, `data: ${JSON.stringify(error)}\n\n`)
 })
 

@@ -139,9 +139,10 @@ export function isSealable(part: Part): boolean {
   return part.kind !== 'thinking' && part.kind !== 'toolCall' && part.kind !== 'opaque' && part.kind !== 'toolResult'
 }
 
-export function writeAnswer(answer: Answer, asked: AnswerContext, losses: Losses): JsonObject {
+export function writeAnswer(answer: Answer, context: AnswerContext, losses: Losses): JsonObject {
   const isGemini = answer.origin.format === 'gemini'
-  const isBlocked = isGemini && answer.origin.unknownFields.has('promptFeedback') && answer.choices.every(isUnsaid)
+  const isBlocked =
+    isGemini && answer.origin.unknownFields.has('promptFeedback') && answer.choices.every(isBlockedChoice)
   const toolUse = isGemini ? answer.origin.unknownFields.get('usageMetadata.toolUsePromptTokenCount') : 0
   const { usage } = answer
   if (usage !== null && usage.cacheWrite5m > 0) losses.add('usage.cacheWrite5m')
@@ -150,15 +151,15 @@ export function writeAnswer(answer: Answer, asked: AnswerContext, losses: Losses
   const body = compact({
     candidates: isBlocked ? null : answer.choices.map((choice, i) => writeCandidate(choice, i, isGemini, losses)),
     usageMetadata: usage === null ? null : writeUsage(usage, answer.serviceTier, Number(toolUse ?? 0)),
-    modelVersion: asked.model,
+    modelVersion: context.model,
     createTime: writeTime(answer.created),
-    responseId: answer.id === '' ? asked.id : answer.id
+    responseId: answer.id === '' ? context.id : answer.id
   })
   restoreUnknown(body, answer.origin, 'gemini', losses)
   return body
 }
 
-const isUnsaid = (choice: Choice) => choice.parts.length === 0 && choice.stop === 'filter'
+const isBlockedChoice = (choice: Choice) => choice.parts.length === 0 && choice.stop === 'filter'
 
 /** RFC 3339; null when the time is not known. */
 export function writeTime(created: number): string | null {

@@ -1,7 +1,6 @@
 /** Texts of generateContent, for prompt guards. */
 import {
   answered,
-  asked,
   astray,
   beside,
   type EventTexts,
@@ -9,11 +8,12 @@ import {
   type Piece,
   pieceOf,
   ROLE,
+  requestReach,
   type Value
 } from '#backends/llm/formats/guarded-texts.ts'
 import { BESIDE, isObject, type Slot, textsBelow } from '#engine/kit/scan/texts.ts'
 
-export const requestTexts = asked(
+export const requestTexts = requestReach(
   ['systemInstruction', 'system_instruction', 'contents'],
   [
     'tools',

@@ -7,7 +7,7 @@ import { assemble } from '#engine/testing/assemble.ts'
 import { gemini } from './index.ts'
 
 const FROM = { model: 'gemini-3-pro', isStreamed: false }
-const ASKED = { model: 'gemini-3-pro', wantsUsage: true, at: 0, id: 'fresh' }
+const CONTEXT = { model: 'gemini-3-pro', wantsUsage: true, at: 0, id: 'fresh' }
 const RUNS = { numRuns: 500 }
 
 const word = fc.stringMatching(/^[a-z]{1,8}$/)
@@ -310,11 +310,11 @@ function reread(wire: string): ChatEvent[] {
 test('a streamed answer is the unstreamed one', () => {
   fc.assert(
     fc.property(answer, fc.integer({ min: 1, max: 5 }), (whole, size) => {
-      const writer = gemini.streamWriter(ASKED)
+      const writer = gemini.streamWriter(CONTEXT)
       const wire = eventsOf(whole, size)
         .map((event) => writer.write(event))
         .join('')
-      const expected = gemini.readAnswer(gemini.writeAnswer(whole, ASKED, new Losses()))
+      const expected = gemini.readAnswer(gemini.writeAnswer(whole, CONTEXT, new Losses()))
       const broken = whole.choices.some((one) => one.parts.some(isBroken))
       const { origin, ...unstreamed } = expected
       const { origin: _, ...streamed } = assemble(reread(wire), 'gemini')
@@ -328,8 +328,8 @@ test('a streamed answer is the unstreamed one', () => {
 test('an answer that was read and written says the same again', () => {
   fc.assert(
     fc.property(answer, (whole) => {
-      const once = gemini.readAnswer(gemini.writeAnswer(whole, ASKED, new Losses()))
-      assert.deepEqual(gemini.readAnswer(gemini.writeAnswer(once, ASKED, new Losses())), once)
+      const once = gemini.readAnswer(gemini.writeAnswer(whole, CONTEXT, new Losses()))
+      assert.deepEqual(gemini.readAnswer(gemini.writeAnswer(once, CONTEXT, new Losses())), once)
     }),
     RUNS
   )
@@ -351,7 +351,7 @@ test('hostile JSON gives a FormatError or nothing', () => {
     fc.property(body, (value) => {
       for (const read of [
         () => gemini.writeRequest(gemini.readRequest(value, FROM), new Losses()),
-        () => gemini.writeAnswer(gemini.readAnswer(value), ASKED, new Losses()),
+        () => gemini.writeAnswer(gemini.readAnswer(value), CONTEXT, new Losses()),
         () => gemini.streamReader().read({ name: '', data: JSON.stringify(value) })
       ]) {
         try {

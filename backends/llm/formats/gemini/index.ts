@@ -22,7 +22,7 @@ export const gemini: ChatFormat = {
   readCost,
   writeAnswer,
   streamReader: () => new GeminiReader(),
-  streamWriter: (asked, losses) => new GeminiWriter(asked, losses),
+  streamWriter: (context, losses) => new GeminiWriter(context, losses),
   readError,
   writeError,
   requestTexts,

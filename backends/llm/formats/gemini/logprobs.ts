@@ -24,12 +24,12 @@ export function readLogprobs(candidate: Fields, unknown: UnknownFields): Json[] 
 
 function entry(candidate: Fields): JsonObject {
   const id = optionalNumber(candidate, 'tokenId')
-  const said = {
+  const base = {
     token: candidate.optionalString('token') ?? '',
     logprob: count(candidate, 'logProbability'),
     bytes: null
   }
-  return id === null ? said : { ...said, token_id: id }
+  return id === null ? base : { ...base, token_id: id }
 }
 
 /** Null when `logprobs` are not OpenAI's entries. */

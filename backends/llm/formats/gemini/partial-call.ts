@@ -51,7 +51,7 @@ export class PartialCall {
       at = inner as Container
       key = step
     }
-    const value = saidBy(bit)
+    const value = scalarOf(bit)
     const before = own(at, key)
     set(at, key, typeof value === 'string' && typeof before === 'string' ? before + value : value)
   }
@@ -71,7 +71,7 @@ function stepsOf(path: string, field: string): (string | number)[] {
   return steps
 }
 
-function saidBy(bit: Fields): Json {
+function scalarOf(bit: Fields): Json {
   return bit.optionalString('stringValue') ?? bit.optionalNumber('numberValue') ?? bit.optionalBoolean('boolValue')
 }
 

@@ -158,8 +158,8 @@ function writeOutput(output: OutputShape | null): JsonObject {
   if (output.kind === 'json') return { responseMimeType }
   const source = sourceOf(output.schema)
   if (source !== null) return { responseMimeType, responseSchema: source }
-  const said = compact({ title: output.name, description: output.description })
-  return { responseMimeType, responseJsonSchema: { ...said, ...output.schema } }
+  const keywords = compact({ title: output.name, description: output.description })
+  return { responseMimeType, responseJsonSchema: { ...keywords, ...output.schema } }
 }
 
 const LEVELS: ReadonlyMap<string, string> = new Map([

@@ -31,8 +31,8 @@ interface Reading {
   isStopped: boolean
 }
 
-/** Of a candidate: what events tell, and what counts what is counted otherwise. */
-const TOLD: ReadonlySet<string> = new Set([
+/** Fields of a candidate that events carry, and counts that Weir takes from elsewhere. */
+const KNOWN_FIELDS: ReadonlySet<string> = new Set([
   ...['index', 'content', 'finishReason', 'finishMessage', 'logprobsResult', 'avgLogprobs', 'tokenCount']
 ])
 
@@ -57,10 +57,10 @@ export class GeminiReader implements StreamReader {
   }
 
   #chunk(fields: Fields): void {
-    const said = optionalMessage(fields, 'usageMetadata')
-    if (said !== null) {
-      this.#usage = readUsage(said)
-      this.#serviceTier = said.optionalString('serviceTier') ?? this.#serviceTier
+    const usage = optionalMessage(fields, 'usageMetadata')
+    if (usage !== null) {
+      this.#usage = readUsage(usage)
+      this.#serviceTier = usage.optionalString('serviceTier') ?? this.#serviceTier
     }
     if (this.#calls === null) this.#start(fields)
     for (const [i, candidate] of messages(fields, 'candidates').entries()) {
@@ -70,7 +70,7 @@ export class GeminiReader implements StreamReader {
       this.#choices.set(0, { partial: null, open: null, isSealable: false, hasCalls: false, isStopped: true })
       this.#events.push({ kind: 'stop', choice: 0, stop: 'filter', stopSequence: null })
     }
-    this.#finish(said !== null)
+    this.#finish(usage !== null)
   }
 
   #start(fields: Fields): void {
@@ -102,7 +102,7 @@ export class GeminiReader implements StreamReader {
       this.#choices.set(index, choice)
     }
     for (const name of Object.keys(candidate.value)) {
-      if (!TOLD.has(name) && this.lost.size < LOST_MAX) this.lost.add(`candidates[${index}].${name}`)
+      if (!KNOWN_FIELDS.has(name) && this.lost.size < LOST_MAX) this.lost.add(`candidates[${index}].${name}`)
     }
     const from = this.#events.length
     const content = optionalMessage(candidate, 'content')

@@ -30,8 +30,8 @@ export class GeminiWriter extends EventWriter {
   readonly #stops: { readonly choice: number; readonly stop: StopReason }[] = []
   #tail = ''
 
-  constructor(asked: AnswerContext, losses?: Losses) {
-    super(asked, losses)
+  constructor(context: AnswerContext, losses?: Losses) {
+    super(context, losses)
     this.#setTail('', 0)
   }
 
@@ -58,9 +58,9 @@ export class GeminiWriter extends EventWriter {
   #setTail(id: string, created: number): void {
     const time = writeTime(created)
     const head = {
-      modelVersion: this.asked.model,
+      modelVersion: this.context.model,
       ...(time === null ? {} : { createTime: time }),
-      responseId: id === '' ? this.asked.id : id
+      responseId: id === '' ? this.context.id : id
     }
     this.#tail = `,${JSON.stringify(head).slice(1)}\n\n`
   }

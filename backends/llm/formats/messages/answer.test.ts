@@ -4,11 +4,11 @@ import type { Answer, ChatError, Choice, JsonObject, Part, StopReason, Usage } f
 import { FormatError, Losses } from '#backends/llm/formats/format.ts'
 import { messages } from '#backends/llm/formats/messages/index.ts'
 
-const ASKED = { model: 'alias', wantsUsage: false, at: 0, id: 'fresh' }
+const CONTEXT = { model: 'alias', wantsUsage: false, at: 0, id: 'fresh' }
 
 function written(answer: Answer): [body: JsonObject, losses: string[]] {
   const losses = new Losses()
-  return [messages.writeAnswer(answer, ASKED, losses), losses.fields]
+  return [messages.writeAnswer(answer, CONTEXT, losses), losses.fields]
 }
 
 const NONE: Usage = {

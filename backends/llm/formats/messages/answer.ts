@@ -45,7 +45,7 @@ export const readCost: ChatFormat['readCost'] = (body) => {
   return { usage: usage === null ? null : readUsage(usage), model: message.optionalString('model') ?? '' }
 }
 
-export const writeAnswer: ChatFormat['writeAnswer'] = (answer, asked, losses): JsonObject => {
+export const writeAnswer: ChatFormat['writeAnswer'] = (answer, context, losses): JsonObject => {
   const { choices, usage } = answer
   const from = answer.origin.format
   const isOwn = from === 'messages'
@@ -68,10 +68,10 @@ export const writeAnswer: ChatFormat['writeAnswer'] = (answer, asked, losses): J
   }
   const hasRefusal = parts.some((part) => part.kind === 'refusal')
   const body: Writable = {
-    id: answer.id === '' ? `msg_${asked.id}` : answer.id,
+    id: answer.id === '' ? `msg_${context.id}` : answer.id,
     type: 'message',
     role: 'assistant',
-    model: asked.model,
+    model: context.model,
     content,
     stop_reason: writeStop(choice?.stop ?? 'end', hasRefusal),
     stop_sequence: choice?.stopSequence ?? null,

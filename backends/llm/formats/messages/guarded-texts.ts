@@ -2,7 +2,6 @@
 import {
   ALL,
   answered,
-  asked,
   astray,
   beside,
   type EventTexts,
@@ -10,11 +9,12 @@ import {
   type Piece,
   pieceOf,
   ROLE,
+  requestReach,
   type Value
 } from '#backends/llm/formats/guarded-texts.ts'
 import { BESIDE, isObject, type Slot, textsBelow } from '#engine/kit/scan/texts.ts'
 
-export const requestTexts = asked(
+export const requestTexts = requestReach(
   ['system', 'messages', 'context_management', 'compaction'],
   ['tools', 'output_config.format.schema', 'output_format.schema']
 )

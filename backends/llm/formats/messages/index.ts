@@ -20,7 +20,7 @@ export const messages: ChatFormat = {
   readCost,
   writeAnswer,
   streamReader: () => new MessagesReader(),
-  streamWriter: (asked, losses) => new MessagesWriter(asked, losses),
+  streamWriter: (context, losses) => new MessagesWriter(context, losses),
   readError,
   writeError,
   requestTexts,

@@ -103,8 +103,8 @@ function foreignMessages(scene: Scene): Json {
 
 function foreignBlock(part: Part, role: Turn['role'], path: string, list: Json[], scene: Scene): JsonObject | null {
   const isMedia = part.kind === 'image' || part.kind === 'document'
-  const isSaid = role === 'user' || (role === 'assistant' && !isMedia) || part.kind === 'text'
-  if (isSaid) return writeBlock(part, path, list, scene)
+  const isAllowed = role === 'user' || (role === 'assistant' && !isMedia) || part.kind === 'text'
+  if (isAllowed) return writeBlock(part, path, list, scene)
   scene.losses.add(path)
   return null
 }

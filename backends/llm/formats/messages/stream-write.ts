@@ -23,8 +23,8 @@ export class MessagesWriter extends EventWriter {
   #hasRefusal = false
   #stop: EventOf<'stop'> | null = null
 
-  constructor(asked: AnswerContext, losses?: Losses) {
-    super(asked, losses, 1)
+  constructor(context: AnswerContext, losses?: Losses) {
+    super(context, losses, 1)
   }
 
   protected override used(usage: Usage): string {
@@ -53,10 +53,10 @@ export class MessagesWriter extends EventWriter {
 
   protected start({ id, usage }: EventOf<'start'>): string {
     const message = {
-      id: id === '' ? `msg_${this.asked.id}` : id,
+      id: id === '' ? `msg_${this.context.id}` : id,
       type: 'message',
       role: 'assistant',
-      model: this.asked.model,
+      model: this.context.model,
       content: [],
       stop_reason: null,
       stop_sequence: null,
@@ -70,7 +70,7 @@ export class MessagesWriter extends EventWriter {
       this.#part = null
       return this.#isStopHeld ? this.#citations(part.value.citations ?? []) + this.#release() : ''
     }
-    if (!isSaid(part)) {
+    if (!isSupported(part)) {
       this.#part = null
       this.losses.add(lostPart(0, part))
       return ''
@@ -177,7 +177,7 @@ export class MessagesWriter extends EventWriter {
 }
 
 /** Answers have no media and no results of tools, and no blocks of other formats. */
-function isSaid(part: Part): boolean {
+function isSupported(part: Part): boolean {
   if (part.kind === 'opaque') return part.format === 'messages'
   return part.kind === 'text' || part.kind === 'refusal' || part.kind === 'thinking' || part.kind === 'toolCall'
 }

@@ -7,7 +7,7 @@ import { FormatError, Losses, type WireEvent } from '#backends/llm/formats/forma
 import { messages } from '#backends/llm/formats/messages/index.ts'
 import { assemble } from '#engine/testing/assemble.ts'
 
-const ASKED = { model: 'alias', wantsUsage: false, at: 0, id: 'fresh' }
+const CONTEXT = { model: 'alias', wantsUsage: false, at: 0, id: 'fresh' }
 
 function wireEvents(text: string): WireEvent[] {
   return text
@@ -27,7 +27,7 @@ function readAll(events: readonly WireEvent[]): ChatEvent[] {
 }
 
 function writeAll(events: readonly ChatEvent[]): string {
-  const writer = messages.streamWriter(ASKED)
+  const writer = messages.streamWriter(CONTEXT)
   return events.map((event) => writer.write(event)).join('')
 }
 
@@ -333,7 +333,7 @@ test('property: a streamed answer equals the unstreamed one', () => {
     fc.property(answer, fc.boolean(), (of, isEarly) => {
       const whole = of.usage === null ? { ...of, serviceTier: null } : of
       const streamed = assemble(readAll(wireEvents(writeAll(told(whole, isEarly)))), 'messages')
-      const body = JSON.stringify(messages.writeAnswer(whole, ASKED, new Losses()))
+      const body = JSON.stringify(messages.writeAnswer(whole, CONTEXT, new Losses()))
       const unstreamed = messages.readAnswer(JSON.parse(body) as JsonObject)
       assert.deepEqual(streamed, unstreamed)
     }),
@@ -354,7 +354,7 @@ test("property: Anthropic's own client reads the stream as the unstreamed answer
         parsed_output: __,
         ...final
       } = (await stream.finalMessage()) as unknown as JsonObject
-      const { usage: expected, ...body } = messages.writeAnswer(of, ASKED, new Losses())
+      const { usage: expected, ...body } = messages.writeAnswer(of, CONTEXT, new Losses())
       assert.deepEqual(JSON.parse(JSON.stringify(final)), body)
       const counts = ['input_tokens', 'output_tokens', 'cache_read_input_tokens', 'cache_creation_input_tokens']
       for (const name of counts) assert.equal((usage as JsonObject)[name], (expected as JsonObject)[name], name)

@@ -13,8 +13,8 @@ export function isText(part: Part): part is TextualPart {
 
 const PREFIXES = { message: 'msg', function_call: 'fc', reasoning: 'rs', image_generation_call: 'ig' } as const
 
-export function itemId(asked: AnswerContext, type: keyof typeof PREFIXES, index: number): string {
-  return `${PREFIXES[type]}_${asked.id}_${index}`
+export function itemId(context: AnswerContext, type: keyof typeof PREFIXES, index: number): string {
+  return `${PREFIXES[type]}_${context.id}_${index}`
 }
 
 /** `logprobs`: of the whole answer, when this is the first text. */
@@ -32,19 +32,19 @@ export function outputMessage(id: string, content: readonly JsonObject[], status
 export function answerItem(
   part: Part,
   status: string,
-  asked: AnswerContext,
+  context: AnswerContext,
   index: number,
   wording: Wording
 ): JsonObject | null {
   if (part.kind === 'toolCall') {
-    return callItem(part, { id: itemId(asked, 'function_call', index), status })
+    return callItem(part, { id: itemId(context, 'function_call', index), status })
   }
   if (part.kind === 'thinking')
-    return reasoningItem(`output[${index}]`, part, wording, { id: itemId(asked, 'reasoning', index) })
+    return reasoningItem(`output[${index}]`, part, wording, { id: itemId(context, 'reasoning', index) })
   if (part.kind === 'opaque') return part.format === 'responses' ? { ...part.value } : null
   if (part.kind !== 'image' || part.source.kind !== 'base64') return null
   return {
-    id: itemId(asked, 'image_generation_call', index),
+    id: itemId(context, 'image_generation_call', index),
     type: 'image_generation_call',
     status: 'completed',
     output_format: part.mediaType?.slice(part.mediaType.indexOf('/') + 1) ?? 'png',
@@ -53,7 +53,7 @@ export function answerItem(
 }
 
 /** The item after a function call that bears its seal; null when it has none. */
-export function sealAnswer(part: Part, asked: AnswerContext, index: number): JsonObject | null {
+export function sealAnswer(part: Part, context: AnswerContext, index: number): JsonObject | null {
   if (part.kind !== 'toolCall' || part.signature === null) return null
-  return sealItem('call', part, { id: itemId(asked, 'reasoning', index) })
+  return sealItem('call', part, { id: itemId(context, 'reasoning', index) })
 }

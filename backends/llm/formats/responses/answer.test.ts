@@ -4,7 +4,7 @@ import type { Answer, Json, JsonObject, Part } from '#backends/llm/conversation.
 import { FormatError, Losses } from '#backends/llm/formats/format.ts'
 import { responses } from '#backends/llm/formats/responses/index.ts'
 
-const ASKED = { model: 'asked', wantsUsage: false, at: 1_700_000_000_999, id: 'i' }
+const CONTEXT = { model: 'asked', wantsUsage: false, at: 1_700_000_000_999, id: 'i' }
 const usage = { input_tokens: 36, output_tokens: 87, total_tokens: 123 }
 
 /** The example of the API reference, "Create a model response". */
@@ -72,7 +72,7 @@ test('an answer is read, its echoes of the request are no loss, and it is writte
   })
   assert.deepEqual([answer.id, answer.created, answer.serviceTier], ['resp_1', 1_741_476_542, 'default'])
   assert.equal(answer.origin.unknownFields.size, 0)
-  assert.deepEqual(responses.writeAnswer(answer, ASKED, new Losses()), EXAMPLE)
+  assert.deepEqual(responses.writeAnswer(answer, CONTEXT, new Losses()), EXAMPLE)
 })
 
 test('items of all kinds are written as they were read', () => {
@@ -114,7 +114,7 @@ test('items of all kinds are written as they were read', () => {
   assert.equal((choice!.parts[0] as { text: string }).text, 'a\n\nb')
   assert.deepEqual([...answer.origin.unknownFields.keys()], ['output[2].phase', 'output[3].content[0].annotations'])
   const losses = new Losses()
-  assert.deepEqual(responses.writeAnswer(answer, ASKED, losses).output, output)
+  assert.deepEqual(responses.writeAnswer(answer, CONTEXT, losses).output, output)
   assert.deepEqual(losses.fields, [])
 })
 
@@ -130,7 +130,7 @@ test('why an answer ended', () => {
     const body: JsonObject = { ...EXAMPLE, ...fields }
     const answer = responses.readAnswer(body)
     assert.equal(answer.choices[0]!.stop, stop)
-    const written = responses.writeAnswer(answer, ASKED, new Losses())
+    const written = responses.writeAnswer(answer, CONTEXT, new Losses())
     assert.deepEqual(
       [written.status, written.incomplete_details, written.error],
       [body.status, body.incomplete_details, body.error]
@@ -167,7 +167,7 @@ test('an answer of another format: ids are made, thoughts and calls bear their s
     { kind: 'opaque', format: 'messages', value: {} }
   ]
   const losses = new Losses()
-  const body = responses.writeAnswer(answerOf(parts, { logprobs: [{ token: 'a' }] }), ASKED, losses)
+  const body = responses.writeAnswer(answerOf(parts, { logprobs: [{ token: 'a' }] }), CONTEXT, losses)
   assert.deepEqual(losses.fields, ['container', 'parts[5]'])
   assert.deepEqual([body.id, body.created_at, body.model], ['resp_i', 1_700_000_000, 'asked'])
   const output = body.output as JsonObject[]
@@ -195,7 +195,7 @@ test('usage keeps its sums, and both times of caching are one', () => {
   const [input, output] = [10, 20]
   const media = { inputAudio: 4, inputImage: 7, outputAudio: 6, outputImage: 8 }
   const parts = { cacheRead: 1, cacheWrite5m: 2, cacheWrite1h: 3, reasoning: 5, ...media }
-  const body = responses.writeAnswer({ ...answerOf([]), usage: { input, output, ...parts } }, ASKED, new Losses())
+  const body = responses.writeAnswer({ ...answerOf([]), usage: { input, output, ...parts } }, CONTEXT, new Losses())
   assert.deepEqual(body.usage, {
     input_tokens: 10,
     input_tokens_details: { cached_tokens: 1, cache_write_tokens: 5, audio_tokens: 4, image_tokens: 7 },
@@ -210,7 +210,7 @@ test('usage keeps its sums, and both times of caching are one', () => {
 test('a refusal without words is the work of a filter; several answers are one', () => {
   const one = answerOf([], { stop: 'refusal' })
   const losses = new Losses()
-  const body = responses.writeAnswer({ ...one, choices: [one.choices[0]!, one.choices[0]!] }, ASKED, losses)
+  const body = responses.writeAnswer({ ...one, choices: [one.choices[0]!, one.choices[0]!] }, CONTEXT, losses)
   assert.deepEqual([body.status, body.incomplete_details], ['incomplete', { reason: 'content_filter' }])
   assert.deepEqual(losses.fields, ['choices[1]', 'container'])
 })

@@ -133,18 +133,18 @@ function completedStop(parts: readonly Part[]): StopReason {
   return parts.some(isRefusal) ? 'refusal' : 'end'
 }
 
-export function writeAnswer(answer: Answer, asked: AnswerContext, losses: Losses): JsonObject {
+export function writeAnswer(answer: Answer, context: AnswerContext, losses: Losses): JsonObject {
   const wording = new Wording(answer.origin)
   const choice = answer.choices[0] ?? NOTHING
   for (let i = 1; i < answer.choices.length; i++) losses.add(`choices[${i}]`)
   if (!wording.isOwn) loseUnknown(answer.origin.unknownFields, losses)
   const { status, incomplete, error } = outcome(choice.stop, choice.parts.some(isRefusal))
   const body: Writable = {
-    ...head(answer, asked),
+    ...head(answer, context),
     status,
     incomplete_details: incomplete === null ? null : { reason: incomplete },
     error,
-    output: writeOutput(choice, status === 'incomplete', asked, wording, losses),
+    output: writeOutput(choice, status === 'incomplete', context, wording, losses),
     service_tier: answer.serviceTier,
     usage: writeUsage(answer.usage)
   }
@@ -158,7 +158,7 @@ const NOTHING: Choice = { parts: [], stop: 'end', stopSequence: null, logprobs: 
 function writeOutput(
   choice: Choice,
   isCut: boolean,
-  asked: AnswerContext,
+  context: AnswerContext,
   wording: Wording,
   losses: Losses
 ): JsonObject[] {
@@ -174,11 +174,11 @@ function writeOutput(
     const next = i + (run?.length ?? 1)
     const status = isCut && next === choice.parts.length ? 'incomplete' : 'completed'
     if (run === null) {
-      writePart(part!, `parts[${i}]`, status, asked, items, wording, losses)
+      writePart(part!, `parts[${i}]`, status, context, items, wording, losses)
     } else {
       const content = run.map((text, j) => outputContent(text, j === 0 ? logprobs : null))
       if (content[0]?.type === 'output_text') logprobs = null
-      items.push(outputMessage(itemId(asked, 'message', items.length), content, status))
+      items.push(outputMessage(itemId(context, 'message', items.length), content, status))
     }
     i = next
   }
@@ -199,7 +199,7 @@ function writePart(
   original: Part,
   at: string,
   status: string,
-  asked: AnswerContext,
+  context: AnswerContext,
   items: JsonObject[],
   wording: Wording,
   losses: Losses
@@ -207,12 +207,12 @@ function writePart(
   // Clients parse the arguments: no text is no JSON.
   const isBare = original.kind === 'toolCall' && original.arguments === '' && status === 'completed'
   const part: Part = isBare ? { ...original, arguments: '{}' } : original
-  const item = answerItem(part, status, asked, items.length, wording)
+  const item = answerItem(part, status, context, items.length, wording)
   if (item === null) {
     losses.add(at)
     return
   }
   items.push(item)
-  const seal = sealAnswer(part, asked, items.length)
+  const seal = sealAnswer(part, context, items.length)
   if (seal !== null) items.push(seal)
 }

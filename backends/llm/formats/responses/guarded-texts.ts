@@ -2,7 +2,6 @@
 import {
   ALL,
   answered,
-  asked,
   astray,
   beside,
   type EventTexts,
@@ -10,12 +9,13 @@ import {
   NONE,
   pieceOf,
   ROLE,
+  requestReach,
   type Value,
   whole
 } from '#backends/llm/formats/guarded-texts.ts'
 import { isObject, type Slot, textsBelow, textsBeside, textsOf } from '#engine/kit/scan/texts.ts'
 
-export const requestTexts = asked(['instructions', 'input', 'prompt'], ['tools', 'text.format'])
+export const requestTexts = requestReach(['instructions', 'input', 'prompt'], ['tools', 'text.format'])
 
 // What the client has said itself comes back in other fields.
 export const answerTexts = answered('output', 'output_text', 'error')

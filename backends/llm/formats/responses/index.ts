@@ -23,7 +23,7 @@ export const responses: ChatFormat = {
   readCost,
   writeAnswer,
   streamReader,
-  streamWriter: (asked, losses) => new ResponsesWriter(asked, losses),
+  streamWriter: (context, losses) => new ResponsesWriter(context, losses),
   readError,
   writeError,
   requestTexts,

@@ -49,11 +49,11 @@ function writeInput(conversation: Conversation, wording: Wording, losses: Losses
   for (const [i, turn] of conversation.turns.entries()) {
     writeTurn(turn, i, conversation.origin.format, items, wording, losses)
   }
-  const said: { [name: string]: Json } = instructions === null ? {} : { instructions }
-  if (form === 'absent' && items.length === 0) return said
+  const body: { [name: string]: Json } = instructions === null ? {} : { instructions }
+  if (form === 'absent' && items.length === 0) return body
   const only = items[0]
   const isText = form === 'text' && items.length === 1 && only!.role === 'user' && typeof only!.content === 'string'
-  return { ...said, input: isText ? only!.content! : items }
+  return { ...body, input: isText ? only!.content! : items }
 }
 
 /** One text is `instructions`; where they come in blocks, or have marks of caching, they are a message ahead. */

@@ -8,13 +8,13 @@ import type { AnswerContext } from '#backends/llm/formats/format.ts'
  */
 export function head(
   answer: { readonly id: string; readonly model: string; readonly created: number },
-  asked: AnswerContext
+  context: AnswerContext
 ): JsonObject {
   return {
     ...HEAD,
-    id: answer.id === '' ? `resp_${asked.id}` : answer.id,
-    created_at: answer.created === 0 ? Math.floor(asked.at / 1000) : answer.created,
-    model: asked.model === '' ? answer.model : asked.model
+    id: answer.id === '' ? `resp_${context.id}` : answer.id,
+    created_at: answer.created === 0 ? Math.floor(context.at / 1000) : answer.created,
+    model: context.model === '' ? answer.model : context.model
   }
 }
 

@@ -39,8 +39,8 @@ export class ResponsesWriter extends EventWriter {
   #hasRefusal = false
 
   /** A client of this API has asked for one answer, and gets one. */
-  constructor(asked: AnswerContext, losses?: Losses) {
-    super(asked, losses, 1)
+  constructor(context: AnswerContext, losses?: Losses) {
+    super(context, losses, 1)
   }
 
   protected delta({ text, logprobs }: EventOf<'delta'>): string {
@@ -67,7 +67,7 @@ export class ResponsesWriter extends EventWriter {
   }
 
   protected start(event: EventOf<'start'>): string {
-    this.#head = head(event, this.asked)
+    this.#head = head(event, this.context)
     const response = this.#head
     return this.#event('response.created', { response }) + this.#event('response.in_progress', { response })
   }
@@ -77,14 +77,14 @@ export class ResponsesWriter extends EventWriter {
     if (part.kind === 'text' || part.kind === 'refusal') return before + this.#beginText(part)
     if (part.kind === 'thinking') return before + this.#beginItem(part, 'reasoning', 'reasoning_summary_text')
     if (part.kind === 'toolCall') return before + this.#beginItem(part, 'function_call', 'function_call_arguments')
-    const item = answerItem(part, 'completed', this.asked, this.#items.length, NONE)
+    const item = answerItem(part, 'completed', this.context, this.#items.length, NONE)
     if (item !== null) return before + this.#added(item) + this.#done(item)
     this.losses.add(lostPart(0, part))
     return before
   }
 
   #beginText(part: TextualPart): string {
-    const id = itemId(this.asked, 'message', this.#items.length)
+    const id = itemId(this.context, 'message', this.#items.length)
     const type = part.kind === 'refusal' ? 'refusal' : 'output_text'
     if (part.kind === 'refusal') this.#hasRefusal = true
     const added = this.#added(outputMessage(id, [], 'in_progress'))
@@ -100,12 +100,12 @@ export class ResponsesWriter extends EventWriter {
     type: 'reasoning' | 'function_call',
     what: string
   ): string {
-    const id = itemId(this.asked, type, this.#items.length)
+    const id = itemId(this.context, type, this.#items.length)
     const index = this.#items.length
     const text = part.kind === 'thinking' ? part.text : part.arguments
     const bare: Part =
       part.kind === 'thinking' ? { ...part, text: '', signature: null } : { ...part, arguments: '', signature: null }
-    const added = this.#added(answerItem(bare, 'in_progress', this.asked, index, NONE)!)
+    const added = this.#added(answerItem(bare, 'in_progress', this.context, index, NONE)!)
     const place = { item_id: id, output_index: index, ...(type === 'reasoning' ? { summary_index: 0 } : {}) }
     this.#opened(part, id, deltasOf(`response.${what}.delta`, place))
     this.#open!.signature = part.signature
@@ -179,9 +179,9 @@ export class ResponsesWriter extends EventWriter {
       name: call.name,
       arguments: open.text
     })
-    const item = answerItem(call, status, this.asked, this.#items.length, NONE)!
+    const item = answerItem(call, status, this.context, this.#items.length, NONE)!
     const itemDone = this.#done(item)
-    const seal = sealAnswer(call, this.asked, this.#items.length)
+    const seal = sealAnswer(call, this.context, this.#items.length)
     return done + itemDone + (seal === null ? '' : this.#added(seal) + this.#done(seal))
   }
 
@@ -195,7 +195,7 @@ export class ResponsesWriter extends EventWriter {
         this.#event('response.reasoning_summary_part.done', { ...place, part: part! })
     }
     const part = { ...open.part, text: open.text, signature: open.signature } as Part
-    return summary + this.#done(answerItem(part, '', this.asked, index, NONE)!)
+    return summary + this.#done(answerItem(part, '', this.context, index, NONE)!)
   }
 
   #added(item: JsonObject): string {
@@ -209,7 +209,7 @@ export class ResponsesWriter extends EventWriter {
   }
 
   #response(fields: JsonObject): JsonObject {
-    const first = this.#head ?? head({ id: '', model: '', created: 0 }, this.asked)
+    const first = this.#head ?? head({ id: '', model: '', created: 0 }, this.context)
     const usage = writeUsage(this.usage)
     return { ...first, output: this.#items, service_tier: this.serviceTier, usage, ...fields }
   }

@@ -7,7 +7,7 @@ import { FormatError, Losses } from '#backends/llm/formats/format.ts'
 import { responses } from '#backends/llm/formats/responses/index.ts'
 import { assemble } from '#engine/testing/assemble.ts'
 
-const ASKED = { model: 'asked', wantsUsage: false, at: 1_700_000_000_000, id: 'i' }
+const CONTEXT = { model: 'asked', wantsUsage: false, at: 1_700_000_000_000, id: 'i' }
 
 /** The events of an answer: texts in two deltas, where there are two characters. */
 function eventsOf(answer: Answer): ChatEvent[] {
@@ -41,7 +41,7 @@ function empty(part: Part): Part {
 }
 
 function wireOf(events: readonly ChatEvent[]): string {
-  const writer = responses.streamWriter(ASKED)
+  const writer = responses.streamWriter(CONTEXT)
   return events.map((event) => writer.write(event)).join('')
 }
 
@@ -174,7 +174,7 @@ const answers = fc
 test('a streamed answer is the unstreamed one', () => {
   fc.assert(
     fc.property(answers, (answer) => {
-      const unstreamed = responses.readAnswer(responses.writeAnswer(answer, ASKED, new Losses()))
+      const unstreamed = responses.readAnswer(responses.writeAnswer(answer, CONTEXT, new Losses()))
       const events = readAll(dataOf(wireOf(eventsOf(answer))))
       isInOrder(events)
       const streamed = assemble(events, 'responses')
@@ -207,7 +207,7 @@ test('all events are numbered, and an item keeps its id', () => {
 test('the official SDK builds the same response from the stream as it reads unstreamed', async () => {
   await fc.assert(
     fc.asyncProperty(answers, async (answer) => {
-      const whole = JSON.stringify(responses.writeAnswer(answer, ASKED, new Losses()))
+      const whole = JSON.stringify(responses.writeAnswer(answer, CONTEXT, new Losses()))
       const unstreamed = await client(whole, 'application/json').responses.create({ model: 'm', input: 'x' })
       const stream = client(wireOf(eventsOf(answer)), 'text/event-stream').responses.stream({ model: 'm', input: 'x' })
       const partial: string[] = []

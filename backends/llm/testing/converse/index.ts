@@ -5,7 +5,7 @@
 import type { FormatName } from '#backends/llm/conversation.ts'
 import { converse as towardsProviders } from '#backends/llm/formats/converse/index.ts'
 import type { ChatFormat } from '#backends/llm/formats/format.ts'
-import { asked } from '#backends/llm/formats/guarded-texts.ts'
+import { requestReach } from '#backends/llm/formats/guarded-texts.ts'
 import { FORMATS } from '#backends/llm/formats/index.ts'
 import { writeAnswer } from './answer-write.ts'
 import { readRequest } from './request-read.ts'
@@ -14,7 +14,7 @@ import { streamWriter } from './stream-write.ts'
 export const converse: ChatFormat = {
   ...towardsProviders,
   readRequest,
-  requestTexts: asked([], []),
+  requestTexts: requestReach([], []),
   writeAnswer,
   streamWriter
 }

@@ -115,9 +115,9 @@ function extrasIn(additional: JsonObject, family: Family): { [name: string]: num
 
 function readThinking(additional: JsonObject, effort: string | null): Thinking | null {
   const { thinking, reasoningConfig, reasoning_effort: word = effort } = additional
-  const told = isObject(thinking) ? thinking : isObject(reasoningConfig) ? reasoningConfig : null
-  if (told === null && word === null) return null
-  const { type = 'enabled', budget_tokens: budget = null, display = null, maxReasoningEffort = word } = told ?? {}
+  const config = isObject(thinking) ? thinking : isObject(reasoningConfig) ? reasoningConfig : null
+  if (config === null && word === null) return null
+  const { type = 'enabled', budget_tokens: budget = null, display = null, maxReasoningEffort = word } = config ?? {}
   return {
     mode: type === 'enabled' ? 'on' : type === 'disabled' ? 'off' : 'adaptive',
     effort: maxReasoningEffort as string | null,

@@ -16,7 +16,7 @@ class ConverseWriter implements StreamWriter {
   #index = -1
   #open: Part | null = null
   /** Of the open part: something was written, so that the reader knows of it. */
-  #isSaid = false
+  #isReported = false
   #usage: Usage | null = null
   #serviceTier: string | null = null
 
@@ -55,7 +55,7 @@ class ConverseWriter implements StreamWriter {
     if (part.kind === 'opaque' || 'mediaType' in part) return closed + this.#whole(part)
     this.#openPart(part)
     if (part.kind === 'toolCall') {
-      this.#isSaid = true
+      this.#isReported = true
       const start = { toolUse: { toolUseId: part.id, name: part.name } }
       return `${closed}${line('contentBlockStart', this.#at({ start }))}${this.#delta(part.arguments)}`
     }
@@ -74,7 +74,7 @@ class ConverseWriter implements StreamWriter {
   #openPart(part: Part): void {
     this.#index += 1
     this.#open = part
-    this.#isSaid = false
+    this.#isReported = false
   }
 
   #delta(text: string): string {
@@ -96,7 +96,7 @@ class ConverseWriter implements StreamWriter {
     const part = this.#open
     if (part === null) return ''
     let empty = ''
-    if (!this.#isSaid) {
+    if (!this.#isReported) {
       const content = part.kind === 'thinking' && part.isRedacted ? { redactedContent: '' } : { text: '' }
       empty = this.#say(part.kind === 'thinking' ? { reasoningContent: content } : { text: '' })
     }
@@ -105,7 +105,7 @@ class ConverseWriter implements StreamWriter {
   }
 
   #say(delta: JsonObject): string {
-    this.#isSaid = true
+    this.#isReported = true
     return line('contentBlockDelta', this.#at({ delta }))
   }
 
