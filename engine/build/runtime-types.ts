@@ -12,6 +12,7 @@ import type { MirrorRecorder, Recorder, RecorderLabels, Router } from '#engine/c
 import type { ServiceRecorder } from '#engine/contract/service.ts'
 import type { StreamClient } from '#engine/contract/tcp.ts'
 import type { Tracer, TracingPlan } from '#engine/contract/tracing.ts'
+import type { Places } from '#engine/ir/places.ts'
 import type { RouteMatch, Snapshot } from '#engine/ir/snapshot.ts'
 import type { TcpDeps } from './tcp.ts'
 
@@ -42,6 +43,8 @@ export interface RuntimeDeps {
   /** BackendContext.worker. Absent: of none, nothing is served here. */
   readonly worker?: BackendContext['worker']
   readonly revocations: Revocations
+  /** Where parts of the Snapshot were written. Absent or null: nobody knows. */
+  readonly places?: Places | null
 }
 
 export interface Runtime extends Router {

@@ -6,7 +6,15 @@ import { ConfigError, type Problem } from '#engine/contract/config-error.ts'
 import type { DialectFinder, Exchange } from '#engine/contract/exchange.ts'
 import type { Background, RetryPlan, RouteSettings } from '#engine/contract/filter.ts'
 import { FieldError } from '#engine/contract/policy.ts'
-import type { CompiledMatch, ListenerParts, Recorder, Route, RouteMirror, RouteRetry } from '#engine/contract/route.ts'
+import type {
+  CompiledMatch,
+  ListenerParts,
+  PolicyPlaces,
+  Recorder,
+  Route,
+  RouteMirror,
+  RouteRetry
+} from '#engine/contract/route.ts'
 import type { ServiceRecorder } from '#engine/contract/service.ts'
 import type { TcpTable } from '#engine/contract/tcp.ts'
 import type { Tracer } from '#engine/contract/tracing.ts'
@@ -71,12 +79,6 @@ export function buildRuntime(snapshot: Snapshot, deps: RuntimeDeps): Runtime {
     tcp,
     describe: () => ({ version, hash, acceptedAt, routes: builder.routes })
   })
-}
-
-/** PolicyPlaces.placesOf. */
-function placesIn(levels: readonly Level[]): (policy: string) => readonly string[] {
-  return (policy) =>
-    levels.filter(({ policies }) => policies[policy] !== undefined).map(({ path }) => `${path}.${policy}`)
 }
 
 /** What the next configuration may take over from the last one that was built without a mistake. */
@@ -178,7 +180,7 @@ class Builder {
       }
       return null
     }
-    const also = { dialect, recorder, placesOf: placesIn(levels), ...(requestId === undefined ? {} : { requestId }) }
+    const also = { dialect, recorder, ...this.#placesIn(levels), ...(requestId === undefined ? {} : { requestId }) }
     return { name, port: place.port, ...this.#preRouting, ...also }
   }
 
@@ -224,7 +226,7 @@ class Builder {
       settings,
       retry: this.#retry(retry ?? backendRetry),
       mirrors: this.#mirrors(mirrors, spec, settings),
-      placesOf: placesIn(levels),
+      ...this.#placesIn(levels),
       serve,
       dialect,
       keyLocations,
@@ -232,6 +234,15 @@ class Builder {
       keepsRequest: keepsRequest || isRead(this.#frontend, 'readsRequests'),
       recorder: this.#deps.recorderFor({ route: name, rule, listener: listener.name, port }, this.#frontend.log)
     })
+  }
+
+  #placesIn(levels: readonly Level[]): PolicyPlaces {
+    const { places = null } = this.#deps
+    return {
+      placesOf: (policy) =>
+        levels.filter(({ policies }) => policies[policy] !== undefined).map(({ path }) => `${path}.${policy}`),
+      sourceOf: (path) => places?.find(path) ?? null
+    }
   }
 
   /** The chain of an unchanged route is the one it had, with the caches that its policies have. */

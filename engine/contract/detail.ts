@@ -19,9 +19,9 @@ const BY_CODE: { readonly [code in ErrorCode]?: (ex: Exchange) => string | null 
   BODY_NOT_BUFFERED: ({ bytesReceived }) =>
     `frontendPolicies.http.maxBufferSize is less than the request body, of which ${bytesReceived} bytes have come`,
   RESPONSE_NOT_BUFFERED: () => 'frontendPolicies.http.maxBufferSize is less than the response body',
-  RATE_LIMITED: (ex) => `${placeOf(ex, 'rateLimit')}.global: the service says that it is over a limit`,
+  RATE_LIMITED: (ex) => `${placeOf(ex, 'rateLimit', '.global')}: the service says that it is over a limit`,
   EXT_AUTH_DENIED: (ex) => `${placeOf(ex, 'extAuth')}: the service denies it`,
-  EXT_AUTH_BODY: (ex) => `${placeOf(ex, 'extAuth')}.forwardBody.maxSize is less than the request body`,
+  EXT_AUTH_BODY: (ex) => `${placeOf(ex, 'extAuth', '.forwardBody.maxSize')} is less than the request body`,
   ROUTE_NOT_FOUND: (ex) => ex.listener?.whyNoRoute?.(ex) ?? null
 }
 
@@ -40,15 +40,23 @@ export function detailOf(ex: Exchange): string | null {
 
 function placed(owner: PolicyPlaces, policy: string): string {
   const place = owner.placesOf?.(policy).at(-1)
-  return place === undefined ? '' : ` at ${place}`
+  return place === undefined ? '' : ` at ${withSource(owner, place)}`
 }
 
 /**
- * Where the policy that refuses `ex` stands: `binds[0].listeners[0].routes[2].policies.csrf`. `level`: which of the
- * places that have it, for policies that accumulate; else the most precise one. Its bare name where nobody knows.
+ * Where the policy that refuses `ex` stands: `binds[0].listeners[0].routes[2].policies.csrf (weir.yaml:41:7)`.
+ * `inside`: what of it, from its own value on (`.rules[0]`). `level`: which of the places that have it, for policies
+ * that accumulate; else the most precise one. Its bare name where nobody knows.
  */
-export function placeOf(ex: Exchange, policy: string, level = -1): string {
+export function placeOf(ex: Exchange, policy: string, inside = '', level = -1): string {
   // Before a route is chosen the policy is one of the listener's phase PreRouting.
   const owner: PolicyPlaces | null = ex.route ?? ex.listener
-  return owner?.placesOf?.(policy).at(level) ?? policy
+  const place = owner?.placesOf?.(policy).at(level)
+  return place === undefined ? `${policy}${inside}` : withSource(owner!, `${place}${inside}`)
+}
+
+/** `path (weir.yaml:41:7)`, as far as that is known. */
+export function withSource(owner: PolicyPlaces, path: string): string {
+  const source = owner.sourceOf?.(path) ?? null
+  return source === null ? path : `${path} (${source})`
 }

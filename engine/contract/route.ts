@@ -47,9 +47,11 @@ export interface MirrorRecorder extends Recorder {
   dropped(backend: string): void
 }
 
-/** Where a policy stands, by its name: paths in the configuration, the least precise first. */
 export interface PolicyPlaces {
+  /** Where a policy stands, by its name: paths in the configuration, the least precise first. */
   readonly placesOf?: (policy: string) => readonly string[]
+  /** Where what stands at such a path was written: `weir.yaml:41:7`. Absent or null: nobody knows. */
+  readonly sourceOf?: (path: string) => string | null
 }
 
 export interface Route extends PolicyPlaces {

@@ -7,6 +7,7 @@ import type { BackendKind, PrepareContext } from '#engine/contract/backend.ts'
 import type { Problem } from '#engine/contract/config-error.ts'
 import type { Policy } from '#engine/contract/policy.ts'
 import type { Expanded } from '#engine/ir/expanded.ts'
+import type { Places } from '#engine/ir/places.ts'
 import type { Snapshot } from '#engine/ir/snapshot.ts'
 import type { ConvertedTexts } from '#engine/standalone/converted.ts'
 import type { ReadFile } from '#engine/standalone/file-sources.ts'
@@ -20,6 +21,8 @@ export interface ConfigStatus {
   readonly snapshot: Snapshot | null
   /** What of it came from the environment. */
   readonly expanded: readonly Expanded[]
+  /** Where its parts were written; null before the first. */
+  readonly places: Places | null
   readonly lastError: { readonly at: string; readonly message: string } | null
   readonly reloads: { readonly ok: number; readonly failed: number }
 }
@@ -51,6 +54,7 @@ export type Loaded = { readonly files: readonly ReadFile[]; readonly urls: Itera
       readonly hash: string
       readonly warnings: readonly string[]
       readonly expanded: readonly Expanded[]
+      readonly places: () => Places
     }
   | { readonly ok: false; readonly count: number; readonly text: string }
 )
@@ -73,8 +77,8 @@ function loadNow(text: string, options: ControlPlaneOptions, before: Snapshot | 
   const { files, urls: fetched } = result
   const urls = [...fetched.keys()]
   if (!result.ok) return { ok: false, count: result.errors.length, text: formatErrors(result.errors), files, urls }
-  const { snapshot: draft, warnings, expanded } = result
-  return { ok: true, draft, warnings, expanded, hash: hashOf(text, files, fetched), files, urls }
+  const { snapshot: draft, warnings, expanded, places } = result
+  return { ok: true, draft, warnings, expanded, places, hash: hashOf(text, files, fetched), files, urls }
 }
 
 /** Why a configuration could not be put in force, and how to mend it. */
@@ -89,6 +93,7 @@ export function explainFailure({ message, code }: Published & { ok: false }): st
 export class ControlPlane {
   #snapshot: Snapshot | null = null
   #expanded: readonly Expanded[] = []
+  #places: Places | null = null
   #lastError: ConfigStatus['lastError'] = null
   #ok = 0
   #failed = 0
@@ -116,6 +121,7 @@ export class ControlPlane {
     return {
       snapshot: this.#snapshot,
       expanded: this.#expanded,
+      places: this.#places,
       lastError: this.#lastError,
       reloads: { ok: this.#ok, failed: this.#failed }
     }
@@ -178,7 +184,7 @@ export class ControlPlane {
       this.#options.log('warn', `needs a restart to take effect: config.${changed.join(', config.')}`)
   }
 
-  async #publish({ draft, hash, expanded }: Loaded & { ok: true }): Promise<Published> {
+  async #publish({ draft, hash, expanded, places: find }: Loaded & { ok: true }): Promise<Published> {
     const snapshot: Snapshot = {
       ...draft,
       process: this.#snapshot?.process ?? draft.process,
@@ -186,8 +192,10 @@ export class ControlPlane {
       hash,
       acceptedAt: new Date().toISOString()
     }
-    const outcome = await this.#supervisor.publish(snapshot)
+    const places = find()
+    const outcome = await this.#supervisor.publish(snapshot, places)
     if (outcome.ok) {
+      this.#places = places
       this.#snapshot = snapshot
       this.#expanded = expanded
       this.#lastError = null

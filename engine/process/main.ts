@@ -135,7 +135,7 @@ function startWorker(data: WorkerData, post: (message: ToMain) => void): WorkerT
         await telemetry.close()
       }
     },
-    build: (snapshot: Snapshot, upstream, lifecycle) =>
+    build: (snapshot: Snapshot, upstream, lifecycle, places) =>
       buildRuntime(snapshot, {
         policies,
         services,
@@ -152,6 +152,7 @@ function startWorker(data: WorkerData, post: (message: ToMain) => void): WorkerT
         children,
         secret: data.secret,
         worker: { index: worker, count: data.workers },
+        places,
         revocations
       })
   })

@@ -56,12 +56,19 @@ export function nearestOf(misses: readonly Miss[]): Miss | undefined {
   }, undefined)
 }
 
-/** For the log of a request without a route. */
-export function nearestText(routes: readonly MatchedRoute[], ex: Exchange, host: string): string {
+/** For the log of a request without a route. `sourceOf`: where a match was written; null: nobody knows. */
+export function nearestText(
+  routes: readonly MatchedRoute[],
+  ex: Exchange,
+  host: string,
+  sourceOf: (inside: string) => string | null = () => null
+): string {
   const nearest = nearestOf(missesOf(routes, ex, host))
   if (nearest === undefined) return routes.length === 0 ? 'the listener has no routes' : 'no route matches'
   const { route, routeIndex, matchIndex, why } = nearest
-  return `nearest of ${routes.length} is routes[${routeIndex}].matches[${matchIndex}] (${route}): ${why}`
+  const at = `routes[${routeIndex}].matches[${matchIndex}]`
+  const source = sourceOf(at)
+  return `nearest of ${routes.length} is ${at} (${route}${source === null ? '' : `, ${source}`}): ${why}`
 }
 
 type Found = Pick<Miss, 'part' | 'why'> & Partial<Pick<Miss, 'agreed'>>

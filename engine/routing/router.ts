@@ -81,7 +81,7 @@ export function buildRouter<R extends RouterRoute>(
       const compile = (spec: R, route: number) => compileRoute(spec, { ...place, route })
       const routes: MatchedRoute[] = []
       const hosts = buildHosts(listener.routes, compile, path, problems, routes)
-      listeners.set(listener.hostname, new RoutedListener(parts, hosts, memo, listener, routes))
+      listeners.set(listener.hostname, new RoutedListener(parts, hosts, memo, listener, routes, path))
     })
   })
   return new PortRouter(ports)
@@ -149,6 +149,9 @@ class RoutedListener implements Listener {
   readonly recorder: Recorder
   readonly requestId?: NonNullable<ListenerParts['requestId']>
   readonly placesOf?: NonNullable<ListenerParts['placesOf']>
+  readonly sourceOf?: NonNullable<ListenerParts['sourceOf']>
+  /** In the Snapshot. */
+  readonly #path: string
   readonly #hosts: HostTable<Chain>
   readonly #memo: QueryMemo
   readonly #tls: ListenerTls | null
@@ -161,7 +164,8 @@ class RoutedListener implements Listener {
     hosts: HostTable<Chain>,
     memo: QueryMemo,
     { tls = null, requests = REQUEST_DEFAULTS }: Pick<RouterListener, 'tls' | 'requests'>,
-    routes: readonly MatchedRoute[]
+    routes: readonly MatchedRoute[],
+    path: string
   ) {
     this.name = parts.name
     this.port = parts.port
@@ -171,6 +175,8 @@ class RoutedListener implements Listener {
     this.recorder = parts.recorder
     if (parts.requestId !== undefined) this.requestId = parts.requestId
     if (parts.placesOf !== undefined) this.placesOf = parts.placesOf
+    if (parts.sourceOf !== undefined) this.sourceOf = parts.sourceOf
+    this.#path = path
     this.#hosts = hosts
     this.#memo = memo
     this.#tls = tls
@@ -195,7 +201,8 @@ class RoutedListener implements Listener {
   }
 
   whyNoRoute(ex: Exchange): string {
-    return `listener ${this.name}: ${nearestText(this.#routes, ex, hostOf(ex.authority))}`
+    const sourceOf = (inside: string) => this.sourceOf?.(`${this.#path}.${inside}`) ?? null
+    return `listener ${this.name}: ${nearestText(this.#routes, ex, hostOf(ex.authority), sourceOf)}`
   }
 
   /** `host`: that of ex.authority. */

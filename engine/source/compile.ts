@@ -24,6 +24,7 @@ import type { ConfigTree, Finding, SourceWords } from './tree.ts'
 import { validate } from './validate.ts'
 import { treeOf } from './walk.ts'
 import { warningsOf } from './warnings.ts'
+import { type Written, writtenIn } from './written.ts'
 
 /** What a source has read. */
 export interface Configuration {
@@ -59,7 +60,12 @@ type LateProblem = { readonly path: string; readonly message: string }
 
 /** Paths of findings are those of the configuration as the source gave it. */
 export type Compiled =
-  | { readonly snapshot: SnapshotDraft; readonly warnings: readonly Finding[] }
+  | {
+      readonly snapshot: SnapshotDraft
+      readonly warnings: readonly Finding[]
+      /** Where its parts were written. */
+      readonly written: () => readonly Written[]
+    }
   | { readonly findings: readonly Finding[] }
 
 export function compileConfig({ value, isSound, words }: Configuration, options: CompileOptions): Compiled {
@@ -108,7 +114,12 @@ export function compileConfig({ value, isSound, words }: Configuration, options:
     ...policyWarnings(tree, policies, schema.policies),
     ...prepareWarnings.map(at)
   ]
-  return { snapshot, warnings: written(doubts) }
+  const parts = () => writtenIn(tree, policyKeys(policies), described)
+  return {
+    snapshot,
+    warnings: written(doubts),
+    written: () => parts().map(([at, path]): Written => [at, origins.of(path)])
+  }
 }
 
 /** Without what is said twice of a place: a policy with several targets is checked at each of them. */

@@ -7,6 +7,7 @@ import { createHash } from 'node:crypto'
 import { availableParallelism } from 'node:os'
 import { resolve } from 'node:path'
 import type { Expanded } from '#engine/ir/expanded.ts'
+import { type PlaceEntry, Places } from '#engine/ir/places.ts'
 import { memoryLimit } from '#engine/kit/memory-limit.ts'
 import { withoutKeys } from '#engine/kit/sensitive.ts'
 import { type CompileOptions, compileConfig, distinct } from '#engine/source/compile.ts'
@@ -49,6 +50,8 @@ type LoadOutcome =
       readonly warnings: readonly string[]
       /** What of it came from the environment. */
       readonly expanded: readonly Expanded[]
+      /** Where its parts stand in the file. Made when it is asked for: what is only validated needs none. */
+      readonly places: () => Places
     }
   | { readonly ok: false; readonly errors: readonly ConfigError[] }
 
@@ -106,7 +109,12 @@ function loadWith(text: string, options: LoadOptions, sources: FileSources): Loa
   if ('findings' in compiled) return fail(compiled.findings)
   const doubts = [...source.warnings.map((one) => ({ ...one, path: [] })), ...compiled.warnings.map(placed)]
   const warnings = distinct(doubts).map((doubt) => warningText(doubt, source, options.file))
-  return { ok: true, snapshot: compiled.snapshot, warnings, expanded: [...source.expanded.values()] }
+  const place = (path: Finding['path']): string => {
+    const { line, column } = source.position(source.locate(path, 'key'))
+    return `${options.file}:${line}:${column}`
+  }
+  const places = () => Places.of(compiled.written().map(([at, path]): PlaceEntry => [at, place(path)]))
+  return { ok: true, snapshot: compiled.snapshot, warnings, expanded: [...source.expanded.values()], places }
 }
 
 /** The file does not show the value that is wrong. */

@@ -31,7 +31,12 @@ export type ToWorker =
   /** First of all: the thread is a worker from now on. */
   | { readonly kind: 'begin'; readonly data: WorkerData }
   /** Packed for what this worker was sent last (snapshot-delta.ts). */
-  | { readonly kind: 'snapshot'; readonly snapshot: SnapshotDelta }
+  | {
+      readonly kind: 'snapshot'
+      readonly snapshot: SnapshotDelta
+      /** Where its parts were written (engine/ir/places.ts); absent or null: nobody knows. */
+      readonly places?: SharedArrayBuffer | null
+    }
   /** Another log level for this worker's access log. */
   | { readonly kind: 'level'; readonly level: string }
   /** The end is near: answers say so. */

@@ -4,6 +4,7 @@
  */
 import { randomBytes } from 'node:crypto'
 import type { Worker } from 'node:worker_threads'
+import type { Places } from '#engine/ir/places.ts'
 import type { Snapshot } from '#engine/ir/snapshot.ts'
 import { BucketTable } from './bucket-table.ts'
 import type { ChildCommand, ChildEvent } from './children/messages.ts'
@@ -98,6 +99,7 @@ export class Supervisor {
   #logging: Snapshot['process']['logging']
   readonly #slots: WorkerSlot[] = []
   #snapshot: Snapshot | null = null
+  readonly #places = new WeakMap<Snapshot, Places>()
   #waiting: Waiting | null = null
   #stopping = false
   #onDrained: (() => void) | null = null
@@ -130,7 +132,8 @@ export class Supervisor {
   }
 
   /** Puts `snapshot` in force in every worker. One failure fails it: workers then return to the one before. */
-  async publish(snapshot: Snapshot): Promise<Published> {
+  async publish(snapshot: Snapshot, places: Places | null = null): Promise<Published> {
+    if (places !== null) this.#places.set(snapshot, places)
     const before = this.#snapshot
     const outcome = await this.#send(snapshot)
     if (outcome.ok) this.#snapshot = snapshot
@@ -198,7 +201,8 @@ export class Supervisor {
   }
 
   #give(slot: WorkerSlot, snapshot: Snapshot): void {
-    const message: ToWorker = { kind: 'snapshot', snapshot: encodeDelta(slot.lastSent, snapshot) }
+    const places = this.#places.get(snapshot)?.shared ?? null
+    const message: ToWorker = { kind: 'snapshot', snapshot: encodeDelta(slot.lastSent, snapshot), places }
     slot.thread.postMessage(message)
     slot.lastSent = snapshot
   }

@@ -9,6 +9,7 @@ import type { DownstreamObserver, OpenBind } from '#engine/downstream/bind.ts'
 import { ConnectionLimiter, clientsMax, type Evicted } from '#engine/downstream/connection-limiter.ts'
 import { openBind } from '#engine/downstream/listen.ts'
 import { type Llhttp, llhttp } from '#engine/http/llhttp.ts'
+import { Places } from '#engine/ir/places.ts'
 import { frontendOf } from '#engine/ir/plain.ts'
 import type { Snapshot } from '#engine/ir/snapshot.ts'
 import { Lifecycle } from '#engine/lifecycle/lifecycle.ts'
@@ -39,7 +40,7 @@ export interface WorkerParts {
   readonly post: (message: ToMain) => void
   readonly telemetry: WorkerTelemetry
   /** Snapshot -> Runtime. Throws an Error that says what does not fit. */
-  readonly build: (snapshot: Snapshot, upstream: Upstream, lifecycle: Lifecycle) => Router
+  readonly build: (snapshot: Snapshot, upstream: Upstream, lifecycle: Lifecycle, places: Places | null) => Router
   /** Takes what child processes say. */
   readonly children: { receive(report: ChildEvent): void }
 }
@@ -87,7 +88,8 @@ export class WorkerThread {
     if (message.kind === 'snapshot') {
       const snapshot = applyDelta(this.#sent, message.snapshot)
       this.#sent = snapshot
-      this.#queue = this.#queue.then(() => this.#take(snapshot))
+      const places = message.places == null ? null : new Places(message.places)
+      this.#queue = this.#queue.then(() => this.#take(snapshot, places))
     } else if (message.kind === 'child') this.#parts.children.receive(message)
     else if (message.kind === 'level') this.#parts.telemetry.setLevel(message.level)
     else if (message.kind === 'leave') this.#leave()
@@ -97,13 +99,13 @@ export class WorkerThread {
 
   // --- configuration ---
 
-  async #take(snapshot: Snapshot): Promise<void> {
+  async #take(snapshot: Snapshot, places: Places | null): Promise<void> {
     // A draining worker opens nothing any more; nobody waits for its answer.
     if (this.#draining) return
     const opened = new Map<number, OpenBind>()
     try {
       const lifecycle = this.#start(snapshot)
-      const runtime = this.#parts.build(snapshot, this.#upstream!, lifecycle)
+      const runtime = this.#parts.build(snapshot, this.#upstream!, lifecycle, places)
       const kept: (() => void)[] = []
       for (const bind of snapshot.binds) {
         const frontend = frontendOf(snapshot.frontend, bind)

@@ -116,7 +116,7 @@ function why(what: string, rules: readonly PlacedEvaluation[]): Detail {
     // As with the run: of a path that can be read in several ways it is asked about each.
     const reading = ex.readings === null ? ex : readAs(ex, ex.readings[0]!)
     const shown = rules.slice(0, SHOWN_MAX).map((rule) => {
-      const place = `${placeOf(ex, 'authorization', rule.level)}.${rule.at}`
+      const place = placeOf(ex, 'authorization', `.${rule.at}`, rule.level)
       return `${place}: ${showEvaluation(rule, reading)}`
     })
     const rest = rules.length - shown.length

@@ -129,7 +129,7 @@ function compileLimit(
     why: (ex) => {
       const bucket = who === null ? 'one bucket for all' : `the bucket of ${showEvaluation(who, readAsShortest(ex))}`
       const more = burst === 0 ? '' : ` and a burst of ${burst}`
-      return `${placeOf(ex, 'rateLimit')}.local[${index}]: ${amount} ${kind} per ${unitMs / 1_000}s${more}; ${bucket}`
+      return `${placeOf(ex, 'rateLimit', `.local[${index}]`)}: ${amount} ${kind} per ${unitMs / 1_000}s${more}; ${bucket}`
     }
   }
 }

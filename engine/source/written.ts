@@ -1,0 +1,59 @@
+/** Which part of a configuration became which part of the Snapshot: for messages about what runs. */
+import { entriesOf, objectOf, type Path, type Placed, policySetsOf, type Raw } from '#engine/schema/placed.ts'
+import { isPre, type PolicyKey } from './policies.ts'
+import type { Translated } from './translate.ts'
+import type { ConfigTree, PlacedListener } from './tree.ts'
+
+/** Path in the Snapshot, and in the configuration from which it was translated. */
+export type Written = readonly [snapshot: string, configuration: Path]
+
+/** Of rules inside a policy: a list in a list has no rules of its own. */
+const DEPTH_MAX = 3
+
+/** Listeners, routes, their matches, policies and the entries of their lists, and backends. */
+export function writtenIn(tree: ConfigTree, keys: readonly PolicyKey[], origins: Translated['origins']): Written[] {
+  const canonical = new Map(keys.map((key) => [key.key, key]))
+  const written: Written[] = []
+  const noteSet = ({ raw, path }: Placed, at: string): void => {
+    for (const [name, value] of Object.entries(raw)) {
+      const key = canonical.get(name)
+      if (key === undefined) continue
+      const policy = `${at}.${key.policy.name}${key.field === null ? '' : `.${key.field}`}`
+      written.push([policy, [...path, name]])
+      noteEntries(value, policy, [...path, name], DEPTH_MAX)
+      // An alias for a part of it says where the policy itself stands, too.
+      if (key.field !== null) written.push([`${at}.${key.policy.name}`, [...path, name]])
+    }
+  }
+  const noteEntries = (value: unknown, at: string, path: Path, depth: number): void => {
+    if (depth === 0) return
+    if (Array.isArray(value)) value.forEach((_, i) => void written.push([`${at}[${i}]`, [...path, i]]))
+    else
+      for (const [name, one] of Object.entries(objectOf(value)))
+        noteEntries(one, `${at}.${name}`, [...path, name], depth - 1)
+  }
+  const noteLevel = (place: Placed, at: string): void => {
+    for (const set of policySetsOf(place)) noteSet(set, `${at}.${isPre(set.raw) ? 'preRouting' : 'policies'}`)
+  }
+  const noteListener = (listener: PlacedListener, at: string): void => {
+    written.push([at, listener.path])
+    noteLevel(listener, at)
+    for (const [r, route] of listener.routes.entries()) {
+      written.push([`${at}.routes[${r}]`, route.path])
+      noteSet({ raw: objectOf(route.raw.policies), path: [...route.path, 'policies'] }, `${at}.routes[${r}].policies`)
+      for (const { path } of matchesOf(route.raw, route.path)) {
+        written.push([`${at}.routes[${r}].matches[${String(path.at(-1))}]`, path])
+      }
+    }
+  }
+  noteLevel(tree.top, 'gateway')
+  const frontend = objectOf(tree.top.raw.frontendPolicies)
+  for (const name of Object.keys(frontend)) written.push([`frontendPolicies.${name}`, ['frontendPolicies', name]])
+  for (const [b, bind] of tree.binds.entries()) {
+    for (const [l, listener] of bind.listeners.entries()) noteListener(listener, `binds[${b}].listeners[${l}]`)
+  }
+  for (const [name, { path }] of origins) written.push([`backends.${name}`, path])
+  return written
+}
+
+const matchesOf = (route: Raw, path: Path): Placed[] => entriesOf(route.matches, [...path, 'matches'])
