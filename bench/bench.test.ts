@@ -100,8 +100,8 @@ test('every peer writes its configuration, for one worker, many routes and every
       folder
     })
     // One is told its settings with each request.
-    const isTold = args.some((arg) => arg.startsWith(folder)) || peer.fields !== undefined
-    assert.ok(isTold, peer.name)
+    const isPassed = args.some((arg) => arg.startsWith(folder)) || peer.fields !== undefined
+    assert.ok(isPassed, peer.name)
   }
   rmSync(folder, { recursive: true })
 })

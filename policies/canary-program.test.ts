@@ -57,31 +57,35 @@ const HELLO = JSON.stringify({
   params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'a', version: '1' } }
 })
 
-async function asked(url: string, init: RequestInit = {}): Promise<string> {
+async function answerOf(url: string, init: RequestInit = {}): Promise<string> {
   const answer = await fetch(url, init)
   return `${answer.status} ${JSON.stringify([...answer.headers])} ${await answer.text()}`
 }
 
 /** Every request comes back, with whatever answer. `secret` is a secret of the client. */
-async function requests({ port, tlsPort, llmPort }: Surroundings, said: string): Promise<string[]> {
+async function requests({ port, tlsPort, llmPort }: Surroundings, secret: string): Promise<string[]> {
   const at = (path: string) => `http://127.0.0.1:${port}${path}`
   const chat = { method: 'POST', headers: { 'content-type': 'application/json' }, body: CHAT }
   const accept = 'application/json, text/event-stream'
-  const token = `eyJhbGciOiJSUzI1NiJ9.${Buffer.from(`{"iss":"https://issuer.example","exp":9999999999}`).toString('base64url')}.${said}`
+  const token = `eyJhbGciOiJSUzI1NiJ9.${Buffer.from(`{"iss":"https://issuer.example","exp":9999999999}`).toString('base64url')}.${secret}`
   const answers = [
     ...['/ai', '/moderated', '/dns', '/bedrock', '/vertex'].map((path) =>
-      asked(at(`${path}/v1/chat/completions`), chat)
+      answerOf(at(`${path}/v1/chat/completions`), chat)
     ),
-    ...['/tls', '/fields', '/nothing', `/fields?token=${said}`].map((path) => asked(at(path))),
-    asked(at('/fields'), { headers: { authorization: `Bearer ${said}`, 'x-api-key': said, cookie: `a=${said}` } }),
-    asked(at('/basic'), { headers: { authorization: `Basic ${Buffer.from(`canary:${said}`).toString('base64')}` } }),
-    ...[`/key?k=${said}`, '/key', `/key?k=${said}&k=${said}`].map((path) => asked(at(path))),
-    asked(at('/jwt'), { headers: { authorization: `Bearer ${token}` } }),
-    asked(at('/jwt'), { headers: { authorization: `Bearer ${said}` } }),
-    asked(at('/mcp'), { ...chat, headers: { ...chat.headers, accept }, body: HELLO }),
-    asked(`http://127.0.0.1:${llmPort}/v1/chat/completions`, chat),
+    ...['/tls', '/fields', '/nothing', `/fields?token=${secret}`].map((path) => answerOf(at(path))),
+    answerOf(at('/fields'), {
+      headers: { authorization: `Bearer ${secret}`, 'x-api-key': secret, cookie: `a=${secret}` }
+    }),
+    answerOf(at('/basic'), {
+      headers: { authorization: `Basic ${Buffer.from(`canary:${secret}`).toString('base64')}` }
+    }),
+    ...[`/key?k=${secret}`, '/key', `/key?k=${secret}&k=${secret}`].map((path) => answerOf(at(path))),
+    answerOf(at('/jwt'), { headers: { authorization: `Bearer ${token}` } }),
+    answerOf(at('/jwt'), { headers: { authorization: `Bearer ${secret}` } }),
+    answerOf(at('/mcp'), { ...chat, headers: { ...chat.headers, accept }, body: HELLO }),
+    answerOf(`http://127.0.0.1:${llmPort}/v1/chat/completions`, chat),
     exchangeRaw(tlsPort, 'GET / HTTP/1.1\r\nHost: canary.test\r\n\r\n'),
-    exchangeRaw(port, `GET /fields HTTP/1.1\r\nHost: a\r\nAuthorization: ${said}\r\nBad Name: ${said}\r\n\r\n`)
+    exchangeRaw(port, `GET /fields HTTP/1.1\r\nHost: a\r\nAuthorization: ${secret}\r\nBad Name: ${secret}\r\n\r\n`)
   ]
   return await Promise.all(answers)
 }
@@ -98,21 +102,21 @@ test('no line, answer, metric, page or dump of the program has a secret of the c
   const [canaries, around] = [new Canaries(), await surroundings(t)]
   const { file, env } = canaryConfig(canaries, around)
   const path = join(around.folder, 'weir.json')
-  const write = (given: object) => writeFileSync(path, JSON.stringify(given))
+  const write = (config: object) => writeFileSync(path, JSON.stringify(config))
   const none = (text: string, where: string) => assert.deepEqual(canaries.in(text), [], `${where}: ${text}`)
-  const said = canaries.make('of the client')
+  const secret = canaries.make('of the client')
   write(file)
   const program = runProgram(['-f', path], '', env)
   t.after(() => program.stop())
   await program.logged('"start"')
 
-  const answers = await requests(around, said)
+  const answers = await requests(around, secret)
   for (const answer of answers) none(answer, 'an answer')
   // It is enough to go on with another client's session.
   canaries.add('id of a session', /"mcp-session-id","([^"]+)"/.exec(answers.join('\n'))![1]!)
   const pages = async () => {
-    for (const page of ['/config_dump', '/ui/', '/']) none(await asked(`http://${around.admin}${page}`), page)
-    none(await asked(`http://${around.stats}/metrics`), 'the metrics')
+    for (const page of ['/config_dump', '/ui/', '/']) none(await answerOf(`http://${around.admin}${page}`), page)
+    none(await answerOf(`http://${around.stats}/metrics`), 'the metrics')
   }
   await pages()
   // Put in force again with a change, and refused with a mistake beside everything.

@@ -12,7 +12,7 @@ import { formatErrors, loadConfig } from '#engine/standalone/load.ts'
 import { type JsonSchema, placesOf } from '#engine/testing/schema-places.ts'
 import { policies } from './index.ts'
 
-function said(file: unknown, text = JSON.stringify(file)): string {
+function problems(file: unknown, text = JSON.stringify(file)): string {
   const options = { file: 'a.json', env: {}, policies, backends, processors: 2, memoryBytes: 2 ** 34 }
   const result = loadConfig(text, options)
   return result.ok ? '' : formatErrors(result.errors)
@@ -26,7 +26,7 @@ test('a number where a text belongs is not said', () => {
   assert.ok(PLACES.size > 500, `${PLACES.size} places`)
   for (const [path, { put }] of PLACES) {
     for (const value of [NUMBER, [NUMBER]]) {
-      const text = said(put(value))
+      const text = problems(put(value))
       assert.ok(!text.includes(String(NUMBER)), `${path}: ${text}`)
     }
   }
@@ -42,7 +42,7 @@ test('a text in the place of a secret, of its path, or of a list or object with 
   const leaks: string[] = []
   for (const [path, { put }] of secrets) {
     for (const value of [TEXT, [TEXT], { file: TEXT }, { value: TEXT }, { inline: TEXT }]) {
-      const text = said(put(value))
+      const text = problems(put(value))
       if (text.includes(TEXT)) leaks.push(`${path} ${JSON.stringify(value)}: ${text}`)
     }
   }
@@ -63,7 +63,7 @@ test('a secret in the place of a key is not said, of any object of the schema', 
   for (const [path, { put }] of PLACES) {
     for (const key of KEYS) {
       for (const value of ['value', { [key]: null }]) {
-        const text = said(put({ [key]: value }))
+        const text = problems(put({ [key]: value }))
         if (text.includes(key)) leaks.push(`${path}: ${text}`)
       }
     }
@@ -78,9 +78,9 @@ test('what is no secret is said as it is', () => {
     'x-amz-content-sha256',
     'connectionMinTerminationDeadlines'
   ]) {
-    assert.ok(said({ [key]: 1 }).includes(key), key)
+    assert.ok(problems({ [key]: 1 }).includes(key), key)
   }
-  assert.match(said({ bindz: 1 }), /did you mean "binds"/)
+  assert.match(problems({ bindz: 1 }), /did you mean "binds"/)
 })
 
 test('a secret in a file that is no YAML, or names what is not there, is not said', () => {
@@ -118,7 +118,7 @@ test('a secret in a file that is no YAML, or names what is not there, is not sai
         line.replaceAll('KEY', key),
         `- ${key}\n${line}: ${key}`
       ]) {
-        const text = said(null, `config: {}\nbinds:\n- port: 1\n  ${yaml}\n`)
+        const text = problems(null, `config: {}\nbinds:\n- port: 1\n  ${yaml}\n`)
         assert.ok(!text.includes(key), text)
       }
     }

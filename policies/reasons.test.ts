@@ -268,7 +268,7 @@ async function refused({ policy: name, config, request, times = 1 }: Case): Prom
   for (let i = 0; i < times; i++) {
     ex = fakeExchange(request)
     takeMatch(ex, [])
-    ex.route = { ...ex.route!, placesOf: (asked) => [`${AT}${asked}`] }
+    ex.route = { ...ex.route!, placesOf: (field) => [`${AT}${field}`] }
     identityOf(ex).jwt = { sub: 'bob' }
     await compiled.filter!.onRequest!(ex)
   }

@@ -6,18 +6,18 @@ const KEY_SET = JSON.stringify({
 })
 /** A key set of so many characters. */
 const keySet = (count: number) => KEY_SET.replace('{', `{${' '.repeat(count - KEY_SET.length)}`)
-const provider = (given: object = {}) => ({ issuer: 'https://a.test', jwks: { inline: KEY_SET }, ...given })
-const jwt = (given: object) => ({ jwtAuthentication: { providers: [provider(given)] } })
-const one = (given: object) => ({ jwtAuthentication: { ...provider(), ...given } })
-const remote = (given: object) => ({ jwks: { remote: { jwksPath: 'jwks.json', host: 'idp:443', ...given } } })
+const provider = (fields: object = {}) => ({ issuer: 'https://a.test', jwks: { inline: KEY_SET }, ...fields })
+const jwt = (fields: object) => ({ jwtAuthentication: { providers: [provider(fields)] } })
+const one = (fields: object) => ({ jwtAuthentication: { ...provider(), ...fields } })
+const remote = (fields: object) => ({ jwks: { remote: { jwksPath: 'jwks.json', host: 'idp:443', ...fields } } })
 const AT = 'jwtAuthentication.providers[0]'
 const NO_SERVICE = `${AT}.jwks.remote: must have exactly one of backendRef, backend, host`
 
 /** htpasswd: {SHA} of "password". */
 const LINE = ':{SHA}W6ph5Mm5Pz8GgiULbPgzG37mj9g='
 const users = (count: number) => times(count, (i) => `u${i}${LINE}`)
-const basic = (given: object) => ({ basicAuthentication: { users: users(1), ...given } })
-const apiKey = (given: object) => ({ apiKeyAuthentication: given })
+const basic = (fields: object) => ({ basicAuthentication: { users: users(1), ...fields } })
+const apiKey = (fields: object) => ({ apiKeyAuthentication: fields })
 
 const AUTHENTICATION: Table = {
   'JWTAuthentication.mode: enum': [

@@ -1,8 +1,8 @@
 /** The specification's tables of backends' connections, row by row. */
 import { BACKEND, letters, NAME_LONG, NO_DURATION, type Table, times, walk } from '#engine/testing/spec-table.ts'
 
-const tls = (given: object) => ({ tls: given })
-const tcp = (given: object) => ({ tcp: given })
+const tls = (fields: object) => ({ tls: fields })
+const tcp = (fields: object) => ({ tcp: fields })
 const sans = (count: number) => times(count, (i) => `a${i}.test`)
 const SIXTEEN = 'must have 1 to 16 entries'
 const NOT_HERE = 'is not in this version of weir'
@@ -115,5 +115,5 @@ const STATIC: Table = {
 
 walk(STATIC, {
   path: 'backends[0].static.',
-  file: (given) => ({ backends: [{ name: 'b', static: given }] })
+  file: (fields) => ({ backends: [{ name: 'b', static: fields }] })
 })

@@ -17,11 +17,11 @@ import {
   walk
 } from '#engine/testing/spec-table.ts'
 
-const http = (given: object) => ({ http: given })
-const tls = (given: object) => ({ tls: given })
-const keepalive = (given: object) => ({ tcp: { keepalive: given } })
+const http = (fields: object) => ({ http: fields })
+const tls = (fields: object) => ({ tls: fields })
+const keepalive = (fields: object) => ({ tcp: { keepalive: fields } })
 const add = (...added: readonly unknown[]) => ({ accessLog: { attributes: { add: added } } })
-const tracing = (given: object) => ({ tracing: { host: 'localhost:4318', ...given } })
+const tracing = (fields: object) => ({ tracing: { host: 'localhost:4318', ...fields } })
 const remove = (removed: unknown) => ({ accessLog: { attributes: { remove: removed } } })
 const attribute = (name: string, expression = 'request.method') => ({ name, expression })
 const WINDOW = 'must be a whole number from 1 to 2147483647'

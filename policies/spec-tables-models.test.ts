@@ -37,7 +37,7 @@ const PROVIDER: Place = {
 }
 const AZURE = { endpoint: 'a.test', apiVersion: 'v1' }
 const VERTEX = { projectId: 'p', region: 'r' }
-const guardrail = (given: object) => ({ bedrock: { guardrail: given } })
+const guardrail = (fields: object) => ({ bedrock: { guardrail: fields } })
 
 const PROVIDERS: Table = {
   'LLMProvider: exactly one provider': [
@@ -169,7 +169,7 @@ walk(
       [[{ policies: {} }, 'policies: must have at least one of']]
     ]
   },
-  { path: 'backends[0].', file: (given) => ({ backends: [{ name: 'b', host: 'a:1', ...(given as object) }] }) }
+  { path: 'backends[0].', file: (fields) => ({ backends: [{ name: 'b', host: 'a:1', ...(fields as object) }] }) }
 )
 
 // --- 2.6: BackendAuth, BackendAI ---
@@ -217,9 +217,9 @@ const prompts = (key: string): [string, Row] => [
     ]
   ]
 ]
-const guard = (given: object, side = 'request') => ({ ai: { promptGuard: { [side]: [given] } } })
-const regex = (given: object, more: object = {}) => guard({ regex: given, ...more })
-const webhook = (given: object) => guard({ webhook: { backendRef: { name: 'b' }, ...given } })
+const guard = (fields: object, side = 'request') => ({ ai: { promptGuard: { [side]: [fields] } } })
+const regex = (fields: object, more: object = {}) => guard({ regex: fields, ...more })
+const webhook = (fields: object) => guard({ webhook: { backendRef: { name: 'b' }, ...fields } })
 const WEBHOOK = 'ai.promptGuard.request[0].webhook'
 const rejected = { matches: ['a'], action: 'Reject' }
 const AI: Table = {

@@ -32,7 +32,7 @@ type Side = 'request' | 'response'
 /** The path of one side, and a configuration of it. */
 const transformation = (side: Side) => ({
   at: `transformation.${side}`,
-  of: (given: object) => ({ transformation: { [side]: given } })
+  of: (value: object) => ({ transformation: { [side]: value } })
 })
 
 const transformFields = (side: Side, key: 'set' | 'add'): Table => {
@@ -124,7 +124,7 @@ const transform = (side: Side): Table => {
 
 const modifiers = (side: Side): Table => {
   const at = `headerModifiers.${side}`
-  const of = (given: object) => ({ headerModifiers: { [side]: given } })
+  const of = (value: object) => ({ headerModifiers: { [side]: value } })
   const rows = (['set', 'add'] as const).map((key): [string, Row] => [
     `${at}.${key}: 1..16 header filters`,
     [
@@ -159,20 +159,20 @@ const modifiers = (side: Side): Table => {
 
 const origins = (count: number) => times(count, (i) => `https://a${i}.test`)
 const csrf = (...additionalOrigins: readonly unknown[]) => ({ csrf: { additionalOrigins } })
-const cors = (given: object) => ({ cors: { allowOrigins: ['*'], ...given } })
+const cors = (value: object) => ({ cors: { allowOrigins: ['*'], ...value } })
 const allow = (matchExpressions: unknown, more: object = {}) => ({
   authorization: { policy: { matchExpressions }, ...more }
 })
-const limit = (given: object) => ({ rateLimit: { local: [{ unit: 'Seconds', ...given }] } })
+const limit = (value: object) => ({ rateLimit: { local: [{ unit: 'Seconds', ...value }] } })
 const ONE_ENTRY = { name: 'a', expression: '1' }
 const ONE_DESCRIPTOR = { entries: [ONE_ENTRY] }
-const globalLimit = (given: object) => ({
-  rateLimit: { global: { host: 'localhost:8081', domain: 'shop', descriptors: [ONE_DESCRIPTOR], ...given } }
+const globalLimit = (value: object) => ({
+  rateLimit: { global: { host: 'localhost:8081', domain: 'shop', descriptors: [ONE_DESCRIPTOR], ...value } }
 })
-const descriptor = (given: object) => globalLimit({ descriptors: [{ ...ONE_DESCRIPTOR, ...given }] })
+const descriptor = (value: object) => globalLimit({ descriptors: [{ ...ONE_DESCRIPTOR, ...value }] })
 const limits = (count: number) => ({ rateLimit: { local: times(count, (i) => ({ requests: i + 1, unit: 'Hours' })) } })
-const answer = (given: object) => ({ directResponse: { status: 200, ...given } })
-const retry = (given: object) => ({ retry: given })
+const answer = (value: object) => ({ directResponse: { status: 200, ...value } })
+const retry = (value: object) => ({ retry: value })
 
 const TRAFFIC: Table = {
   'phase: enum; PreRouting needs a Gateway or Listener target': [
@@ -350,8 +350,8 @@ test('policies of the specification that this version has not are refused by nam
   for (const name of later) {
     const problem = `${ROUTE.path}${name}: policy '${name}' is not in this version of weir`
     // A hint may follow where it belongs to.
-    const said = fileProblems(ROUTE.file({ [name]: {} }))
-    assert.deepEqual([said.length, said[0]?.split(';')[0]], [1, problem])
+    const problems = fileProblems(ROUTE.file({ [name]: {} }))
+    assert.deepEqual([problems.length, problems[0]?.split(';')[0]], [1, problem])
   }
 })
 
@@ -391,13 +391,13 @@ test('variables of expressions: read, or refused by name', () => {
 
 test('each kind of policy has its places', () => {
   const traffic = { timeouts: { request: '1s' } }
-  const onListener = (given: unknown) => ({ binds: [{ port: 80, listeners: [{ policies: given }] }] })
-  const onBackend = (given: unknown) => ({ backends: [{ name: 'b', host: 'b:80', policies: given }] })
+  const onListener = (value: unknown) => ({ binds: [{ port: 80, listeners: [{ policies: value }] }] })
+  const onBackend = (value: unknown) => ({ backends: [{ name: 'b', host: 'b:80', policies: value }] })
   for (const file of [{ policies: traffic }, onListener(traffic), ROUTE.file(traffic)]) {
     assert.deepEqual(fileProblems(file), [])
   }
-  for (const given of [{ phase: 'PreRouting' }, [{ phase: 'PreRouting' }, { phase: 'PostRouting' }]]) {
-    assert.deepEqual([...fileProblems({ policies: given }), ...fileProblems(onListener(given))], [])
+  for (const policies of [{ phase: 'PreRouting' }, [{ phase: 'PreRouting' }, { phase: 'PostRouting' }]]) {
+    assert.deepEqual([...fileProblems({ policies: policies }), ...fileProblems(onListener(policies))], [])
   }
   const place = "policy 'accessLog' applies to the whole gateway: its place is frontendPolicies"
   assert.deepEqual(fileProblems(ROUTE.file({ accessLog: {} })), [`${ROUTE.path}accessLog: ${place}`])

@@ -38,8 +38,8 @@ test('two certificates on one port, and clients that must show theirs', async (t
     const to = ['--resolve', `${host}:${gateway.port}:127.0.0.1`, '--cacert', join(folder, 'tls', `${ca}.pem`)]
     const path = (kind: string) => join(folder, 'tls', `${who}.${kind}`)
     const own = who === undefined ? [] : ['--cert', path('pem'), '--key', path('key')]
-    const asked = ['-sS', '-o', join(folder, 'body'), '-w', '%{http_code}', `https://${host}:${gateway.port}/`]
-    return (await run('curl', [...to, ...own, ...asked])).stdout
+    const options = ['-sS', '-o', join(folder, 'body'), '-w', '%{http_code}', `https://${host}:${gateway.port}/`]
+    return (await run('curl', [...to, ...own, ...options])).stdout
   }
   assert.equal(await curl('a.shop.test', 'shop'), '200')
   assert.equal(await curl('admin.test', 'admin', 'operator'), '200')

@@ -64,7 +64,7 @@ describe('docs/tls.md', () => {
   })
 
   /** Runs `asked` against the file below a title; `curl` replaces the port of the page. */
-  async function served(title: string, asked: (curl: (line: string) => Promise<string>) => Promise<void>) {
+  async function served(title: string, check: (curl: (line: string) => Promise<string>) => Promise<void>) {
     const text = block(title, 'yaml').replace(/port: 8\d+/, 'port: 0')
     const yaml = text.replaceAll(/localhost:(9\d+)/g, (_, port) => `localhost:${ports.get(Number(port))}`)
     const gateway = await startGateway(yaml, { folder })
@@ -73,7 +73,7 @@ describe('docs/tls.md', () => {
       return (await run('bash', ['-ec', command.trim()], { cwd: folder })).stdout
     }
     try {
-      await asked(curl)
+      await check(curl)
     } finally {
       await gateway.close()
     }
@@ -81,15 +81,15 @@ describe('docs/tls.md', () => {
 
   it('HTTPS in front of an HTTP server', () =>
     served('HTTPS in front', async (curl) => {
-      const given = await curl(`${block('HTTPS in front', 'console').trim()} -i`)
-      assert.match(given, /^HTTP\/2 200[\s\S]*strict-transport-security: max-age=31536000/)
+      const output = await curl(`${block('HTTPS in front', 'console').trim()} -i`)
+      assert.match(output, /^HTTP\/2 200[\s\S]*strict-transport-security: max-age=31536000/)
     }))
 
   it('gRPC', () =>
     served('The same with gRPC', async (curl) => {
       const call = "-H 'content-type: application/grpc' -H 'te: trailers' --data-binary @/dev/null -D -"
-      const given = await curl(`$ curl --cacert ca.pem ${call} https://localhost:8443/shop.Orders/Get`)
-      assert.match(given, /^HTTP\/2 200[\s\S]*grpc-status: 0/)
+      const output = await curl(`$ curl --cacert ca.pem ${call} https://localhost:8443/shop.Orders/Get`)
+      assert.match(output, /^HTTP\/2 200[\s\S]*grpc-status: 0/)
       assert.match(await curl('$ curl --cacert ca.pem https://localhost:8443/ -i'), /^HTTP\/2 200/)
     }))
 

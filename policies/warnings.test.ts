@@ -37,24 +37,29 @@ binds:
 
 test('a rule over somebody whom no policy identifies', () => {
   const rule = 'authorization: { rules: ["jwt.sub == \'ann\'"] }'
-  const said = (line: number, place: string, root: string, policy: string) =>
+  const warning = (line: number, place: string, root: string, policy: string) =>
     `f.yaml:${line}: ${place}: reads ${root}, which is never there without ${policy}`
   const plain = (text: string) => text.replace(/^(f\.yaml:\d+):\d+/, '$1')
   assert.deepEqual(warnings({ route: `{ ${rule} }` }).map(plain), [
-    said(7, 'binds[0].listeners[0].routes[0].policies.authorization', 'jwt', 'jwtAuthentication or mcpAuthentication')
+    warning(
+      7,
+      'binds[0].listeners[0].routes[0].policies.authorization',
+      'jwt',
+      'jwtAuthentication or mcpAuthentication'
+    )
   ])
   assert.deepEqual(warnings({ top: `[{ ${rule} }]` }).map(plain), [
-    said(1, 'policies[0].authorization', 'jwt', 'jwtAuthentication or mcpAuthentication')
+    warning(1, 'policies[0].authorization', 'jwt', 'jwtAuthentication or mcpAuthentication')
   ])
   // A route beside it helps nobody.
   assert.equal(warnings({ route: `{ ${rule} }`, other: `{ ${ISSUER} }` }).length, 1)
   const limit = 'localRateLimit: [{ maxTokens: 1, tokensPerFill: 1, fillInterval: 1s, key: apiKey.team }]'
   assert.deepEqual(warnings({ listener: `{ ${limit} }` }).map(plain), [
-    said(5, 'binds[0].listeners[0].policies.localRateLimit', 'apiKey', 'apiKeyAuthentication')
+    warning(5, 'binds[0].listeners[0].policies.localRateLimit', 'apiKey', 'apiKeyAuthentication')
   ])
   const header = 'transformations: { response: { set: { x-user: basicAuth.username } } }'
   assert.deepEqual(warnings({ route: `{ ${header}, ${ISSUER}, ${KEY} }` }).map(plain), [
-    said(7, 'binds[0].listeners[0].routes[0].policies.transformations', 'basicAuth', 'basicAuthentication')
+    warning(7, 'binds[0].listeners[0].routes[0].policies.transformations', 'basicAuth', 'basicAuthentication')
   ])
 })
 

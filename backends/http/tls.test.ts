@@ -71,7 +71,7 @@ async function startNginx(leaves: readonly Leaf[], extra: (i: number) => string 
   return servers
 }
 
-interface Asked {
+interface Outcome {
   readonly status: number
   readonly body: string
   readonly gateway: TestGateway
@@ -85,7 +85,7 @@ binds: [{ port: 0, listeners: [{ routes: [{ backends: [{ host: "${host}", polici
 let files = 0
 
 /** One request through a gateway of its own. */
-async function ask(host: string, tls: string, times = 1): Promise<Asked> {
+async function ask(host: string, tls: string, times = 1): Promise<Outcome> {
   const path = join(folder, `log${files++}`)
   const gateway = await startGateway(route(host, tls), { log: { format: 'text', fd: openSync(path, 'w') } })
   let answer = ''

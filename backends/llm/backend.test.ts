@@ -89,7 +89,7 @@ test('when all fail, the client gets the last answer in its own format', async (
 test("what a provider's format cannot say is refused by name, or left out, as the configuration says", async (t) => {
   const provider = await models(t)
   const ai = { provider: { anthropic: {}, host: '127.0.0.1', port: provider.port } }
-  const asked = { ...ASK, seed: 7, frequency_penalty: 0.5 }
+  const body = { ...ASK, seed: 7, frequency_penalty: 0.5 }
   // By default only for what changes the meaning: a seed is a hint.
   for (const [mode, field] of [
     [{}, 'frequency_penalty'],
@@ -97,17 +97,17 @@ test("what a provider's format cannot say is refused by name, or left out, as th
     [{ unsupported: 'refuse' }, 'seed']
   ] as const) {
     const strict = await gateway(t, { ...ai, ...mode })
-    const refused = await strict.ask('/v1/chat/completions', asked)
+    const refused = await strict.ask('/v1/chat/completions', body)
     equal(refused.status, 400)
     const { error } = (await refused.json()) as { error: { message: string; param: string; type: string } }
     match(error.message, new RegExp(`^${field}: cannot be carried to anthropic`))
     deepEqual([error.param, error.type, provider.requests.length], [field, 'invalid_request_error', 0])
   }
   const tolerant = await gateway(t, ai)
-  const passed = await tolerant.ask('/v1/chat/completions', { ...asked, frequency_penalty: 0 })
+  const passed = await tolerant.ask('/v1/chat/completions', { ...body, frequency_penalty: 0 })
   deepEqual([passed.status, passed.headers.get('x-weir-dropped')], [200, 'seed'])
   const lenient = await gateway(t, { ...ai, unsupported: 'drop' })
-  const answer = await lenient.ask('/v1/chat/completions', asked)
+  const answer = await lenient.ask('/v1/chat/completions', body)
   deepEqual([answer.status, answer.headers.get('x-weir-dropped')], [200, 'seed, frequency_penalty'])
 })
 

@@ -281,8 +281,8 @@ test('the clouds: addresses, and what each needs', () => {
   )
   deepEqual(vertex!.cloud, { kind: 'vertexai', projectId: 'p', region: 'us-central1' })
   deepEqual([bedrock!.model, bedrock!.auth.kind], ['m', 'aws'])
-  const errors = (provider: string, given: object): string[] => {
-    const refused = load({ models: [{ name: 'a', provider, params: given }] })
+  const errors = (provider: string, fields: object): string[] => {
+    const refused = load({ models: [{ name: 'a', provider, params: fields }] })
     return refused.ok ? [] : refused.errors.map(({ path, message }) => `${path}: ${message}`)
   }
   deepEqual(errors('vertex', { vertexRegion: 'r' }), ['llm.models[0].provider: needs params.vertexProject'])
@@ -304,7 +304,7 @@ test('mistakes are errors with their place, and what is not honoured is warned o
     return result.ok ? [] : result.errors.map(({ path, message }) => `${path}: ${message}`)
   }
   const model = (more: object) => errors({ models: [{ name: 'a', provider: 'openai', ...more }] })
-  const params = (given: object) => model({ params: given })
+  const params = (values: object) => model({ params: values })
   deepEqual(errors(MODELS), [])
   deepEqual(errors({ models: [] }), ['llm.models: must have 1 to 1024 entries'])
   for (const name of [

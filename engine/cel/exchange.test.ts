@@ -184,8 +184,8 @@ test('the table of docs/cel.md has every variable, and no other', () => {
   const page = readFileSync(new URL('../../docs/cel.md', import.meta.url), 'utf8')
   const table = page.slice(page.indexOf('## Variables'), page.indexOf('## How it behaves'))
   const rows = [...table.matchAll(/^\| `(\w+)` \| (.*?) \|/gm)].flatMap(([, name, fields]) => {
-    const given = [...fields!.matchAll(/`([\w.]+)`/g)].map(([, field]) => `${name}.${field}`)
-    return given.length === 0 ? [name!] : given
+    const documented = [...fields!.matchAll(/`([\w.]+)`/g)].map(([, field]) => `${name}.${field}`)
+    return documented.length === 0 ? [name!] : documented
   })
   assert.deepEqual(rows.sort(), namesOf(RESPONSE_ROOTS).sort())
   const more = namesOf(LOG_ROOTS).filter((name) => !rows.includes(name))

@@ -101,8 +101,8 @@ describe('every function is linear in what it is given', () => {
     test(signature(declared), () => {
       const inputs = hostileInputs(declared)
       assert.ok(inputs !== null, 'give it inputs in testing/hostile.ts (TOGETHER)')
-      const given = NAMES.slice(0, args.length)
-      const call = isMethod ? `${given[0]}.${name}(${given.slice(1).join(', ')})` : `${name}(${given.join(', ')})`
+      const names = NAMES.slice(0, args.length)
+      const call = isMethod ? `${names[0]}.${name}(${names.slice(1).join(', ')})` : `${name}(${names.join(', ')})`
       assertLinear(call, inputs, !sized)
     })
   }

@@ -147,10 +147,10 @@ describe('host data', () => {
   })
 
   test('lazy fields are read when they are asked for, and only those', () => {
-    const asked: string[] = []
+    const names: string[] = []
     class Lazy extends Fields {
       get(key: string): Value | undefined {
-        asked.push(key)
+        names.push(key)
         return key === 'sub' ? 'alice' : undefined
       }
 
@@ -159,7 +159,7 @@ describe('host data', () => {
       }
     }
     assert.equal(run('jwt.sub == "alice" && !has(jwt.aud)', { jwt: new Lazy() }), true)
-    assert.deepEqual(asked, ['sub', 'aud'])
+    assert.deepEqual(names, ['sub', 'aud'])
   })
 
   test('readers of the caller decide how a variable is read', () => {

@@ -41,9 +41,9 @@ test('an expression over a body leaves the thread when the body is large, and on
 test('what was asked of a model goes along, where it is read', async () => {
   const { jobs, run } = fakePool()
   const ex = exchange(LARGE)
-  const said = (value: readonly unknown[]) => () => value
+  const constant = (value: readonly unknown[]) => () => value
   const request = () => ({ model: 'm', messages: [{ role: 'user' }] })
-  const [prompt, completion, toolCalls, params] = [said([1]), said([2]), said([3]), said([4])]
+  const [prompt, completion, toolCalls, params] = [constant([1]), constant([2]), constant([3]), constant([4])]
   ex.llm = {
     content: { request, prompt, completion, toolCalls, params, serviceTier: () => 'flex', elsewhere: () => null }
   }

@@ -22,17 +22,17 @@ const KINDS: readonly (readonly [name: string, options: Omit<StackOptions, 'upst
 
 describe('an answer that a backend waits for', () => {
   /** An exchange whose answer has just come to its end. */
-  function answered(told: string[], then: () => void = () => {}): Exchange {
+  function answered(calls: string[], then: () => void = () => {}): Exchange {
     const ex = new Exchange({} as ClientStream, 'GET', '/', '', 'a.test', new HeaderBlock(), BODY_NONE, 0, 0)
     ex.status = 200
     ex.response = new HeaderBlock()
     ex.responseBody = BODY_LENGTH
     ex.responseLength = 2
-    whenOver(ex, () => told.push('over'))
-    const fail = () => told.push('fail')
+    whenOver(ex, () => calls.push('over'))
+    const fail = () => calls.push('fail')
     assert.equal(
       whenResponse(ex, MAX, fail, () => {
-        told.push(`read ${ex.responseBytes}`)
+        calls.push(`read ${ex.responseBytes}`)
         then()
       }),
       LATER
@@ -43,30 +43,30 @@ describe('an answer that a backend waits for', () => {
   }
 
   it('is read at the end of the round', async () => {
-    const told: string[] = []
-    const ex = answered(told)
-    assert.deepEqual(told, [])
+    const calls: string[] = []
+    const ex = answered(calls)
+    assert.deepEqual(calls, [])
     await new Promise((resolve) => setImmediate(resolve))
-    assert.deepEqual(told, ['read ok'])
+    assert.deepEqual(calls, ['read ok'])
     abortSignal(ex)
-    assert.deepEqual(told, ['read ok', 'over'])
+    assert.deepEqual(calls, ['read ok', 'over'])
   })
 
   it('is read all the same, and once, when the client leaves before that', async () => {
-    const told: string[] = []
-    const ex = answered(told)
+    const calls: string[] = []
+    const ex = answered(calls)
     // As the engine does when a client has gone.
     dropServer(ex)
     abortSignal(ex)
     await new Promise((resolve) => setImmediate(resolve))
-    assert.deepEqual(told, ['read ok', 'over'])
+    assert.deepEqual(calls, ['read ok', 'over'])
     assert.equal(ex.responseBytes, null)
   })
 
   it('is read, and changes nothing of a reply of its own that the gateway has sent before that', async () => {
-    const told: string[] = []
-    const ex = answered(told, () => {
-      told.push(String(ex.status))
+    const calls: string[] = []
+    const ex = answered(calls, () => {
+      calls.push(String(ex.status))
       ex.status = 502
       replaceResponseBody(ex, Buffer.from('more'))
     })
@@ -76,7 +76,7 @@ describe('an answer that a backend waits for', () => {
     const length = ex.response!.get('content-length')
     abortSignal(ex)
     await new Promise((resolve) => setImmediate(resolve))
-    assert.deepEqual(told, ['read ok', '200', 'over'])
+    assert.deepEqual(calls, ['read ok', '200', 'over'])
     assert.equal(ex.status, 504)
     assert.equal(ex.response!.get('content-length'), length)
     assert.equal(ex.heldResponse, null)

@@ -80,15 +80,17 @@ test('a body that stood still and asks for room where there is none is given up 
   const come = (bytes: number) => {
     inTurn(() => collector.take(Buffer.alloc(bytes), 0, bytes))
   }
-  const told: unknown[] = []
-  const collector = new Collector({ max: MAX, expected: 0, ex, mayGiveWay: true }, null, (...what) => told.push(what))
+  const results: unknown[] = []
+  const collector = new Collector({ max: MAX, expected: 0, ex, mayGiveWay: true }, null, (...what) =>
+    results.push(what)
+  )
   come(90_000)
   room = 0
   now += 3_000
   come(1_000)
-  deepEqual(told, [[null, 'still']])
+  deepEqual(results, [[null, 'still']])
   come(1_000)
   collector.end()
-  equal(told.length, 1)
+  equal(results.length, 1)
   letGo(ex)
 })

@@ -29,16 +29,16 @@ test('a hook that has waited past the end gets a signal that is aborted', () => 
 
 test('listeners are told once, but for those that are forgotten', () => {
   const ex = exchange()
-  const told: string[] = []
-  const listener = (name: string) => ({ exchangeOver: () => told.push(name) })
+  const calls: string[] = []
+  const listener = (name: string) => ({ exchangeOver: () => calls.push(name) })
   const [one, two] = [listener('one'), listener('two')]
   listenForEnd(ex, one)
   listenForEnd(ex, two)
   forgetEnd(ex, one)
   end(ex)
-  deepEqual(told, ['two'])
+  deepEqual(calls, ['two'])
   listenForEnd(ex, listener('late'))
-  deepEqual(told, ['two', 'late'])
+  deepEqual(calls, ['two', 'late'])
 })
 
 test('who asked last is told first, once, and one that has called off is not, whoever came between', () => {

@@ -7,7 +7,7 @@ import type { Listener } from './route.ts'
 
 const MADE = /^req_[0-9a-f]{32}$/
 
-function asked(rules: Partial<RequestIdRules>, headers: readonly (readonly [string, string])[]): string {
+function idWith(rules: Partial<RequestIdRules>, headers: readonly (readonly [string, string])[]): string {
   const ex = fakeExchange({ headers })
   ex.listener = { requestId: { ...REQUEST_ID_DEFAULTS, ...rules } } as Listener
   return requestIdOf(ex)
@@ -37,11 +37,11 @@ test('no two are alike, and neighbours do not count', () => {
 
 test('the listener says which field it is, and whether clients are believed', () => {
   assert.equal(
-    asked({ header: 'x-correlation-id' }, [
+    idWith({ header: 'x-correlation-id' }, [
       ['x-correlation-id', 'c1'],
       ['x-request-id', 'r1']
     ]),
     'c1'
   )
-  assert.match(asked({ acceptFromClient: false }, [['x-request-id', 'r1']]), MADE)
+  assert.match(idWith({ acceptFromClient: false }, [['x-request-id', 'r1']]), MADE)
 })

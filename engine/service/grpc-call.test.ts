@@ -302,9 +302,9 @@ describe('a server that breaks the rules', () => {
   for (const [name, bytes, expected] of cases) {
     it(`${name} is refused`, async () => {
       answerWith(bytes)
-      const told = await ask(service, 'Any')
-      match(textOf(told), expected)
-      equal(service.results.at(-1), told.error)
+      const result = await ask(service, 'Any')
+      match(textOf(result), expected)
+      equal(service.results.at(-1), result.error)
     })
   }
 
@@ -328,8 +328,8 @@ describe('a server that breaks the rules', () => {
   it('a status in the head is the whole answer', async () => {
     answer = (stream) =>
       stream.respond({ ...GRPC, 'grpc-status': '14', 'grpc-message': 'not%20now' }, { endStream: true })
-    const told = await ask(service, 'Any')
-    deepEqual(told.error === null && [told.status, told.message], [14, 'not now'])
+    const result = await ask(service, 'Any')
+    deepEqual(result.error === null && [result.status, result.message], [14, 'not now'])
   })
 
   it('a reset within the answer ends the call', async () => {

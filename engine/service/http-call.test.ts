@@ -45,9 +45,13 @@ describe('calls over HTTP', () => {
       })
       request.on('end', () => response.writeHead(418, { 'x-b': 'c' }).end('tea'))
     }
-    const told = await ask({ authority: 'a.test' })
+    const result = await ask({ authority: 'a.test' })
     equal(seen, 'POST /a?b=c b a.test hello')
-    deepEqual(told.error === null && [told.status, told.headers.get('x-b'), told.body.toString()], [418, 'c', 'tea'])
+    deepEqual(result.error === null && [result.status, result.headers.get('x-b'), result.body.toString()], [
+      418,
+      'c',
+      'tea'
+    ])
     equal(service.results.at(-1), 'ok')
   })
 
@@ -68,10 +72,10 @@ describe('calls over HTTP', () => {
       began.resolve()
     }
     const ex = fakeExchange()
-    const told = ask({ ex })
+    const result = ask({ ex })
     await began.promise
     abortSignal(ex)
-    equal((await told).error, 'CANCELLED')
+    equal((await result).error, 'CANCELLED')
     await gone.promise
     answer = (_request, response) => {
       response.writeHead(200, { 'content-length': '10' })

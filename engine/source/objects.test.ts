@@ -76,8 +76,8 @@ function compile(resources: readonly Resource[], more: Partial<CompileOptions> =
   )
   const say = (findings: readonly Finding[]) => findings.map(({ path, message }) => `${placeOf(path)}: ${message}`)
   return 'findings' in compiled
-    ? { snapshot: null, said: say(compiled.findings) }
-    : { snapshot: compiled.snapshot, said: say(compiled.warnings) }
+    ? { snapshot: null, problems: say(compiled.findings) }
+    : { snapshot: compiled.snapshot, problems: say(compiled.warnings) }
 }
 
 const gateway = (...listeners: object[]): Resource => ({ kind: 'Gateway', name: 'main', spec: { listeners } })
@@ -95,7 +95,7 @@ const SHOP = backend('shop', { host: 'shop:80' })
 const limits = { rateLimit: { local: [{ requests: 5, unit: 'Minutes' }] } }
 
 test('objects become the Snapshot that a file with the same intent becomes', () => {
-  const { snapshot, said } = compile([
+  const { snapshot, problems } = compile([
     HTTP,
     route('shop', {
       matches: [{ path: { pathPrefix: '/shop' } }],
@@ -130,7 +130,7 @@ policies: [{ csrf: {} }]
 `
   const read = loadConfig(text, { file: 'f', env: {}, policies, backends, processors: 2, memoryBytes: 2 ** 30 })
   assert.ok(read.ok)
-  assert.deepEqual(said, [])
+  assert.deepEqual(problems, [])
   assert.deepEqual(plain(snapshot), plain(read.snapshot))
 })
 
@@ -139,7 +139,7 @@ const plain = (snapshot: SnapshotDraft | null): unknown => JSON.parse(JSON.strin
 const shop = route('shop', toShop)
 
 /** Each has one mistake at least, which is said like this. */
-const MISTAKES: [resources: Resource[], said: string | RegExp][] = [
+const MISTAKES: [resources: Resource[], problem: string | RegExp][] = [
   // The schema: a value, a key, a policy of a target.
   [
     [HTTP, shop, SHOP, policy('limits', { rateLimit: { local: [{ requests: 0 }] } })],
@@ -210,15 +210,15 @@ const MISTAKES: [resources: Resource[], said: string | RegExp][] = [
 
 test('mistakes of every kind of check name the object and the field', () => {
   for (const [resources, expected] of MISTAKES) {
-    const { snapshot, said } = compile(resources)
+    const { snapshot, problems } = compile(resources)
     assert.equal(snapshot, null, String(expected))
-    if (typeof expected === 'string') assert.ok(said.includes(expected), `${expected}\n${said.join('\n')}`)
+    if (typeof expected === 'string') assert.ok(problems.includes(expected), `${expected}\n${problems.join('\n')}`)
     else
       assert.ok(
-        said.some((one) => expected.test(one)),
-        `${expected}\n${said.join('\n')}`
+        problems.some((one) => expected.test(one)),
+        `${expected}\n${problems.join('\n')}`
       )
-    for (const one of said) assert.match(one, /^\w+ default\/\w+ spec/)
+    for (const one of problems) assert.match(one, /^\w+ default\/\w+ spec/)
   }
 })
 
@@ -226,25 +226,25 @@ test('what only a compiled policy, an environment variable or a built Runtime sh
   const resources = [HTTP, route('shop', toShop), SHOP]
   const expression = { authorization: { rules: ['request.pth == "/"'] } }
   assert.match(
-    compile([...resources, policy('rules', expression)]).said[0]!,
+    compile([...resources, policy('rules', expression)]).problems[0]!,
     /^GatewayPolicy default\/rules spec\.traffic\.authorization/
   )
-  assert.match(compile(resources, { env: { ADMIN_ADDR: 'x' } }).said[0]!, /environment variable ADMIN_ADDR must be/)
+  assert.match(compile(resources, { env: { ADMIN_ADDR: 'x' } }).problems[0]!, /environment variable ADMIN_ADDR must be/)
   const late = { path: 'binds[0].listeners[0].routes[0]', message: 'cannot be built' }
-  assert.deepEqual(compile(resources, { check: () => [late] }).said, [
+  assert.deepEqual(compile(resources, { check: () => [late] }).problems, [
     'HTTPRoute default/shop spec.rules[0]: cannot be built'
   ])
 })
 
 test('warnings name the object and the field', () => {
   const star = route('shop', { ...toShop, matches: [{ path: { pathPrefix: '/a*' } }] }, toShop)
-  const { said } = compile([
+  const { problems } = compile([
     HTTP,
     { ...star, spec: { ...star.spec, hostnames: ['a.example'] } },
     backend('shop', { host: 'localhost:80' }),
     policy('edit', { transformation: { request: { set: { 'x-user': 'jwt.sub' } } } }, { kind: 'Route', name: 'shop' })
   ])
-  assert.deepEqual(said.toSorted(), [
+  assert.deepEqual(problems.toSorted(), [
     'GatewayBackend default/shop spec.host: ' +
       'is port 80 of this gateway itself: a route that leads back to itself is asked without end',
     'GatewayPolicy default/edit spec.traffic.transformation: reads jwt, which is never there without ' +

@@ -124,7 +124,7 @@ test('no request ever reaches a route that is told to be never chosen', () => {
       )
     )
   )
-  let told = 0
+  let reported = 0
   let missed = 0
   for (let round = 0; round < 400; round++) {
     const listeners = [...new Set([pick(HOSTS), pick(HOSTS)])].map((hostname, l) => ({
@@ -141,11 +141,11 @@ test('no request ever reaches a route that is told to be never chosen', () => {
     const lines = warningsOf(text).filter((line) => line.includes('is never chosen'))
     const dead = lines.map((line) => /listeners\[(\d)\]\.routes\[(\d)\]: is never/.exec(line)!)
     for (const [, l, r] of dead) assert.ok(!reached.has(`l${l}r${r}`), `l${l}r${r} of ${text}`)
-    told += dead.length
+    reported += dead.length
     missed += listeners.length * 4 - reached.size - dead.length
   }
-  assert.ok(told > 300, String(told))
-  assert.ok(missed < 2 * told, String(missed))
+  assert.ok(reported > 300, String(reported))
+  assert.ok(missed < 2 * reported, String(missed))
 })
 
 function reachedBy(binds: readonly Bind[], requests: readonly Parameters<typeof fakeExchange>[0][]): Set<string> {

@@ -109,7 +109,7 @@ test('a policy for a backend is for all its providers, one with a section for th
 })
 
 /** Of a backend something has to be said, or nothing (docs/specification.md#backends). */
-const said = (policies: string) => (policies === '' ? '' : `, policies: ${policies}`)
+const withPolicies = (policies: string) => (policies === '' ? '' : `, policies: ${policies}`)
 
 const levels = (place: Readonly<Record<'gateway' | 'listener' | 'route' | 'backend' | 'reference', string>>) => `
 policies: ${place.gateway}
@@ -119,9 +119,9 @@ binds:
       - policies: ${place.listener}
         routes:
           - policies: ${place.route}
-            backends: [{ backend: models${said(place.reference)} }]
-          - backends: [{ ai: { provider: { openai: {} } }${said(place.reference)} }]
-backends: [{ name: models${said(place.backend)}, ai: { provider: { openai: {} } } }]
+            backends: [{ backend: models${withPolicies(place.reference)} }]
+          - backends: [{ ai: { provider: { openai: {} } }${withPolicies(place.reference)} }]
+backends: [{ name: models${withPolicies(place.backend)}, ai: { provider: { openai: {} } } }]
 `
 const NONE = { gateway: '{}', listener: '{}', route: '{}', backend: '', reference: '' }
 
@@ -222,27 +222,30 @@ test('which of two policies of one place holds is never a guess', () => {
 })
 
 test('policies of backends that would reach no model are mistakes', () => {
-  const said = (place: string, route: string) =>
+  const message = (place: string, route: string) =>
     mistakes(`policies: ${place}\nbinds: [{ port: 80, listeners: [{ routes: [${route}] }] }]`)
   const models = 'ai: { provider: { openai: {} } }'
   const site = 'host: "a:1"'
-  assert.deepEqual(said('{ auth: { key: a } }', `{ backends: [{ ${models} }] }`), [])
+  assert.deepEqual(message('{ auth: { key: a } }', `{ backends: [{ ${models} }] }`), [])
   assert.match(
-    said('{ auth: { key: a } }', `{ backends: [{ ${models} }, { ${site} }] }`).join(),
+    message('{ auth: { key: a } }', `{ backends: [{ ${models} }, { ${site} }] }`).join(),
     /another backend below/
   )
-  assert.match(said('{ ai: { modelAliases: {} } }', `{ backends: [{ ${site} }] }`).join(), /no backend below has any/)
-  assert.deepEqual(said('{ ai: { modelAliases: {} } }', `{ backends: [{ ${models} }, { ${site} }] }`), [])
   assert.match(
-    said('{}', `{ backends: [{ ${site}, policies: { auth: { key: a } } }] }`).join(),
+    message('{ ai: { modelAliases: {} } }', `{ backends: [{ ${site} }] }`).join(),
+    /no backend below has any/
+  )
+  assert.deepEqual(message('{ ai: { modelAliases: {} } }', `{ backends: [{ ${models} }, { ${site} }] }`), [])
+  assert.match(
+    message('{}', `{ backends: [{ ${site}, policies: { auth: { key: a } } }] }`).join(),
     /which this backend has not/
   )
   assert.match(
-    said('{ phase: PreRouting, auth: { key: a } }', `{ backends: [{ ${models} }] }`).join(),
+    message('{ phase: PreRouting, auth: { key: a } }', `{ backends: [{ ${models} }] }`).join(),
     /not known in the phase/
   )
   assert.match(
-    said('{ auth: { key: a }, backendAuth: { key: a } }', `{ backends: [{ ${models} }] }`).join(),
+    message('{ auth: { key: a }, backendAuth: { key: a } }', `{ backends: [{ ${models} }] }`).join(),
     /says again what auth/
   )
   const llm = 'llm: { models: [{ name: "*", provider: openai }] }'

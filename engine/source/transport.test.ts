@@ -53,10 +53,10 @@ test('field by field the most precise level holds: gateway, listener, route, bac
       named
     )
   )
-  const said = Object.entries(made).map(([name, { transport }]) => {
+  const settings = Object.entries(made).map(([name, { transport }]) => {
     return `${name} ${transport?.tls?.hostname} ${transport?.tcp?.connectTimeoutMs}`
   })
-  assert.deepEqual(said, [
+  assert.deepEqual(settings, [
     'b backend 1000',
     'listener0/route0/0 listener 1000',
     'listener0/route1/0 route 1000',
@@ -148,29 +148,32 @@ test('files that do not fit are mistakes with their place', () => {
   execFileSync('openssl', ['pkey', '-in', leaf.key, '-aes128', '-passout', 'pass:x', '-out', locked])
   const junk = join(ca.folder, 'junk.pem')
   writeFileSync(junk, '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n')
-  const said = (tls: string) => mistakes(listener(`{ backends: [{ host: "a:1", policies: { tls: ${tls} } }] }`))
-  assert.match(said('{ root: gone.pem }').join(), /^3 \S+tls\.root: cannot read \S+gone\.pem: there is no such file$/)
-  assert.match(said('{ root: "." }').join(), /tls\.root: cannot read \S+: it is a folder/)
-  assert.deepEqual(said(`{ root: ${leaf.key} }`), [`3 ${AT}.tls.root: ${leaf.key} has no certificate (PEM)`])
-  assert.deepEqual(said(`{ root: ${junk} }`), [`3 ${AT}.tls.root: certificate 1 of ${junk} is damaged`])
-  assert.deepEqual(said(`{ cert: ${leaf.cert}, key: ${leaf.cert} }`), [
+  const problemsOf = (tls: string) => mistakes(listener(`{ backends: [{ host: "a:1", policies: { tls: ${tls} } }] }`))
+  assert.match(
+    problemsOf('{ root: gone.pem }').join(),
+    /^3 \S+tls\.root: cannot read \S+gone\.pem: there is no such file$/
+  )
+  assert.match(problemsOf('{ root: "." }').join(), /tls\.root: cannot read \S+: it is a folder/)
+  assert.deepEqual(problemsOf(`{ root: ${leaf.key} }`), [`3 ${AT}.tls.root: ${leaf.key} has no certificate (PEM)`])
+  assert.deepEqual(problemsOf(`{ root: ${junk} }`), [`3 ${AT}.tls.root: certificate 1 of ${junk} is damaged`])
+  assert.deepEqual(problemsOf(`{ cert: ${leaf.cert}, key: ${leaf.cert} }`), [
     `3 ${AT}.tls.key: ${leaf.cert} has no private key (PEM)`
   ])
-  assert.deepEqual(said(`{ cert: ${leaf.cert}, key: ${locked} }`), [`3 ${AT}.tls.key: ${locked} is encrypted`])
-  assert.deepEqual(said(`{ cert: ${leaf.cert}, key: ${another.key} }`), [
+  assert.deepEqual(problemsOf(`{ cert: ${leaf.cert}, key: ${locked} }`), [`3 ${AT}.tls.key: ${locked} is encrypted`])
+  assert.deepEqual(problemsOf(`{ cert: ${leaf.cert}, key: ${another.key} }`), [
     `3 ${AT}.tls.key: ${another.key} is not the key of the first certificate in cert`
   ])
 })
 
 test('what contradicts itself, or reaches nothing, is a mistake', () => {
-  const said = (reference: string, own = '{}') => mistakes(listener(`{ backends: [{ ${reference} }] }`, own))
-  assert.deepEqual(said('host: "a:1", policies: { tls: {}, backendTLS: {} }'), [
+  const problemsOf = (reference: string, own = '{}') => mistakes(listener(`{ backends: [{ ${reference} }] }`, own))
+  assert.deepEqual(problemsOf('host: "a:1", policies: { tls: {}, backendTLS: {} }'), [
     `3 ${AT}.backendTLS: says again what tls says: keep one of them`
   ])
-  assert.match(said('host: "unix:/a", policies: { tls: {} }').join(), /needs hostname or subjectAltNames here/)
-  assert.deepEqual(said('host: "unix:/a", policies: { tls: { hostname: a.test } }'), [])
-  assert.deepEqual(said('host: "unix:/a", policies: { tls: { insecure: true } }'), [])
-  assert.match(said('host: "a:1"', '{ phase: PreRouting, tls: {} }').join(), /not known in the phase PreRouting/)
+  assert.match(problemsOf('host: "unix:/a", policies: { tls: {} }').join(), /needs hostname or subjectAltNames here/)
+  assert.deepEqual(problemsOf('host: "unix:/a", policies: { tls: { hostname: a.test } }'), [])
+  assert.deepEqual(problemsOf('host: "unix:/a", policies: { tls: { insecure: true } }'), [])
+  assert.match(problemsOf('host: "a:1"', '{ phase: PreRouting, tls: {} }').join(), /not known in the phase PreRouting/)
   assert.match(mistakes(listener('{}', '{ tls: {} }')).join(), /is for backends, and there is none below/)
 })
 

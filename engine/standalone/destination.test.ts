@@ -33,8 +33,8 @@ test('uws cannot tell it: the field is absent, and loading the file says so', as
   t.after(() => gateway.close())
   const answer = await fetch(`http://127.0.0.1:${gateway.port}/`)
   equal(answer.headers.get('x-at'), null)
-  const doubts = (given: string) => {
-    const result = loadConfig(given.replace('port: 0', 'port: 80'), { file: 'a', env: {}, policies, backends })
+  const doubts = (config: string) => {
+    const result = loadConfig(config.replace('port: 0', 'port: 80'), { file: 'a', env: {}, policies, backends })
     return result.ok ? result.warnings.filter((line) => line.includes('destination.address')) : ['refused']
   }
   match(doubts(text).join(), /routes\[0\].policies.transformation: reads destination.address, which is never there/)

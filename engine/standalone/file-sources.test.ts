@@ -70,12 +70,12 @@ test('a file that cannot be read is a mistake at the field, in words', () => {
 })
 
 test('text where a path should be is not repeated: it may be a key', () => {
-  for (const given of ['"-----BEGIN PRIVATE KEY----- c2VjcmV0"', '"c2VjcmV0\\nc2VjcmV0"', '"c2VjcmV0\\0"']) {
-    const text = withRoute(`policies: { keyFile: { file: ${given} } }`)
+  for (const value of ['"-----BEGIN PRIVATE KEY----- c2VjcmV0"', '"c2VjcmV0\\nc2VjcmV0"', '"c2VjcmV0\\0"']) {
+    const text = withRoute(`policies: { keyFile: { file: ${value} } }`)
     const result = loadConfig(text, { file: 'f', env: {}, policies: POLICIES, backends, processors: 1, folder })
     assert.ok(!result.ok)
-    assert.match(result.errors[0]!.message, /^must be the path of a file, not the text of it$/, given)
-    assert.doesNotMatch(JSON.stringify([result.errors, result.files]), /c2VjcmV0/, given)
+    assert.match(result.errors[0]!.message, /^must be the path of a file, not the text of it$/, value)
+    assert.doesNotMatch(JSON.stringify([result.errors, result.files]), /c2VjcmV0/, value)
   }
 })
 

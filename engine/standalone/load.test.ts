@@ -175,14 +175,14 @@ test('policies are compiled against their routes, so what they refuse has a line
 test('what shows only when a Runtime is built gets its place too', () => {
   const text = withRoute('policies: { timeouts: {} }')
   const path = 'binds[0].listeners[0].routes[0].policies.timeouts'
-  const asked: unknown[] = []
-  const check = (draft: unknown) => (asked.push(draft) > 0 ? [{ path, message: 'does not fit' }] : [])
+  const requests: unknown[] = []
+  const check = (draft: unknown) => (requests.push(draft) > 0 ? [{ path, message: 'does not fit' }] : [])
   const options = { file: 'f', env: {}, policies: POLICIES, backends }
   const result = loadConfig(text, { ...options, check })
   const errors = [{ file: 'f', line: 1, column: 60, path, message: 'does not fit' }]
   assert.deepEqual(result, { ok: false, errors, files: [], urls: new Map() })
   loadConfig('binds: 5', { ...options, check })
-  assert.equal(asked.length, 1)
+  assert.equal(requests.length, 1)
   assert.equal(loadConfig(text, { ...options, check: () => [] }).ok, true)
 })
 

@@ -57,11 +57,11 @@ const CASES: readonly (readonly [policy: object, found: readonly string[]])[] = 
 
 for (const [policy, found] of CASES) {
   test(`together and apart: ${JSON.stringify(policy)}`, () => {
-    const said = onRoute(policy)
+    const lines = onRoute(policy)
     for (const start of found)
       assert.ok(
-        said.some((line) => line.startsWith(start)),
-        `${start} is not in\n${said.join('\n')}`
+        lines.some((line) => line.startsWith(start)),
+        `${start} is not in\n${lines.join('\n')}`
       )
   })
 }

@@ -40,10 +40,10 @@ describe('one request', () => {
   })
 
   it('is refused where it leads elsewhere, ends badly, or never ends', async (t) => {
-    let asked: RequestListener = (_request, response) => response.end()
-    const url = await server(t, (request, response) => asked(request, response))
+    let answer: RequestListener = (_request, response) => response.end()
+    const url = await server(t, (request, response) => answer(request, response))
     const reason = (listener: RequestListener, bounds = { bytesMax: 1000, timeoutMs: 60_000 }): Promise<string> => {
-      asked = listener
+      answer = listener
       return reasonOf(fetchRemote(url, NOTHING, bounds))
     }
     match(
@@ -84,18 +84,18 @@ describe('one request', () => {
 
 describe('texts of a configuration', () => {
   /** Answers by URL, which a test changes. */
-  function stand(): { texts: RemoteTexts; answers: Map<string, RemoteAnswer>; asked: string[]; logged: string[] } {
+  function stand(): { texts: RemoteTexts; answers: Map<string, RemoteAnswer>; urls: string[]; logged: string[] } {
     const answers = new Map<string, RemoteAnswer>()
-    const asked: string[] = []
+    const urls: string[] = []
     const logged: string[] = []
     const texts = new RemoteTexts({
       fetch: async (url, { etag }) => {
-        asked.push(`${url} ${etag}`)
+        urls.push(`${url} ${etag}`)
         return answers.get(url) ?? { kind: 'failed', reason: 'the answer has status 404' }
       }
     })
     texts.log = (level, message) => logged.push(`${level}: ${message}`)
-    return { texts, answers, asked, logged }
+    return { texts, answers, urls, logged }
   }
   const text = (value: string, etag: string | null = null): RemoteAnswer => ({
     kind: 'text',
@@ -104,7 +104,7 @@ describe('texts of a configuration', () => {
   })
 
   it('are fetched before a loading ends, each once, however many are found on the way', async () => {
-    const { texts, answers, asked } = stand()
+    const { texts, answers, urls } = stand()
     answers.set('http://a/', text('http://b/'))
     answers.set('http://b/', text('B'))
     const load = (): string => {
@@ -115,30 +115,30 @@ describe('texts of a configuration', () => {
       }
     }
     equal(await texts.loaded(load), 'B')
-    deepEqual(asked, ['http://a/ null', 'http://b/ null'])
+    deepEqual(urls, ['http://a/ null', 'http://b/ null'])
     equal(await texts.loaded(load), 'B')
-    equal(asked.length, 2)
+    equal(urls.length, 2)
   })
 
   it('that cannot be had say why, without what may be secret, and are asked for by the next loading', async () => {
-    const { texts, answers, asked } = stand()
+    const { texts, answers, urls } = stand()
     const load = (): string => texts.read('http://a/x?token=secret')
-    const said = (): string => {
+    const problem = (): string => {
       try {
         return load()
       } catch (error) {
         return (error as Error).message
       }
     }
-    equal(await texts.loaded(said), 'cannot fetch http://a/x: the answer has status 404')
+    equal(await texts.loaded(problem), 'cannot fetch http://a/x: the answer has status 404')
     throws(load, /404/)
     answers.set('http://a/x?token=secret', text('now'))
-    equal(await texts.loaded(said), 'now')
-    equal(asked.length, 2)
+    equal(await texts.loaded(problem), 'now')
+    equal(urls.length, 2)
   })
 
   it('are asked for again: a change is told, a failure once, and what is known stays', async () => {
-    const { texts, answers, asked, logged } = stand()
+    const { texts, answers, urls, logged } = stand()
     answers.set('http://a/', text('1', '"1"'))
     await texts.loaded(() => {
       try {
@@ -153,7 +153,7 @@ describe('texts of a configuration', () => {
     texts.follow(['http://a/'], true)
     answers.set('http://a/', { kind: 'same' })
     await texts.refresh()
-    equal(asked.at(-1), 'http://a/ "1"')
+    equal(urls.at(-1), 'http://a/ "1"')
     answers.set('http://a/', text('1', '"2"'))
     await texts.refresh()
     equal(changes, 0)
@@ -172,7 +172,7 @@ describe('texts of a configuration', () => {
 
   it('are asked for again in time, however often a configuration is loaded', async (t) => {
     t.mock.timers.enable({ apis: ['setInterval'] })
-    const { texts, answers, asked } = stand()
+    const { texts, answers, urls } = stand()
     answers.set('http://a/', text('1', '"1"'))
     await texts.loaded(() => {
       try {
@@ -186,10 +186,10 @@ describe('texts of a configuration', () => {
       texts.follow(['http://a/'], true)
       t.mock.timers.tick(60_000)
     }
-    equal(asked.length, 3)
+    equal(urls.length, 3)
     texts.follow([], true)
     t.mock.timers.tick(600_000)
-    equal(asked.length, 3)
+    equal(urls.length, 3)
     texts.close()
   })
 })

@@ -95,9 +95,9 @@ test('a mistake of syntax is told where it is to be mended, with a line on how',
   ]
   for (const [text, place, message, hint] of table) {
     assert.equal(mistakes(text).length, 1, mistakes(text).join('\n'))
-    const [, at, said] = /^(\d+:\d+): (?:\S+: |: )?(.*)$/.exec(mistakes(text)[0]!)!
+    const [, at, found] = /^(\d+:\d+): (?:\S+: |: )?(.*)$/.exec(mistakes(text)[0]!)!
     assert.equal(at, place, text)
-    assert.match(said!.replace(/^\S*\]\S*: /, ''), message)
+    assert.match(found!.replace(/^\S*\]\S*: /, ''), message)
     assert.match(hints(text)[0] ?? '', hint)
   }
 })

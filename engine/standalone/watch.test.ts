@@ -135,7 +135,7 @@ test('a file that stays away is told of once, and again when it has been back', 
   writeFileSync(file, 'one')
   let gone = 0
   let tell = () => {}
-  const told = () =>
+  const nextGone = () =>
     new Promise<void>((resolve) => {
       tell = resolve
     })
@@ -146,13 +146,13 @@ test('a file that stays away is told of once, and again when it has been back', 
   const changes = new Changes(context, file, { pollMs: 1_000, onGone })
   const alive = setInterval(() => {}, 60_000)
   context.after(() => clearInterval(alive))
-  let next = told()
+  let next = nextGone()
   unlinkSync(file)
   await next
   writeFileSync(file, 'two')
   assert.equal(await changes.next(), 'two')
   assert.equal(gone, 1)
-  next = told()
+  next = nextGone()
   unlinkSync(file)
   await next
   assert.equal(gone, 2)

@@ -294,8 +294,8 @@ test('times of the steps, metadata and beginnings of bodies reach the log and th
   const answer = await exchangeRaw(gateway.port, post)
   assert.match(answer, /x-took: 0\.\d+s\r\nx-begin: hi\r\n.*\r\n\r\nhi$/s)
   await get('/here')
-  const [asked = '', made = ''] = await lines()
-  assert.match(asked, / wait="?\d[\d.]*s"? up="?0\.\d+s"? down="?\d[\d.]*s"? begin="whole body" duration/)
+  const [forwarded = '', made = ''] = await lines()
+  assert.match(forwarded, / wait="?\d[\d.]*s"? up="?0\.\d+s"? down="?\d[\d.]*s"? begin="whole body" duration/)
   assert.doesNotMatch(made, / wait=| up=| down=| begin=/)
 })
 
@@ -329,10 +329,10 @@ binds: [{ port: 0, listeners: [{ routes: [${['one', 'two'].map(rule).join(', ')}
     answers.map((text) => text.includes('x-two: 2')),
     [false, true, false, true]
   )
-  const said = (await lines()).map((line) =>
+  const shown = (await lines()).map((line) =>
     line.match(/route=.*? route\.rule=\w+|http\.status=\d+|which=\w+/g)!.join(' ')
   )
-  assert.deepEqual(said, [
+  assert.deepEqual(shown, [
     'route=site route.rule=one http.status=200 which=one',
     'route=site route.rule=two http.status=200 which=two',
     'route=site route.rule=one http.status=429 which=one',

@@ -45,9 +45,9 @@ test('the example sends to its collector, by its backend', async (t) => {
   t.after(() => gateway.close())
   const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01'
   await ask(gateway.port, '/ok', { traceparent, 'x-team': 'blue', 'user-agent': 'x' })
-  const asked = collector.until(hasServer)
+  const received = collector.until(hasServer)
   await gateway.close()
-  const span = (await asked).find(isServer)!
+  const span = (await received).find(isServer)!
   assert.deepEqual(
     [span.attributes['app.team'], span.attributes['user_agent.original'], span.resource['service.name']],
     ['blue', undefined, 'edge']
@@ -132,8 +132,8 @@ test('a partial success is counted, told once, and not sent again', async (t) =>
   await gateway.close()
   assert.equal(collector.exports.length, 2)
   assert.match(gateway.metrics(), /weir_trace_spans_dropped_total\{reason="rejected"\} 2\n/)
-  const told = gateway.logged.filter((line) => line.includes('did not take'))
-  assert.deepEqual(told, [`warn: 127.0.0.1:${collector.port} did not take 1 of 1 items: too many`])
+  const warnings = gateway.logged.filter((line) => line.includes('did not take'))
+  assert.deepEqual(warnings, [`warn: 127.0.0.1:${collector.port} did not take 1 of 1 items: too many`])
 })
 
 test('a collector that is away costs no request, and the queue is bounded', async (t) => {

@@ -98,9 +98,9 @@ test('a client’s trace goes on, with its state and its baggage', async (t) => 
 })
 
 test('each retry has a span, with its number', async (t) => {
-  let asked = 0
+  let count = 0
   const origin = await originOf(t, (response) => {
-    response.statusCode = ++asked < 3 ? 503 : 200
+    response.statusCode = ++count < 3 ? 503 : 200
     response.end()
   })
   const policies = { retry: { attempts: 3, codes: [503], backoff: '1ms' } }
@@ -132,9 +132,9 @@ test('each retry has a span, with its number', async (t) => {
 })
 
 test('an attempt that broke off says so, although another one went well', async (t) => {
-  let asked = 0
+  let attempts = 0
   const origin = await originOf(t, (response) => {
-    if (++asked === 1) response.socket!.destroy()
+    if (++attempts === 1) response.socket!.destroy()
     else response.end('ok')
   })
   const policies = { retry: { attempts: 1, codes: [502], backoff: '20ms' } }

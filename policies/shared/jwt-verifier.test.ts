@@ -46,7 +46,7 @@ const seconds = (fromNow: number) => Math.floor(Date.now() / 1000) + fromNow
 /** Keys that a test changes. */
 class Source implements KeySource {
   current: KeySet | null
-  asked: (string | null)[] = []
+  lookups: (string | null)[] = []
   next: KeySet | null = null
 
   constructor(current: KeySet | null) {
@@ -58,7 +58,7 @@ class Source implements KeySource {
   }
 
   refreshFor(kid: string | null): Promise<void> | null {
-    this.asked.push(kid)
+    this.lookups.push(kid)
     if (this.next === null) return null
     return Promise.resolve().then(() => {
       this.current = this.next
@@ -268,22 +268,22 @@ test('keys that are fetched: waited for, and fetched again for an unknown key', 
   assert.equal(await checks.check(text), 'JWT_KEYS_UNAVAILABLE')
   source.next = setOf([key, { kid: 'a' }])
   assert.equal(typeof (await checks.check(text)), 'object')
-  source.asked = []
+  source.lookups = []
   const rotated = await token(other, hour(), { kid: 'b' })
   assert.equal(await checks.check(rotated), 'JWT_KEY_UNKNOWN')
   source.next = setOf([other, { kid: 'b' }])
   assert.equal(typeof (await checks.check(rotated)), 'object')
-  assert.deepEqual(source.asked, ['b', 'b'])
+  assert.deepEqual(source.lookups, ['b', 'b'])
 })
 
 test('a wrong signature by a named key asks for nothing; by one without a name it may be a new key', async () => {
   const source = new Source(setOf([key, { kid: 'a' }]))
   const checks = verifier([provider(source)])
   assert.equal(await checks.check(await token(other, hour(), { kid: 'a' })), 'JWT_SIGNATURE')
-  assert.deepEqual(source.asked, [])
+  assert.deepEqual(source.lookups, [])
   source.next = setOf([other])
   assert.equal(typeof (await checks.check(await token(other))), 'object')
-  assert.deepEqual(source.asked, [null])
+  assert.deepEqual(source.lookups, [null])
 })
 
 test('too many tokens at once', async () => {

@@ -12,7 +12,7 @@ const setOf = (kid: string): KeySet => readKeySet(keySet([key, { kid }]))
 /** A world whose clock and issuer the test moves. */
 class World implements KeyServices {
   time = 0
-  readonly said: string[] = []
+  readonly logged: string[] = []
   readonly #fetches: PromiseWithResolvers<KeySet>[] = []
   fetched = 0
   timer: { readonly at: number; readonly call: () => void } | null = null
@@ -25,7 +25,7 @@ class World implements KeyServices {
   }
 
   readonly now = (): number => this.time
-  readonly log = (level: string, message: string): void => void this.said.push(`${level}: ${message}`)
+  readonly log = (level: string, message: string): void => void this.logged.push(`${level}: ${message}`)
 
   readonly random = xorshift32(7)
   readonly after = (ms: number, call: () => void) => {
@@ -106,18 +106,18 @@ test('while the issuer is down the keys stay, attempts become rarer, and it is s
   }
   assert.equal(remote.current, before)
   assert.ok(pauses[0]! <= 475 && pauses[9]! >= 45_000 && pauses[9]! <= 57_000, String(pauses))
-  assert.deepEqual(world.said, [
+  assert.deepEqual(world.logged, [
     'warn: cannot fetch the keys of https://issuer.example/keys: fetch failed (ECONNREFUSED); the keys known so far stay in use'
   ])
   await world.answer(setOf('b'))
   assert.equal(remote.current!.keys[0]!.kid, 'b')
-  assert.equal(world.said[1], 'info: keys of https://issuer.example/keys are fetched again')
+  assert.equal(world.logged[1], 'info: keys of https://issuer.example/keys are fetched again')
 })
 
 test('an issuer that is down from the start: nobody waits for what is not under way', async () => {
   const { world, remote } = begun()
   await world.answer(new Error('no'))
-  assert.match(world.said[0]!, /no; tokens of this issuer get 503$/)
+  assert.match(world.logged[0]!, /no; tokens of this issuer get 503$/)
   assert.deepEqual([remote.current, remote.ready()], [null, null])
   await world.tick()
   assert.ok(remote.ready() instanceof Promise)
@@ -162,7 +162,7 @@ test('equal keys stay the same object; keys that are not used are named once', a
   await world.tick()
   await world.answer(mixed())
   assert.equal(remote.current, before)
-  assert.deepEqual(world.said, [
+  assert.deepEqual(world.logged, [
     'warn: keys of https://issuer.example/keys that are not used: keys[1] is a symmetric key'
   ])
 })
@@ -189,10 +189,10 @@ test('a place that is another server after a reload is another place', () => {
 
 test('the newest configuration says how keys are fetched, and the one before it again when that ends', async () => {
   const { world, sources, use } = begun()
-  const asked: string[] = []
+  const urls: string[] = []
   const fetchBy = (name: string) => {
     const fetch = () => {
-      asked.push(name)
+      urls.push(name)
       return Promise.resolve(setOf('a'))
     }
     return sources.remote({ ...placeIn(world), fetch }, 300_000).use
@@ -206,7 +206,7 @@ test('the newest configuration says how keys are fetched, and the one before it 
   await world.tick()
   last.end()
   await world.tick()
-  assert.deepEqual([asked, world.fetched], [['next', 'last', 'next'], 1])
+  assert.deepEqual([urls, world.fetched], [['next', 'last', 'next'], 1])
 })
 
 test('reloads that come faster than keys age do not put off the next fetch', async () => {

@@ -109,17 +109,17 @@ describe('configuration', () => {
   })
 
   test('mistakes are named with their place, and nothing secret is said', () => {
-    const given = { key: 'canary' }
+    const config = { key: 'canary' }
     const many = Array.from({ length: 10_001 }, (_, i) => ({ key: `${i}` }))
     const cases: readonly (readonly [object, RegExp])[] = [
       [{}, /^: must have exactly one of keys, secretRef, secretSelector$/],
-      [{ keys: [given], secretRef: { name: 'x' } }, /^secretRef: Kubernetes secrets/],
+      [{ keys: [config], secretRef: { name: 'x' } }, /^secretRef: Kubernetes secrets/],
       [{ keys: [] }, /^keys: must have 1 to 10000 entries$/],
       [{ keys: many }, /^keys: must have 1 to 10000 entries$/],
       [{ keys: [{}] }, /^keys\.0: must have exactly one of key, keyHash$/],
       [{ keys: [{ key: 'canary', keyHash: sha256('canary') }] }, /^keys\.0: must have exactly one of key, keyHash/],
-      [{ keys: [given, given] }, /^keys\.1: is the same key as entry 0/],
-      [{ keys: [given, { key: 'x' }, { keyHash: sha256('canary') }] }, /^keys\.2: is the same key as entry 0/],
+      [{ keys: [config, config] }, /^keys\.1: is the same key as entry 0/],
+      [{ keys: [config, { key: 'x' }, { keyHash: sha256('canary') }] }, /^keys\.2: is the same key as entry 0/],
       [{ keys: [{ key: '' }] }, /^keys\.0\.key: /],
       [{ keys: [{ key: 'canary'.repeat(200) }] }, /^keys\.0\.key: /],
       [{ keys: [{ key: 'canary\n' }] }, /^keys\.0\.key: must not have control characters/],
@@ -127,8 +127,8 @@ describe('configuration', () => {
       [{ keys: [{ keyHash: 'canary' }] }, /^keys\.0\.keyHash: must be "sha256:" and 64/],
       [{ keys: [{ keyHash: sha256('canary').slice(7) }] }, /^keys\.0\.keyHash: must be "sha256:" and 64/],
       [{ keys: [{ key: 'canary', allowedModels: ['a'] }] }, /^keys\.0\.allowedModels: .*not in this version/],
-      [{ keys: [given], mode: 'Permissive' }, /^mode: /],
-      [{ keys: [given], location: {} }, /^location: must have exactly one of/],
+      [{ keys: [config], mode: 'Permissive' }, /^mode: /],
+      [{ keys: [config], location: {} }, /^location: must have exactly one of/],
       [{ secretRef: { name: 'keys' } }, /^secretRef: Kubernetes secrets cannot be read in this version/],
       [{ secretSelector: { matchLabels: { a: 'b' } } }, /^secretSelector: Kubernetes secrets cannot be read/],
       [{ secretSelector: {} }, /^secretSelector\.matchLabels: /]

@@ -33,8 +33,8 @@ function prepare(config: unknown, run?: (job: Job) => Promise<unknown>) {
   const { schema, resolve, compile } = basicAuthentication
   const readFile = (): string => assert.fail('no file is read')
   const state = newStateStore()
-  const compiled = (given: unknown) => {
-    const resolved = resolve!(schema.parse(given) as never, { readFile })
+  const compiled = (input: unknown) => {
+    const resolved = resolve!(schema.parse(input) as never, { readFile })
     const context = {
       ...NO_SERVICES,
       state,
@@ -56,8 +56,10 @@ function prepare(config: unknown, run?: (job: Job) => Promise<unknown>) {
       const ex = fakeExchange({ headers: [['a', '1'], ...values.map((value) => ['Authorization', value] as const)] })
       return [await hook(ex), ex]
     },
-    now(given: string | Exchange): Verdict | Promise<Verdict> {
-      return hook(typeof given === 'string' ? fakeExchange({ headers: [['authorization', given]] }) : given)
+    now(credentials: string | Exchange): Verdict | Promise<Verdict> {
+      return hook(
+        typeof credentials === 'string' ? fakeExchange({ headers: [['authorization', credentials]] }) : credentials
+      )
     }
   }
 }
@@ -206,8 +208,8 @@ describe('configuration', () => {
 
   test('a file is read when the configuration is resolved', () => {
     const { schema, resolve } = basicAuthentication
-    const given = schema.parse({ htpasswd: { file: 'users.txt' }, mode: 'Optional', realm: 'x' }) as never
-    const read = (text: string) => resolve!(given, { readFile: (path) => (path === 'users.txt' ? text : '') })
+    const config = schema.parse({ htpasswd: { file: 'users.txt' }, mode: 'Optional', realm: 'x' }) as never
+    const read = (text: string) => resolve!(config, { readFile: (path) => (path === 'users.txt' ? text : '') })
     assert.deepEqual(read(`# staff\na:${SHA}\n`), {
       mode: 'Optional',
       realm: 'x',
@@ -215,7 +217,7 @@ describe('configuration', () => {
     })
     const refused = (readFile: () => string, message: RegExp) =>
       assert.throws(
-        () => resolve!(given, { readFile }),
+        () => resolve!(config, { readFile }),
         (error) =>
           error instanceof FieldError && error.path.join('.') === 'htpasswd.file' && message.test(error.message)
       )

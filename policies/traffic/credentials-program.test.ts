@@ -40,16 +40,16 @@ function policies(extra: object = {}) {
   return { basicAuth, apiKey, directResponse: { status: 200, body: 'in' }, ...extra }
 }
 
-const config = (port: number, admin: number, given: object) =>
+const config = (port: number, admin: number, own: object) =>
   JSON.stringify({
     config: {
       ...{ adminAddr: `127.0.0.1:${admin}`, statsAddr: 'off', readinessAddr: 'off', workerThreads: 1 },
       logging: { level: 'debug', format: 'json' }
     },
-    binds: [{ port, listeners: [{ routes: [{ policies: given }] }] }]
+    binds: [{ port, listeners: [{ routes: [{ policies: own }] }] }]
   })
 
-async function asked(port: number, path: string, headers: Record<string, string> = {}): Promise<[number, string]> {
+async function request(port: number, path: string, headers: Record<string, string> = {}): Promise<[number, string]> {
   const answer = await fetch(`http://127.0.0.1:${port}${path}`, { headers })
   return [answer.status, JSON.stringify([...answer.headers]) + (await answer.text())]
 }
@@ -67,8 +67,8 @@ async function requests(port: number): Promise<void> {
     [basic(`a0:${PASSWORD}`), 401]
   ]
   for (const [headers, status] of rows) {
-    const [given, text] = await asked(port, '/', headers)
-    assert.equal(given, status)
+    const [code, text] = await request(port, '/', headers)
+    assert.equal(code, status)
     seeNone(text, 'an answer')
   }
 }
@@ -87,7 +87,7 @@ test('no log, answer, dump or message shows a password, a key or a hash; the pro
   t.after(() => program.stop())
   await ready(program)
   await requests(port)
-  const [status, dump] = await asked(admin, '/config_dump')
+  const [status, dump] = await request(admin, '/config_dump')
   assert.equal(status, 200)
   assert.match(dump, /basicAuthentication/)
   assert.match(dump, /"team"/)
@@ -100,7 +100,7 @@ test('no log, answer, dump or message shows a password, a key or a hash; the pro
     config(port, admin, policies({ basicAuth: { users }, apiKey: { keys: [...keys, { key: 'x' }] } }))
   )
   await program.logged('configuration refused')
-  seeNone((await asked(admin, '/config_dump'))[1], 'the dump with a message')
+  seeNone((await request(admin, '/config_dump'))[1], 'the dump with a message')
   program.signal('SIGTERM')
   assert.equal(await program.exited(), 0)
   assert.match(program.output, /BASIC_INVALID/)

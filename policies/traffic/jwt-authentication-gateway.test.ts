@@ -200,7 +200,7 @@ test('the exponent 3 in a configuration, inline and in a file, is taken or refus
   const weak = keyOfExponent3()
   const inline = keySet([weak, { kid: 'weak' }])
   writeFileSync(join(folder, 'keys.json'), inline)
-  const said =
+  const message =
     /jwks\.(inline|file): (keys\.json: )?keys\[0\] \(kid "weak"\) has the exponent 3, and minRsaExponent is 65537/
   for (const jwks of [{ inline }, { file: 'keys.json' }]) {
     for (const minRsaExponent of [undefined, 3]) {
@@ -210,7 +210,7 @@ test('the exponent 3 in a configuration, inline and in a file, is taken or refus
       assert.deepEqual(await statuses(weir, await token(weak, hour(), { kid: 'weak' })), [200])
     }
     const yaml = config(1, { issuer: ISSUER, jwks: { ...jwks, minRsaExponent: 65_537 } })
-    await assert.rejects(startGateway(yaml, { folder }), said)
+    await assert.rejects(startGateway(yaml, { folder }), message)
   }
   const odd = config(1, { issuer: ISSUER, jwks: { inline, minRsaExponent: 17 } })
   await assert.rejects(startGateway(odd), /jwks\.minRsaExponent: must be 3 or 65537/)

@@ -60,8 +60,8 @@ test('keys come from the path at the backend, for jwtAuthentication and mcpAuthe
     assert.equal(await statusOf(weir, await token(second, hour({ aud: 'm' }))), 401)
   }
   const accept = 'application/jwk-set+json, application/json'
-  const asked = ['GET', '/realms/a/jwks.json?tenant=canary', `127.0.0.1:${server.port}`, accept]
-  assert.deepEqual([seen[0], seen.at(-1)], [asked, asked])
+  const request = ['GET', '/realms/a/jwks.json?tenant=canary', `127.0.0.1:${server.port}`, accept]
+  assert.deepEqual([seen[0], seen.at(-1)], [request, request])
 })
 
 test('the TLS policy of the backend holds: a certificate of another authority gives no keys', async (t) => {

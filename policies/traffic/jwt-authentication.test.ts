@@ -162,15 +162,15 @@ test('defaults, and the forms of file and resource', () => {
 test('on a route whose clients show keys elsewhere, a token stands there; a key of another kind does not count', async () => {
   const places = [{ kind: 'header', name: 'x-api-key' }] as const
   const text = await token(key, hour({ sub: 'alice' }), { kid: 'a' })
-  const asked = async (shown: string, mode = 'Strict') => {
+  const answerTo = async (shown: string, mode = 'Strict') => {
     const ex = takeMatch(fakeExchange({ headers: [['x-api-key', shown]] }), [])
     ex.route = { ...ex.route!, keyLocations: places }
     await hook(single({ mode }))(ex)
     return [ex.error, identityOf(ex).jwt?.sub, ex.request.lines(), identityOf(ex).credentials]
   }
-  assert.deepEqual(await asked(text), [null, 'alice', '', ['x-api-key', text]])
-  assert.deepEqual((await asked('sk-provider'))[0], 'JWT_MISSING')
-  assert.deepEqual(await asked('sk-provider', 'Optional'), [null, undefined, 'x-api-key: sk-provider\r\n', null])
+  assert.deepEqual(await answerTo(text), [null, 'alice', '', ['x-api-key', text]])
+  assert.deepEqual((await answerTo('sk-provider'))[0], 'JWT_MISSING')
+  assert.deepEqual(await answerTo('sk-provider', 'Optional'), [null, undefined, 'x-api-key: sk-provider\r\n', null])
 })
 
 /** The mistakes of a file that has the policy, without its path: "field: message". */

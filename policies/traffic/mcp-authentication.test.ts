@@ -17,12 +17,12 @@ const other = signingKey('ES256')
 /** An issuer with its documents by path; what is registered is kept. */
 class Issuer {
   readonly documents = new Map<string, object>()
-  readonly asked: string[] = []
+  readonly paths: string[] = []
   registered: unknown = null
   registration = { status: 201, body: '{"client_id":"made"}' }
   readonly #server = createServer(async (request, response) => {
     const { url = '' } = request
-    this.asked.push(url)
+    this.paths.push(url)
     if (request.method === 'POST') {
       this.registered = JSON.parse(await textOf(request))
       response.writeHead(this.registration.status).end(this.registration.body)
@@ -215,7 +215,7 @@ test('metadata of the issuer is asked for where RFC 8414 says, then where OpenID
   for (const path of [`${ASM}/mcp`, '/.well-known/openid-configuration/mcp', ASM]) {
     assert.deepEqual(JSON.parse((await ask(gw, path)).body), document)
   }
-  assert.deepEqual(issuer.asked, [
+  assert.deepEqual(issuer.paths, [
     '/.well-known/oauth-authorization-server/tenant',
     '/.well-known/openid-configuration/tenant'
   ])
@@ -231,7 +231,7 @@ test('an issuer that is down, or says that it is another one, is 502, and asked 
     [502, 502]
   )
   assert.equal(JSON.parse(answers[0]!.body).error, 'temporarily_unavailable')
-  assert.equal(issuer.asked.length, 1)
+  assert.equal(issuer.paths.length, 1)
   assert.equal(gw.logged.length, 1)
   assert.match(gw.logged[0]!, /^warn: cannot fetch the metadata .*: its issuer is another one$/)
 })
@@ -265,7 +265,7 @@ test('Keycloak: keys and metadata at its own paths, registration through the gat
   assert.deepEqual([made.status, made.body], [201, '{"client_id":"made"}'])
   assert.equal(fieldOf(made, 'access-control-allow-origin'), '*')
   assert.deepEqual(issuer.registered, { redirect_uris: ['http://localhost/cb'] })
-  assert.equal(issuer.asked.at(-1), '/realms/r/clients-registrations/openid-connect')
+  assert.equal(issuer.paths.at(-1), '/realms/r/clients-registrations/openid-connect')
   issuer.registration = { status: 403, body: '{"error":"insufficient_scope"}' }
   assert.equal((await ask(gw, path, [], '{}')).status, 403)
   issuer.registration = { status: 200, body: '<html>' }
@@ -277,8 +277,8 @@ test('Keycloak: keys and metadata at its own paths, registration through the gat
 
 test('a client that is registered already is given to whoever would register', async (t) => {
   const gw = await gateway(t, { issuer: ISSUER, audiences: ['tools'], jwks, clientId: 'known' })
-  const asked = '{"redirect_uris":["http://localhost/cb"],"client_name":"C","client_secret":"s","extra":1}'
-  const { status, body } = await ask(gw, `${ASM}/mcp/client-registration`, [], asked)
+  const registration = '{"redirect_uris":["http://localhost/cb"],"client_name":"C","client_secret":"s","extra":1}'
+  const { status, body } = await ask(gw, `${ASM}/mcp/client-registration`, [], registration)
   assert.equal(status, 201)
   assert.deepEqual(JSON.parse(body), {
     client_id: 'known',

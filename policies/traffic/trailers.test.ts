@@ -25,14 +25,14 @@ const UWS = {
   tcp: { keepalives: { time: '0s' } }
 }
 
-interface Given {
+interface Setup {
   readonly policies?: object
   readonly transport?: 'node' | 'uws'
   readonly headersWithUnderscores?: string
 }
 
-async function gateway(t: TestContext, port: number, given: Given = {}): Promise<TestGateway> {
-  const { policies = {}, transport = 'node', ...listener } = given
+async function gateway(t: TestContext, port: number, setup: Setup = {}): Promise<TestGateway> {
+  const { policies = {}, transport = 'node', ...listener } = setup
   const routes = [{ policies, backends: [{ host: `127.0.0.1:${port}` }] }]
   const started = await startGateway(
     JSON.stringify({
@@ -123,8 +123,8 @@ for (const transport of ['node', 'uws'] as const) {
     const origin = await backend(t, '')
     const lines = 'X_Role: a\r\nx-cookie: a_b\r\n_x: 1\r\nx-last: 1\r\nx_: 1\r\n'
     const ask = async (headersWithUnderscores?: string) => {
-      const given = headersWithUnderscores === undefined ? {} : { headersWithUnderscores }
-      const { port } = await gateway(t, origin.port, { transport, ...given })
+      const rules = headersWithUnderscores === undefined ? {} : { headersWithUnderscores }
+      const { port } = await gateway(t, origin.port, { transport, ...rules })
       return exchangeRaw(port, `GET /a_b HTTP/1.1\r\nHost: a_b\r\n${lines}Connection: close\r\n\r\n`)
     }
     for (const setting of [undefined, 'drop', 'keep']) assert.match(await ask(setting), /^HTTP\/1.1 200 /)
@@ -149,12 +149,12 @@ test('over HTTP/2 too', async (t) => {
     const fields = { ':method': 'POST', x_role: 'a', ...(te ? { te: 'trailers' } : {}) }
     const stream = session.request(fields, { waitForTrailers: true })
     stream.on('wantTrailers', () => stream.sendTrailers({ 'x-check': '2', x_gone: '3', 'x-gone': '4' }))
-    const told: string[] = []
-    stream.on('trailers', (block) => told.push(...Object.keys(block)))
+    const events: string[] = []
+    stream.on('trailers', (block) => events.push(...Object.keys(block)))
     stream.end('hi')
     stream.resume()
     await once(stream, 'close')
-    assert.deepEqual(told, te ? ['x-sum'] : [])
+    assert.deepEqual(events, te ? ['x-sum'] : [])
   }
   // The gateway has asked first whether the backend speaks HTTP/2.
   const seen = origin.seen.filter((text) => text.startsWith('POST '))

@@ -87,8 +87,8 @@ describe('the fixture', () => {
       (await modern.listTools()).tools.map(({ name }) => name),
       names
     )
-    for (const asked of [client, modern]) {
-      const { content } = await asked.callTool({ name: 'test_simple_text', arguments: {} })
+    for (const one of [client, modern]) {
+      const { content } = await one.callTool({ name: 'test_simple_text', arguments: {} })
       deepEqual(content, [{ type: 'text', text: 'This is a simple text response for testing.' }])
     }
     await client.close()

@@ -55,10 +55,10 @@ test('the clock tells the time, calculates, counts down with progress and can be
 
 test('the notebook keeps notes, has them as resources and in a prompt, and asks before it clears', async (t) => {
   const client = await connected(t, 'notebook')
-  const asked: string[] = []
+  const requests: string[] = []
   const confirm = [false, true]
   client.setRequestHandler(ElicitRequestSchema, ({ params }) => {
-    asked.push(params.message)
+    requests.push(params.message)
     return { action: 'accept' as const, content: { confirm: confirm.shift()! } }
   })
   let changes = 0
@@ -78,7 +78,7 @@ test('the notebook keeps notes, has them as resources and in a prompt, and asks 
   deepEqual(messages[0]?.content, { type: 'text', text: 'Summarise these notes, briefly:\n\n1: buy milk' })
   match(await text(client, 'clear_notes'), /^Nothing was thrown away/)
   equal(await text(client, 'clear_notes'), 'All notes are gone')
-  deepEqual(asked, ['Throw away the only note?', 'Throw away the only note?'])
+  deepEqual(requests, ['Throw away the only note?', 'Throw away the only note?'])
   equal(changes, 2)
 })
 

@@ -112,9 +112,9 @@ test('fragments, bytes that come alone and pings; what is against the protocol e
   const ping = frame(0x89, 'pp')
   const text = Buffer.concat([frame(0x01, '{"type":'), ping, frame(0x00, ''), frame(0x80, '"x"}'), frame(0x88, '')])
   for (const byte of text) slow.write(Buffer.from([byte]))
-  const said: Buffer[] = []
-  for await (const chunk of slow as AsyncIterable<Buffer>) said.push(chunk)
-  match(Buffer.concat(said).toString('latin1'), /^\x8a\x02pp.*does not know x.*\x88\x02\x03\xe8$/s)
+  const frames: Buffer[] = []
+  for await (const chunk of slow as AsyncIterable<Buffer>) frames.push(chunk)
+  match(Buffer.concat(frames).toString('latin1'), /^\x8a\x02pp.*does not know x.*\x88\x02\x03\xe8$/s)
   const wrong: [Buffer, number][] = [
     [Buffer.from([0x81, 0x01, 0x41]), 1002], // not masked
     [frame(0xc1, 'a'), 1002], // an extension

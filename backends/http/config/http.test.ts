@@ -32,7 +32,7 @@ function spoken({ binds, backends }: SnapshotDraft): unknown[] {
 }
 
 /** Of a backend something has to be said, or nothing (docs/specification.md#backends). */
-const said = (policies: string) => (policies === '{}' ? '' : `, policies: ${policies}`)
+const withPolicies = (policies: string) => (policies === '{}' ? '' : `, policies: ${policies}`)
 
 const file = (top: string, listener: string, route: string, backend: string, reference: string): string => `
 policies: ${top}
@@ -43,11 +43,11 @@ binds:
         routes:
           - policies: ${route}
             backends:
-              - { backend: named${said(reference)} }
-              - { host: "a:1"${said(reference)} }
-              - { dynamic: {}${said(reference)} }
+              - { backend: named${withPolicies(reference)} }
+              - { host: "a:1"${withPolicies(reference)} }
+              - { dynamic: {}${withPolicies(reference)} }
 backends:
-  - { name: named, host: "b:1"${said(backend)} }
+  - { name: named, host: "b:1"${withPolicies(backend)} }
 `
 const http = (ms: number) => `{ http: { requestTimeout: ${ms}ms } }`
 

@@ -166,10 +166,10 @@ describe('the id of a refusal stands in those that come late, too', () => {
       const { ask } = await gatewayOf(t, { llm: { port: 4000, models: named } })
       const refused = await ask(path, body, { 'x-request-id': 'mine-1' })
       const isAnthropic = path === '/v1/messages'
-      const told = await jsonOf(refused)
-      equal(refused.status, status, JSON.stringify(told))
+      const error = await jsonOf(refused)
+      equal(refused.status, status, JSON.stringify(error))
       equal(refused.headers.get(isAnthropic ? 'request-id' : 'x-request-id'), 'mine-1')
-      if (isAnthropic) equal(told.request_id, 'mine-1')
+      if (isAnthropic) equal(error.request_id, 'mine-1')
     })
   }
 })

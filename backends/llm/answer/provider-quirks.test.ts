@@ -16,7 +16,7 @@ import { maskedError } from './masked-errors.ts'
 const CONTEXT = { model: 'm', wantsUsage: false, at: 0, id: 'id' }
 const EX = {} as Exchange
 
-function told(from: FormatName, body: Json, to: ClientFormat) {
+function translated(from: FormatName, body: Json, to: ClientFormat) {
   const bytes = Buffer.from(JSON.stringify(body))
   const made = translateAnswer({ bytes, status: 200, from, to, context: CONTEXT, clientTools: NO_CLIENT_TOOLS })
   return { ...made, body: made.bytes === null ? null : JSON.parse(Buffer.from(made.bytes).toString()) }
@@ -35,8 +35,8 @@ const tapFor = (count: number) =>
 function translating(from: FormatName, to: ClientFormat, more: { count?: number; isNative?: boolean } = {}): CostTap {
   const losses = new Losses()
   const writer = FORMATS[to].streamWriter(CONTEXT, losses)
-  const given = { from: FORMATS[from], framing: new SseReader(), writer, losses, isNative: false }
-  return new TranslatingTap({ ...given, ...more })
+  const parts = { from: FORMATS[from], framing: new SseReader(), writer, losses, isNative: false }
+  return new TranslatingTap({ ...parts, ...more })
 }
 
 function streamed(tap: CostTap, events: readonly (JsonObject | string)[]): string {
@@ -78,7 +78,7 @@ test('an error behind a status of 200 is one, in whatever words', () => {
   for (const [from, body, status, message] of ERRORS) {
     for (const to of ['completions', 'messages'] as const) {
       if (to === from) continue
-      const answer = told(from, body, to)
+      const answer = translated(from, body, to)
       deepEqual([answer.status, answer.body?.error.message], [status, message], JSON.stringify(body))
     }
   }
@@ -100,9 +100,9 @@ test('another provider is asked after each of them, and a stream ends with them'
   const [a, b] = [await provider(t), await provider(t)]
   for (const [from, body, status, message] of ERRORS) {
     if (from !== 'completions') continue
-    a.instead = (asked, response) => {
-      const text = asked.body.stream === true ? `data: ${JSON.stringify(body)}\n\n` : JSON.stringify(body)
-      const type = asked.body.stream === true ? 'text/event-stream' : 'application/json'
+    a.instead = (request, response) => {
+      const text = request.body.stream === true ? `data: ${JSON.stringify(body)}\n\n` : JSON.stringify(body)
+      const type = request.body.stream === true ? 'text/event-stream' : 'application/json'
       response.writeHead(200, { 'content-type': type }).end(text)
       return true
     }
@@ -124,7 +124,7 @@ test('another provider is asked after each of them, and a stream ends with them'
 test('calls are for the caller to run, whatever is said of why an answer ended', () => {
   const use = { type: 'tool_use', id: 't', name: 'f', input: {} }
   for (const stop of ['end_turn', null, undefined]) {
-    const whole = told('messages', { id: 'i', content: [use], stop_reason: stop } as Json, 'completions')
+    const whole = translated('messages', { id: 'i', content: [use], stop_reason: stop } as Json, 'completions')
     equal(whole.body.choices[0].finish_reason, 'tool_calls')
     const text = streamed(translating('messages', 'completions'), [
       {
@@ -139,10 +139,10 @@ test('calls are for the caller to run, whatever is said of why an answer ended',
     match(text, /"finish_reason":"tool_calls"/)
     const content = [{ toolUse: { toolUseId: 't', name: 'f', input: {} } }]
     const output = { message: { role: 'assistant', content } }
-    const bedrock = told('converse', { output, stopReason: stop } as Json, 'messages')
+    const bedrock = translated('converse', { output, stopReason: stop } as Json, 'messages')
     equal(bedrock.body.stop_reason, 'tool_use')
   }
-  const cut = told('messages', { id: 'i', content: [use], stop_reason: 'max_tokens' }, 'completions')
+  const cut = translated('messages', { id: 'i', content: [use], stop_reason: 'max_tokens' }, 'completions')
   equal(cut.body.choices[0].finish_reason, 'length')
 })
 
@@ -150,11 +150,11 @@ test('calls are for the caller to run, whatever is said of why an answer ended',
 
 test('what is empty does not hide what is said beside it', () => {
   const message = { role: 'assistant', content: 'x', reasoning_content: '', reasoning: 'deep' }
-  const thought = told('completions', { choices: [{ index: 0, message, finish_reason: 'stop' }] }, 'messages')
+  const thought = translated('completions', { choices: [{ index: 0, message, finish_reason: 'stop' }] }, 'messages')
   deepEqual([thought.body.content[0].thinking, thought.lost.count], ['deep', 0])
   for (const text of ['', 'first']) {
     const content = [{ text, toolUse: { toolUseId: 't', name: 'f', input: {} } }]
-    const called = told(
+    const called = translated(
       'converse',
       { output: { message: { role: 'assistant', content } }, stopReason: 'tool_use' },
       'messages'
@@ -178,13 +178,13 @@ test('a whole message at the end of a stream is not repeated', () => {
     choices: [{ index: 0, finish_reason: 'tool_calls', message: more }],
     usage: { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 }
   })
-  const said = [chunk({ reasoning_content: 'hm' }), chunk({ content: 'Hel' }), chunk({ content: 'lo' })]
+  const chunks = [chunk({ reasoning_content: 'hm' }), chunk({ content: 'Hel' }), chunk({ content: 'lo' })]
   for (const events of [
-    [...said, chunk({ tool_calls: [{ index: 0, ...call }] }), last(message)],
+    [...chunks, chunk({ tool_calls: [{ index: 0, ...call }] }), last(message)],
     // Its last delta has said why it ends.
-    [...said, chunk({ tool_calls: [{ index: 0, ...call }] }, 'tool_calls'), last(message)],
+    [...chunks, chunk({ tool_calls: [{ index: 0, ...call }] }, 'tool_calls'), last(message)],
     // Only the whole has the call; or it has everything.
-    [...said, last(message)],
+    [...chunks, last(message)],
     [last(message)]
   ]) {
     const tap = translating('completions', 'messages')
@@ -223,8 +223,8 @@ test('how many answers are asked for is known of large requests too', async (t) 
   const { ask } = await gateway(t, { provider: at('custom', models), routes: { '*': 'Completions' } })
   for (const content of ['Hi', 'x'.repeat(200_000)]) {
     for (const n of [1, 2]) {
-      const asked = { model: 'm', n, stream: true, messages: [{ role: 'user', content }] }
-      const text = await (await ask('/v1/chat/completions', asked)).text()
+      const body = { model: 'm', n, stream: true, messages: [{ role: 'user', content }] }
+      const text = await (await ask('/v1/chat/completions', body)).text()
       equal(text.includes('before it was complete'), n === 2)
     }
   }

@@ -202,6 +202,6 @@ test('a configuration whose marks no provider would read is warned of', () => {
     /providers\[0\].policies.ai.promptCaching: has no effect: gemini/
   )
   const model = (provider: string) => ({ name: provider, provider, promptCaching: {} })
-  const told = warnings({ llm: { models: [model('anthropic'), model('groq'), model('bedrock')] } })
-  equal(told.length === 1 && told[0]!.startsWith('llm.models[1].promptCaching: has no effect: groq'), true)
+  const messages = warnings({ llm: { models: [model('anthropic'), model('groq'), model('bedrock')] } })
+  equal(messages.length === 1 && messages[0]!.startsWith('llm.models[1].promptCaching: has no effect: groq'), true)
 })

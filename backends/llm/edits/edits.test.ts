@@ -133,8 +133,8 @@ test('messages go around those of the client in every format, native and transla
 
   const translated = await seen('anthropic', (base) => openai(base).responses.create({ model: 'm1', input: 'Hi' }))
   deepEqual(system(translated), ['Be brief.', 'No poems.'])
-  const said = JSON.stringify(translated.messages)
-  match(said, /Before\..*Hi.*After\./)
+  const messages = JSON.stringify(translated.messages)
+  match(messages, /Before\..*Hi.*After\./)
 })
 
 test('a provider has settings of its own, each instead of that of the backend', async (t) => {

@@ -14,9 +14,9 @@ function restored(body: Writable, fields: [path: string, value: Json][], creates
 }
 
 test('names with signs of a path are names', () => {
-  const given = JSON.parse('{"a.b":1,"a[0]":2,"":3,"a\\"b":4,"__proto__":5,"a":{"b":6}}') as JsonObject
+  const input = JSON.parse('{"a.b":1,"a[0]":2,"":3,"a\\"b":4,"__proto__":5,"a":{"b":6}}') as JsonObject
   const unknown = new Map<string, Json>()
-  new Fields(given, '').leaveUnknown(unknown)
+  new Fields(input, '').leaveUnknown(unknown)
   const [body] = restored({ a: { c: 7 } }, [...unknown])
   deepEqual(body, JSON.parse('{"a":{"c":7,"b":6},"a.b":1,"a[0]":2,"":3,"a\\"b":4,"__proto__":5}'))
   deepEqual([...unknown.keys()].map(lossPath), ['a.b', 'a[0]', '', 'a"b', '__proto__', 'a'])

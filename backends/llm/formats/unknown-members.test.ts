@@ -27,7 +27,7 @@ const STRANGERS: readonly (readonly [name: string, value: Json])[] = [
 ]
 
 /** Everything but what is left over, which the strangers are. */
-const said = ({ origin: _, ...all }: Answer | Conversation) => all
+const withoutOrigin = ({ origin: _, ...all }: Answer | Conversation) => all
 
 /** `value` with each stranger in each object once; null where the place is one of `known`. */
 function* strange(value: JsonObject, known: RegExp): Generator<readonly [where: string, changed: JsonObject]> {
@@ -78,10 +78,10 @@ for (const [format, golden] of Object.entries(GOLDENS) as [FormatName, Golden][]
     const { readAnswer, readRequest } = WHOLE_FORMATS[format]
 
     test('an unknown member of an answer changes nothing that is known', () => {
-      const plain = said(readAnswer(golden.whole))
+      const plain = withoutOrigin(readAnswer(golden.whole))
       ok((plain as Answer).choices[0]!.parts.length >= 3)
       for (const [where, changed] of strange(golden.whole, golden.known)) {
-        deepEqual(said(readAnswer(changed)), plain, where)
+        deepEqual(withoutOrigin(readAnswer(changed)), plain, where)
       }
     })
 
@@ -105,9 +105,9 @@ for (const [format, golden] of Object.entries(GOLDENS) as [FormatName, Golden][]
     })
 
     test('an unknown member of a request changes nothing that is known', () => {
-      const plain = said(readRequest(golden.request, FROM))
+      const plain = withoutOrigin(readRequest(golden.request, FROM))
       for (const [where, changed] of strange(golden.request, golden.known)) {
-        deepEqual(said(readRequest(changed, FROM)), plain, where)
+        deepEqual(withoutOrigin(readRequest(changed, FROM)), plain, where)
       }
     })
   })

@@ -10,10 +10,10 @@ import { hook, service } from './service.fixture.ts'
 const EVENT = sse([[null, { choices: [{ index: 0, delta: { content: 'a' } }] }]])
 
 test('a provider that falls silent in a stream that is kept is given up, and one that is only slow is not', async (t) => {
-  const [models, asked] = [await startModels(), await service(t)]
+  const [models, webhook] = [await startModels(), await service(t)]
   t.after(() => models.close())
   const provider = { openai: {}, host: '127.0.0.1', port: models.port }
-  const promptGuard = { response: [hook(asked.port)] }
+  const promptGuard = { response: [hook(webhook.port)] }
   const { ask } = await gateway(t, { provider, promptGuard, streams: { stall: '600ms' } })
   const gone = Promise.withResolvers<unknown>()
   models.instead = (_, response) => {
@@ -25,7 +25,7 @@ test('a provider that falls silent in a stream that is kept is given up, and one
   equal(silent.status, 504)
   match(await silent.text(), /the backend did not answer in time/)
   await gone.promise
-  equal(asked.seen.length, 0)
+  equal(webhook.seen.length, 0)
 
   // Longer in all than a silence may be.
   models.instead = (_, response) => {

@@ -18,12 +18,12 @@ const webhook = (port: number): AiGuard => {
 }
 
 test('the guard that follows is not begun, whether the service was asked, or was to be', async (t) => {
-  const asked = await service(t)
+  const server = await service(t)
   for (const when of ['scan', 'service'] as const) {
     const controller = new AbortController()
     const scans: string[] = []
-    asked.seen.length = 0
-    asked.answer = () => controller.abort()
+    server.seen.length = 0
+    server.answer = () => controller.abort()
     const run: Run = async ({ step }) => {
       scans.push(step.kind)
       if (when === 'scan') controller.abort()
@@ -32,8 +32,8 @@ test('the guard that follows is not begun, whether the service was asked, or was
     const shape = { kind: 'json', reach: FORMATS.completions.requestTexts, role: 'user' } as const
     const body = { bytes: Buffer.from('{}'), shape, side: 'request' } as const
     const call = { ex: fakeExchange(), services: new Map(), fields: new HeaderBlock(), signal: controller.signal }
-    const outcome = await guardBody([webhook(asked.port), rules, webhook(asked.port)], body, run, call)
-    deepEqual([outcome.kind, scans, asked.seen.length], ['over', ['ask'], when === 'scan' ? 0 : 1], when)
+    const outcome = await guardBody([webhook(server.port), rules, webhook(server.port)], body, run, call)
+    deepEqual([outcome.kind, scans, server.seen.length], ['over', ['ask'], when === 'scan' ? 0 : 1], when)
   }
 })
 
@@ -46,36 +46,36 @@ test('a client that has left, and a timeout: the service is left, no provider an
     const { models, ask } = await stand(t, guards, { openai: {} }, policies)
     const patient = await stand(t, guards)
     const controller = new AbortController()
-    let wasAsked = false
+    let wasCalled = false
     const left = new Promise<unknown>((resolve) => {
       first.answer = (_, response) => {
-        wasAsked = true
+        wasCalled = true
         resolve(once(response, 'close'))
         if (how === 'left') controller.abort()
       }
     })
     if (how === 'left') await rejects(ask(CHAT, chat('of nobody'), {}, controller.signal))
     // On a busy machine the time may be over before the service is asked.
-    else while (!wasAsked) equal((await ask(CHAT, chat('of nobody'))).status, 504)
+    else while (!wasCalled) equal((await ask(CHAT, chat('of nobody'))).status, 504)
     await left
     second.seen.length = 0
     // Whatever the one before still did has been done when the next has been answered.
     first.answer = (_, response) => response.end('{"action":{}}')
     equal((await patient.ask(CHAT, chat('next'))).status, 200)
-    const told = second.seen.map(({ body }) => body.body.messages[0].content)
-    deepEqual([told, models.requests.length, patient.models.requests.length], [['next'], 0, 1], how)
+    const prompts = second.seen.map(({ body }) => body.body.messages[0].content)
+    deepEqual([prompts, models.requests.length, patient.models.requests.length], [['next'], 0, 1], how)
   }
 })
 
 test('an answer that a service still judges when its client leaves has been paid for, and once', async (t) => {
   for (const which of ['whole', 'streamed', 'a long stream']) {
     const isStreamed = which !== 'whole'
-    const asked = await service(t)
+    const server = await service(t)
     const policies = { rateLimit: { local: [{ tokens: 30, unit: 'Hours' }] } }
-    const { models, ask } = await stand(t, { response: [hook(asked.port)] }, { openai: {} }, policies)
+    const { models, ask } = await stand(t, { response: [hook(server.port)] }, { openai: {} }, policies)
     const controller = new AbortController()
     const left = new Promise<unknown>((resolve) => {
-      asked.answer = (_, response) => {
+      server.answer = (_, response) => {
         resolve(once(response, 'close'))
         controller.abort()
       }
@@ -100,7 +100,7 @@ test('an answer that a service still judges when its client leaves has been paid
     let now = await remaining()
     while (now === '30') now = await remaining()
     equal(now, '11')
-    asked.answer = (_, response) => response.end('{"action":{}}')
+    server.answer = (_, response) => response.end('{"action":{}}')
     const statuses: number[] = []
     while (statuses.at(-1) !== 429 && statuses.length < 5) statuses.push((await ask(CHAT, chat('hi', more))).status)
     deepEqual([statuses, models.requests.length], [[200, 429], 2], which)

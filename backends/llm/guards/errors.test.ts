@@ -6,7 +6,7 @@ import { CHAT, chat, regex, SSN, stand } from './guards.fixture.ts'
 import { hook, says, service } from './service.fixture.ts'
 
 const GEMINI = '/v1beta/models/m:generateContent'
-const askedAt = (path: string): object => {
+const moderationAt = (path: string): object => {
   if (path.startsWith('/v1beta')) return { contents: [{ role: 'user', parts: [{ text: 'hi' }] }] }
   if (path.endsWith('/embeddings') || path.endsWith('/responses')) return { model: 'm', input: 'hi' }
   return path.endsWith('/messages') ? chat('hi', { max_tokens: 5 }) : chat('hi')
@@ -48,7 +48,7 @@ test('in every format, as they are and converted, streamed requests too', async 
           return true
         }
         const before = models.requests.length
-        const answer = await ask(path, path === GEMINI ? askedAt(path) : { ...askedAt(path), stream })
+        const answer = await ask(path, path === GEMINI ? moderationAt(path) : { ...moderationAt(path), stream })
         const text = await answer.text()
         equal(models.requests.length, before + 1, text)
         ok(!text.includes(SSN), `${path} ${JSON.stringify(provider)}: ${text}`)
@@ -84,7 +84,7 @@ test('of embeddings and token counts', async (t) => {
       response.end(JSON.stringify({ error: { type: 'x', message: `Not ${SSN}` } }))
       return true
     }
-    const answer = await ask(path, askedAt(path))
+    const answer = await ask(path, moderationAt(path))
     const text = await answer.text()
     equal(answer.status, 400, path)
     ok(text.includes('<SSN>') && !text.includes(SSN), `${path}: ${text}`)
@@ -104,7 +104,7 @@ test('in a stream, as an event', async (t) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' }).end(`data: ${JSON.stringify(event)}\n\n`)
       return true
     }
-    const body = path.startsWith(GEMINI.slice(0, 8)) ? askedAt(path) : { ...askedAt(path), stream: true }
+    const body = path.startsWith(GEMINI.slice(0, 8)) ? moderationAt(path) : { ...moderationAt(path), stream: true }
     const text = await (await ask(path, body)).text()
     ok(text.includes('<SSN>') && !text.includes(SSN), `${path}: ${text}`)
   }

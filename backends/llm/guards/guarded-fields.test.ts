@@ -8,85 +8,85 @@ import { hook, says, service } from './service.fixture.ts'
 const GEMINI = '/v1beta/models/m:generateContent'
 
 /** What somebody has written in it is `said`, and `number` a value of its own. */
-const schema = (said: string, number: unknown) => ({
+const schema = (text: string, number: unknown) => ({
   type: 'object',
-  description: said,
+  description: text,
   properties: {
-    url: { type: 'string', description: said, format: 'uri', minLength: 123456789 },
-    type: { type: 'string', enum: [said, 'b'], default: said, pattern: '^.$' },
+    url: { type: 'string', description: text, format: 'uri', minLength: 123456789 },
+    type: { type: 'string', enum: [text, 'b'], default: text, pattern: '^.$' },
     id: { type: 'number', default: number, maximum: 123456789 },
-    list: { type: ['array', 'null'], items: { anyOf: [{ const: said }, { $ref: '#/$defs/x' }] } }
+    list: { type: ['array', 'null'], items: { anyOf: [{ const: text }, { $ref: '#/$defs/x' }] } }
   },
-  $defs: { x: { title: said, examples: [{ deep: [said] }] } },
+  $defs: { x: { title: text, examples: [{ deep: [text] }] } },
   required: ['url', 'type']
 })
 
-type Declare = (said: string, number: unknown) => Body
+type Declare = (text: string, number: unknown) => Body
 
 const DECLARED: readonly (readonly [string, object, Declare])[] = [
   [
     CHAT,
     { openai: {} },
-    (said, number) => ({
+    (text, number) => ({
       ...chat('hi'),
       tools: [
         {
           type: 'function',
-          function: { name: 'f', description: said, parameters: schema(said, number), strict: false }
+          function: { name: 'f', description: text, parameters: schema(text, number), strict: false }
         },
-        { type: 'custom', custom: { name: 'g', description: said, format: { type: 'text' } } }
+        { type: 'custom', custom: { name: 'g', description: text, format: { type: 'text' } } }
       ],
-      functions: [{ name: 'h', description: said, parameters: schema(said, number) }],
+      functions: [{ name: 'h', description: text, parameters: schema(text, number) }],
       response_format: {
         type: 'json_schema',
-        json_schema: { name: 'out', description: said, schema: schema(said, number), strict: true }
+        json_schema: { name: 'out', description: text, schema: schema(text, number), strict: true }
       },
-      prediction: { type: 'content', content: said },
+      prediction: { type: 'content', content: text },
       user: SSN,
-      metadata: { a: said, user_id: SSN }
+      metadata: { a: text, user_id: SSN }
     })
   ],
   [
     '/v1/messages',
     { anthropic: {} },
-    (said, number) => ({
+    (text, number) => ({
       model: 'm',
       max_tokens: 5,
       messages: [{ role: 'user', content: 'hi' }],
-      tools: [{ name: 'f', description: said, input_schema: schema(said, number) }],
-      output_config: { format: { type: 'json_schema', schema: schema(said, number) } },
+      tools: [{ name: 'f', description: text, input_schema: schema(text, number) }],
+      output_config: { format: { type: 'json_schema', schema: schema(text, number) } },
       metadata: { user_id: SSN }
     })
   ],
   [
     '/v1/responses',
     { openai: {} },
-    (said, number) => ({
+    (text, number) => ({
       model: 'm',
       input: 'hi',
-      prompt: { id: SSN, variables: { name: said, url: said, part: { type: 'input_text', text: said } } },
+      prompt: { id: SSN, variables: { name: text, url: text, part: { type: 'input_text', text: text } } },
       tools: [
-        { type: 'function', name: 'f', description: said, parameters: schema(said, number), strict: false },
-        { type: 'mcp', server_label: 'a', server_url: `https://x/${SSN}`, authorization: SSN, server_description: said }
+        { type: 'function', name: 'f', description: text, parameters: schema(text, number), strict: false },
+        { type: 'mcp', server_label: 'a', server_url: `https://x/${SSN}`, authorization: SSN, server_description: text }
       ],
-      text: { format: { type: 'json_schema', name: 'out', description: said, schema: schema(said, number) } }
+      text: { format: { type: 'json_schema', name: 'out', description: text, schema: schema(text, number) } }
     })
   ],
   [
     GEMINI,
     { gemini: {} },
-    (said, number) => ({
+    (text, number) => ({
       contents: [{ role: 'user', parts: [{ text: 'hi' }] }],
       tools: [
         {
           functionDeclarations: [
-            { name: 'f', description: said, parameters: schema(said, number), response: schema(said, number) },
-            { name: 'g', parametersJsonSchema: schema(said, number) }
+            { name: 'f', description: text, parameters: schema(text, number), response: schema(text, number) },
+            { name: 'g', parametersJsonSchema: schema(text, number) }
           ]
         },
         { googleSearch: {} }
       ],
-      generationConfig: { responseMimeType: 'application/json', responseSchema: schema(said, number) }
+      generationConfig: { responseMimeType: 'application/json', responseSchema: schema(text, number) }
     })
   ]
 ]
@@ -107,23 +107,23 @@ test('what is declared is masked in every format, and stays a schema', async (t)
 
 test('so is what servers of open models put into their templates and grammars', async (t) => {
   const { models, ask } = await stand(t, { request: [regex()] })
-  const body = (said: string) => ({
+  const body = (text: string) => ({
     ...chat('hi'),
-    prompt: [said, 'b'],
-    suffix: said,
-    documents: [{ id: said, name: said, url: said, data: { type: said }, text: 'a' }],
-    chat_template: `{{ messages }} ${said}`,
-    chat_template_kwargs: { enable_thinking: false, name: said },
-    guided_choice: [said],
-    guided_regex: said,
-    guided_grammar: said,
-    grammar: said,
-    response_format: { type: 'structural_tag', structures: [{ begin: said, schema: schema(said, 5), end: 'x' }] }
+    prompt: [text, 'b'],
+    suffix: text,
+    documents: [{ id: text, name: text, url: text, data: { type: text }, text: 'a' }],
+    chat_template: `{{ messages }} ${text}`,
+    chat_template_kwargs: { enable_thinking: false, name: text },
+    guided_choice: [text],
+    guided_regex: text,
+    guided_grammar: text,
+    grammar: text,
+    response_format: { type: 'structural_tag', structures: [{ begin: text, schema: schema(text, 5), end: 'x' }] }
   })
   await ask(CHAT, body(SSN))
   await ask(CHAT, body('nobody'))
   deepEqual(
-    models.requests.map((asked) => asked.body),
+    models.requests.map((request) => request.body),
     [body('<SSN>'), body('nobody')]
   )
 })
@@ -180,8 +180,8 @@ test('a name cannot be masked: it is rejected, whatever the action', async (t) =
 })
 
 test('services get each tool as JSON, without what is only for the provider, and may rewrite it', async (t) => {
-  const asked = await service(t)
-  const { models, ask } = await stand(t, { request: [hook(asked.port)] })
+  const webhook = await service(t)
+  const { models, ask } = await stand(t, { request: [hook(webhook.port)] })
   const tool = {
     type: 'mcp',
     server_label: 'a',
@@ -189,19 +189,19 @@ test('services get each tool as JSON, without what is only for the provider, and
     headers: { a: 'canary' },
     server_description: 'd'
   }
-  asked.answer = (given, response) => {
-    const messages = given.body.messages.map(({ role, content }: Body) => {
+  webhook.answer = (request, response) => {
+    const messages = request.body.messages.map(({ role, content }: Body) => {
       return { role, content: content.startsWith('{') ? content.replace('"d"', '"e"') : content }
     })
-    says({ action: { body: { messages } } })(given, response)
+    says({ action: { body: { messages } } })(request, response)
   }
   await ask('/v1/responses', { model: 'm', input: 'hi', tools: [tool] })
-  const told = asked.seen[0]!.body.body.messages as Body[]
-  deepEqual(told[1], {
+  const messages = webhook.seen[0]!.body.body.messages as Body[]
+  deepEqual(messages[1], {
     role: 'system',
     content: JSON.stringify({ type: 'mcp', server_label: 'a', server_description: 'd' })
   })
-  ok(!JSON.stringify(told).includes('canary'))
+  ok(!JSON.stringify(messages).includes('canary'))
   deepEqual(models.requests[0]!.body.tools, [{ ...tool, server_description: 'e' }])
 })
 

@@ -30,8 +30,8 @@ function watchJson(t: TestContext) {
     note(text)
     return parse(text, reviver)
   })
-  t.mock.method(JSON, 'stringify', (...given: Parameters<typeof stringify>) => {
-    const text = stringify(...given) as string | undefined
+  t.mock.method(JSON, 'stringify', (...args: Parameters<typeof stringify>) => {
+    const text = stringify(...args) as string | undefined
     note(text)
     return text
   })
@@ -86,25 +86,25 @@ const CASES: readonly (readonly [(port: number) => object, Answers])[] = [
 
 for (const side of ['request', 'response'] as const) {
   test(`a large ${side} that services judge is what a small one is, and nothing of it is read here`, async (t) => {
-    const asked = await service(t)
+    const webhook = await service(t)
     const cases = side === 'request' ? [...CASES, [moderation, OF_MODERATION] as const] : CASES
     for (const [guard, answers] of cases) {
-      const { models, ask } = await stand(t, { [side]: [regex(), guard(asked.port), regex()] })
+      const { models, ask } = await stand(t, { [side]: [regex(), guard(webhook.port), regex()] })
       const seen = watchJson(t)
       const outcome = async (filler: string) => {
-        asked.seen.length = 0
+        webhook.seen.length = 0
         models.requests.length = 0
         const text = `secret ${SSN} ${filler}`
         answersWith(models, side === 'response' ? text : 'fine')
         const response = await ask(CHAT, chat(side === 'request' ? text : 'hi'))
-        const bare = (given: unknown) => JSON.stringify(given).replaceAll(filler, '%')
-        const told = asked.seen.map(({ path, body, headers }) => [path, bare(body), headers['transfer-encoding']])
-        return [response.status, bare(await response.text()), bare(models.requests.map(({ body }) => body)), told]
+        const bare = (body: unknown) => JSON.stringify(body).replaceAll(filler, '%')
+        const requests = webhook.seen.map(({ path, body, headers }) => [path, bare(body), headers['transfer-encoding']])
+        return [response.status, bare(await response.text()), bare(models.requests.map(({ body }) => body)), requests]
       }
       for (const [name, answer] of answers) {
-        asked.answer = answer
+        webhook.answer = answer
         const small = await outcome(FILLER)
-        equal(asked.seen.length, 1)
+        equal(webhook.seen.length, 1)
         Object.assign(seen, { longest: 0, ofGuards: 0 })
         deepEqual(await outcome(MANY), small, name)
         ok(seen.longest < BIG_UNITS && seen.ofGuards <= INLINE_BYTES_MAX, `${name}: ${JSON.stringify(seen)}`)
@@ -183,14 +183,14 @@ const FORMATS: readonly Streamed[] = [
 
 for (const { name, provider, path, type, more, count, wire, read } of FORMATS) {
   test(`a large stream that is kept is what a small one is, and guards read nothing of it here: ${name}`, async (t) => {
-    const asked = await service(t)
+    const webhook = await service(t)
     for (const [guard, answers] of CASES) {
       // Without any, too, a stream is printed anew: a comment that nobody has judged goes no further.
       const rules = answers.length > 1 ? [regex()] : []
-      const { models, ask } = await stand(t, { response: [guard(asked.port), ...rules] }, provider)
+      const { models, ask } = await stand(t, { response: [guard(webhook.port), ...rules] }, provider)
       const seen = watchJson(t)
       const outcome = async (pieces: readonly string[]) => {
-        asked.seen.length = 0
+        webhook.seen.length = 0
         models.instead = (_, response) => {
           response.setHeader('content-type', type).end(wire([...split(`secret ${SSN} `, 9), ...pieces]))
           return true
@@ -200,15 +200,15 @@ for (const { name, provider, path, type, more, count, wire, read } of FORMATS) {
         ok(!text.includes(': secret'))
         if (response.status === 200 && type !== 'application/json')
           match(response.headers.get('content-type')!, /^text\/event-stream\b/)
-        const bare = (given: string) => given.replaceAll(pieces.join(''), '%')
-        const told = asked.seen.map(({ body }) => bare(JSON.stringify(body)))
-        const said = bare(response.status === 200 ? read(text) : text)
-        return [response.status, said, response.headers.get('content-type'), told]
+        const bare = (written: string) => written.replaceAll(pieces.join(''), '%')
+        const requests = webhook.seen.map(({ body }) => bare(JSON.stringify(body)))
+        const answer = bare(response.status === 200 ? read(text) : text)
+        return [response.status, answer, response.headers.get('content-type'), requests]
       }
       for (const [which, answer] of answers) {
-        asked.answer = answer
+        webhook.answer = answer
         const small = await outcome([FILLER])
-        equal(asked.seen.length, 1, JSON.stringify(small))
+        equal(webhook.seen.length, 1, JSON.stringify(small))
         Object.assign(seen, { longest: 0, ofGuards: 0 })
         deepEqual(await outcome(Array.from({ length: count }, () => FILLER.repeat(100))), small, which)
         ok(seen.ofGuards <= INLINE_BYTES_MAX, `${which}: ${JSON.stringify(seen)}`)
@@ -219,11 +219,11 @@ for (const { name, provider, path, type, more, count, wire, read } of FORMATS) {
 }
 
 test('where too much waits, what services would judge is refused when it is large, and small ones pass', async (t) => {
-  const asked = await service(t)
+  const webhook = await service(t)
   t.mock.method(OffloadPool.prototype, 'run', () => Promise.reject(new Error('full')))
   const { wire } = FORMATS[0]!
   for (const side of ['request', 'response', 'stream'] as const) {
-    const { models, ask } = await stand(t, { [side === 'request' ? side : 'response']: [hook(asked.port)] })
+    const { models, ask } = await stand(t, { [side === 'request' ? side : 'response']: [hook(webhook.port)] })
     const outcome = async (filler: string) => {
       const content = side === 'request' ? filler : 'hi'
       answersWith(models, side === 'response' ? filler : 'fine')
@@ -239,7 +239,7 @@ test('where too much waits, what services would judge is refused when it is larg
     equal(status, 503, side)
     match(text, /cannot be looked through now/)
     equal((await outcome(FILLER))[0], 200, side)
-    equal(asked.seen.length, 1)
-    asked.seen.length = 0
+    equal(webhook.seen.length, 1)
+    webhook.seen.length = 0
   }
 })

@@ -54,15 +54,15 @@ test('a guarded prompt: of 10 MB the guards read nothing on the event loop, of s
 })
 
 test('a service among the guards does not bring the scan back', async (t) => {
-  const asked = await service(t)
-  const { ask } = await stand(t, { request: [regex(), hook(asked.port), regex()] })
+  const webhook = await service(t)
+  const { ask } = await stand(t, { request: [regex(), hook(webhook.port), regex()] })
   const reads = watchParse(t)
   equal((await ask(CHAT, chat(BIG))).status, 200)
   equal(
     reads.some(({ isGuards }) => isGuards),
     false
   )
-  equal((asked.seen[0]!.body.body.messages[0].content as string).endsWith('<SSN>'), true)
+  equal((webhook.seen[0]!.body.body.messages[0].content as string).endsWith('<SSN>'), true)
 })
 
 test('rules that follow one another are one job', async () => {

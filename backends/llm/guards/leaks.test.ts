@@ -22,12 +22,12 @@ test('an event that is framed is read as one event, whatever line ends it has', 
 })
 
 test("no name of Bedrock's events says what no guard has seen", async (t) => {
-  const asked = await service(t)
-  for (const guard of [regex(), hook(asked.port)]) {
+  const webhook = await service(t)
+  for (const guard of [regex(), hook(webhook.port)]) {
     const { models, ask } = await stand(t, { response: [guard] }, { bedrock: {}, policies: { auth: { key: 'k' } } })
     for (const end of LINE_ENDS) {
-      const said = JSON.stringify({ contentBlockIndex: 0, delta: { text: SSN } })
-      const name = `contentBlockDelta${end}data: ${said}${end}${end}event: contentBlockStop`
+      const event = JSON.stringify({ contentBlockIndex: 0, delta: { text: SSN } })
+      const name = `contentBlockDelta${end}data: ${event}${end}${end}event: contentBlockStop`
       models.instead = (_, response) => {
         response.setHeader('content-type', 'application/vnd.amazon.eventstream')
         response.write(encodeEvent('event', 'messageStart', '{"role":"assistant"}'))
@@ -44,8 +44,8 @@ test("no name of Bedrock's events says what no guard has seen", async (t) => {
 })
 
 test('a rejection with a status that has no body leaves nothing of the answer, nor its length', async (t) => {
-  const asked = await service(t)
-  const { models, gateway } = await stand(t, { response: [hook(asked.port)] })
+  const webhook = await service(t)
+  const { models, gateway } = await stand(t, { response: [hook(webhook.port)] })
   const whole = { choices: [{ index: 0, message: { role: 'assistant', content: SSN }, finish_reason: 'stop' }] }
   const events = sse([
     [null, { choices: [{ index: 0, delta: { content: SSN } }] }],
@@ -60,7 +60,7 @@ test('a rejection with a status that has no body leaves nothing of the answer, n
       return true
     }
     for (const status of [204, 304]) {
-      asked.answer = says({ action: { body: 'no', status_code: status } })
+      webhook.answer = says({ action: { body: 'no', status_code: status } })
       const socket = connect(gateway.port, '127.0.0.1')
       const body = JSON.stringify(chat('hi'))
       socket.write(
@@ -124,26 +124,26 @@ const ODD: readonly (readonly [path: string, event: object])[] = [
   [GEMINI, { candidates: [[{ content: { parts: [{ text: SSN }] } }]] }]
 ]
 const BODY = { ...chat('hi', { stream: true }), max_tokens: 5, input: 'hi', contents: [{ parts: [{ text: 'hi' }] }] }
-const providerOf = (asked: string) => DIALECTS.find(({ path }) => asked.startsWith(path))!.provider
+const providerOf = (url: string) => DIALECTS.find(({ path }) => url.startsWith(path))!.provider
 
 test('a text in an unknown place of an event is searched, and sent to services', async (t) => {
-  const asked = await service(t)
+  const webhook = await service(t)
   for (const { path } of DIALECTS) {
     const provider = providerOf(path)
     const masked = await stand(t, { response: [regex()] }, provider)
-    const judged = await stand(t, { response: [hook(asked.port)] }, provider)
+    const judged = await stand(t, { response: [hook(webhook.port)] }, provider)
     for (const [of, event] of ODD) {
       if (of !== path) continue
       const name = 'type' in event ? (event.type as string) : null
       for (const { models, ask } of [masked, judged]) {
-        asked.seen.length = 0
+        webhook.seen.length = 0
         models.instead = (_, response) => {
           response.setHeader('content-type', 'text/event-stream').end(sse([[name, event]]))
           return true
         }
         const text = await (await ask(path, BODY)).text()
         if (models === masked.models) deepEqual([text.includes(SSN), text.includes('<SSN>')], [false, true], text)
-        else ok(JSON.stringify(asked.seen).includes(SSN), `${path} ${JSON.stringify(event)}`)
+        else ok(JSON.stringify(webhook.seen).includes(SSN), `${path} ${JSON.stringify(event)}`)
       }
     }
   }
@@ -157,22 +157,22 @@ const WHOLE: readonly (readonly [path: string, answer: object])[] = [
 ]
 
 test('and of a whole answer; what it has cost and who has made it is no text', async (t) => {
-  const asked = await service(t)
+  const webhook = await service(t)
   const made = { id: 'x', model: 'm', system_fingerprint: SSN, usage: { note: SSN } }
   for (const [path, answer] of WHOLE) {
-    const { models, ask } = await stand(t, { response: [hook(asked.port), regex()] }, providerOf(path))
-    asked.seen.length = 0
+    const { models, ask } = await stand(t, { response: [hook(webhook.port), regex()] }, providerOf(path))
+    webhook.seen.length = 0
     models.instead = (_, response) => {
       response.setHeader('content-type', 'application/json').end(JSON.stringify({ ...answer, ...made }))
       return true
     }
     const got = await (await ask(path, { ...BODY, stream: false })).json()
-    const told = asked.seen[0]!.body.body.choices.map(
+    const texts = webhook.seen[0]!.body.body.choices.map(
       ({ message }: { message: { content: string } }) => message.content
     )
     ok(
-      told.every((text: string) => text === SSN),
-      `${told}`
+      texts.every((text: string) => text === SSN),
+      `${texts}`
     )
     deepEqual(got, { ...JSON.parse(JSON.stringify(answer).replaceAll(SSN, '<SSN>')), ...made })
   }

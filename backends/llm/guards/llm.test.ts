@@ -13,7 +13,7 @@ const SECRET = 'sk-abcdef'
 const at = ({ port }: Models) => ({ baseUrl: `http://127.0.0.1:${port}/v1`, apiKey: 'k' })
 const ssn = { regex: { builtins: ['Ssn'] } }
 const secret = (action = 'Mask') => ({ regex: { matches: ['sk-[a-z]{6}'], action } })
-const said = (models: Models) => models.requests.at(-1)!.body.messages[0].content as string
+const lastPrompt = (models: Models) => models.requests.at(-1)!.body.messages[0].content as string
 
 test('the port guards all models, and each model itself too', async (t) => {
   const models = await provider(t)
@@ -42,7 +42,7 @@ test('the port guards all models, and each model itself too', async (t) => {
     ['alias', '<SSN> <masked>']
   ] as const) {
     equal((await ask(CHAT, chat(`${SSN} ${SECRET}`, { model }))).status, 200, model)
-    equal(said(models), wanted, model)
+    equal(lastPrompt(models), wanted, model)
   }
   const before = models.requests.length
   for (const model of ['closed', 'strict']) equal((await ask(CHAT, chat(SECRET, { model }))).status, 403)

@@ -46,10 +46,10 @@ function watchTurns(t: TestContext) {
   return seen
 }
 
-const streaming = (models: Models, send: (response: ServerResponse, asked: MockRequest) => void) => {
-  models.instead = (asked, response) => {
+const streaming = (models: Models, send: (response: ServerResponse, request: MockRequest) => void) => {
+  models.instead = (request, response) => {
     response.setHeader('content-type', 'text/event-stream')
-    send(response, asked)
+    send(response, request)
     return true
   }
 }
@@ -106,9 +106,9 @@ test('behind a long event, what cannot be read ends the stream, and what was sai
 
 test('clients that leave while a long event is looked through, and providers that do', async (t) => {
   const { models, ask } = await stand(t, { response: [regex()] })
-  let asked = 0
+  let calls = 0
   streaming(models, (response) => {
-    asked++
+    calls++
     response.write(LONG_TEXT)
   })
   const cancel = new AbortController()
@@ -116,11 +116,11 @@ test('clients that leave while a long event is looked through, and providers tha
   cancel.abort()
   await reading.text().catch(() => '')
   streaming(models, (response) => {
-    asked++
+    calls++
     response.write(LONG_TEXT.split('data: [DONE]')[0]!, () => response.destroy())
   })
   const text = await (await ask(CHAT, LONG)).text().catch(() => '')
   ok(!text.includes(SSN))
   streaming(models, (response) => response.end(LONG_TEXT))
-  deepEqual([asked, (await ask(CHAT, LONG)).status], [2, 200])
+  deepEqual([calls, (await ask(CHAT, LONG)).status], [2, 200])
 })

@@ -40,9 +40,9 @@ async function stand(t: TestContext, judge: object, promptGuard: object) {
 }
 
 const at = ({ port }: Service) => ({ host: `127.0.0.1:${port}` })
-const masking: Service['answer'] = (given, response) => {
-  const messages = given.body.messages?.map(({ role }: Body) => ({ role, content: 'XX' }))
-  const choices = given.body.choices?.map(({ message }: Body) => ({ message: { ...message, content: 'YY' } }))
+const masking: Service['answer'] = (request, response) => {
+  const messages = request.body.messages?.map(({ role }: Body) => ({ role, content: 'XX' }))
+  const choices = request.body.choices?.map(({ message }: Body) => ({ message: { ...message, content: 'YY' } }))
   response.end(JSON.stringify({ action: { body: { messages, choices } } }))
 }
 

@@ -43,7 +43,7 @@ const REQUESTS: readonly (readonly [string, object, Wrap])[] = [
 test('requests: over the parts of a message, and each part alone', async (t) => {
   for (const [path, provider, body] of REQUESTS) {
     const { models, ask } = await stand(t, { request: [regex()] }, provider)
-    for (const [given, wanted] of [
+    for (const [content, wanted] of [
       [CUT, JOINED],
       [ALONE, ['<SSN>', '1 and 2']],
       [
@@ -51,11 +51,11 @@ test('requests: over the parts of a message, and each part alone', async (t) => 
         ['a', 'b 12']
       ]
     ] as const) {
-      equal((await ask(path, body(given))).status, 200)
+      equal((await ask(path, body(content))).status, 200)
       deepEqual(models.requests.at(-1)!.body, body(wanted), path)
     }
     const closed = await stand(t, { request: [regex({ action: 'Reject' })] }, provider)
-    for (const given of [CUT, ALONE]) equal((await closed.ask(path, body(given))).status, 403, path)
+    for (const content of [CUT, ALONE]) equal((await closed.ask(path, body(content))).status, 403, path)
     equal(closed.models.requests.length, 0)
     equal((await closed.ask(path, body(['123-45-', 'no', '6789']))).status, 200, path)
   }
@@ -70,7 +70,7 @@ const TURNS: readonly (readonly [string, object, (turns: readonly (readonly [str
     (turns) => ({
       model: 'm',
       max_tokens: 5,
-      messages: turns.map(([role, said]) => ({ role, content: [{ type: 'text', text: said }] }))
+      messages: turns.map(([role, words]) => ({ role, content: [{ type: 'text', text: words }] }))
     })
   ],
   [
@@ -82,7 +82,7 @@ const TURNS: readonly (readonly [string, object, (turns: readonly (readonly [str
     GEMINI,
     { openai: {} },
     (turns) => ({
-      contents: turns.map(([role, said]) => ({ role: role === 'user' ? role : 'model', parts: [{ text: said }] }))
+      contents: turns.map(([role, words]) => ({ role: role === 'user' ? role : 'model', parts: [{ text: words }] }))
     })
   ]
 ]
@@ -101,14 +101,14 @@ test('messages of one role that follow one another are one text, as providers an
 
 test('all instructions are one text, wherever they stand', async (t) => {
   const { models, ask } = await stand(t, { request: [regex()] }, { anthropic: {} })
-  const said = (role: string, content: string) => ({ role, content })
-  const messages = [said('system', '123-45-'), said('developer', '6789 ok'), said('user', 'hi')]
+  const turn = (role: string, content: string) => ({ role, content })
+  const messages = [turn('system', '123-45-'), turn('developer', '6789 ok'), turn('user', 'hi')]
   const first = await ask(CHAT, { model: 'm', messages })
   equal(first.status, 200, await first.text())
   await ask('/v1/responses', {
     model: 'm',
     instructions: '123-45-',
-    input: [said('system', '6789 ok'), said('user', 'a')]
+    input: [turn('system', '6789 ok'), turn('user', 'a')]
   })
   for (const { body } of models.requests) equal(body.system.map((part: Body) => part.text).join(''), '<SSN> ok')
   equal(models.requests.length, 2)
@@ -128,7 +128,7 @@ test('results of two tools are two texts', async (t) => {
 })
 
 const thought = (text: string) => ({ type: 'thinking', thinking: text, signature: 's' })
-const text = (said: string) => ({ type: 'text', text: said })
+const text = (words: string) => ({ type: 'text', text: words })
 const call = { type: 'tool_use', id: 't', name: 'f', input: { a: 1 } }
 
 const ANSWERS: readonly (readonly [string, object, Wrap])[] = [
@@ -195,7 +195,7 @@ test('answers: over thoughts, calls and messages', async (t) => {
       response.setHeader('content-type', 'application/json').end(JSON.stringify(answer(CUT)))
       return true
     }
-    const got = await ask(path, asked)
+    const got = await ask(path, request)
     deepEqual(await got.json(), answer(JOINED), path)
   }
 })
@@ -207,10 +207,10 @@ test('answers: the choices of one answer are not joined', async (t) => {
     response.setHeader('content-type', 'application/json').end(JSON.stringify({ id: 'x', model: 'm', choices }))
     return true
   }
-  deepEqual(((await (await ask(CHAT, asked)).json()) as Body).choices, choices)
+  deepEqual(((await (await ask(CHAT, request)).json()) as Body).choices, choices)
 })
 
-const asked = {
+const request = {
   ...chat('hi'),
   max_tokens: 5,
   input: 'hi',
@@ -233,7 +233,7 @@ const messages: Parted = {
   provider: { anthropic: {} },
   events: (texts) => {
     const blocks: [object, object][] = []
-    for (const [i, said] of texts.entries()) {
+    for (const [i, words] of texts.entries()) {
       if (i === 1) {
         blocks.push([
           { type: 'thinking', thinking: '', signature: '' },
@@ -244,7 +244,7 @@ const messages: Parted = {
           { ...call, input: {} },
           { type: 'input_json_delta', partial_json: '{"a":1}' }
         ])
-      blocks.push([text(''), { type: 'text_delta', text: said }])
+      blocks.push([text(''), { type: 'text_delta', text: words }])
     }
     const message = { id: 'x', type: 'message', role: 'assistant', model: 'm', content: [], usage: { input_tokens: 1 } }
     return named([
@@ -294,8 +294,8 @@ const PARTED: readonly Parted[] = [
       const item = (part: object, more: object = {}) =>
         [null, { candidates: [{ index: 0, content: { role: 'model', parts: [part] }, ...more }] }] as const
       return [
-        ...texts.flatMap((said, i) => [
-          item({ text: said }),
+        ...texts.flatMap((words, i) => [
+          item({ text: words }),
           item(i % 2 === 0 ? { text: 'hm 1', thought: true } : { functionCall: { name: 'f', args: {} } })
         ]),
         item({ text: '' }, { finishReason: 'STOP' })
@@ -310,19 +310,19 @@ const PARTED: readonly Parted[] = [
     path: '/v1/responses',
     provider: { openai: {} },
     events: (texts) => {
-      const part = (said: string) => ({ type: 'output_text', text: said, annotations: [] })
-      const items = texts.map((said, i) => {
-        return { type: 'message', id: `m${i}`, role: 'assistant', status: 'completed', content: [part(said)] }
+      const part = (words: string) => ({ type: 'output_text', text: words, annotations: [] })
+      const items = texts.map((words, i) => {
+        return { type: 'message', id: `m${i}`, role: 'assistant', status: 'completed', content: [part(words)] }
       })
       const response = { id: 'x', object: 'response', model: 'm', created_at: 1, status: 'completed', output: items }
-      const all: object[] = texts.flatMap((said, i) => {
+      const all: object[] = texts.flatMap((words, i) => {
         const at = { output_index: i, item_id: `m${i}`, content_index: 0 }
         return [
           { type: 'response.output_item.added', output_index: i, item: { ...items[i], content: [] } },
           { type: 'response.content_part.added', ...at, part: part('') },
-          { type: 'response.output_text.delta', ...at, delta: said },
-          { type: 'response.output_text.done', ...at, text: said },
-          { type: 'response.content_part.done', ...at, part: part(said) },
+          { type: 'response.output_text.delta', ...at, delta: words },
+          { type: 'response.output_text.done', ...at, text: words },
+          { type: 'response.content_part.done', ...at, part: part(words) },
           { type: 'response.output_item.done', output_index: i, item: items[i] }
         ]
       })
@@ -333,7 +333,7 @@ const PARTED: readonly Parted[] = [
     read: (data) => {
       const deltas = data.map(({ type, delta }) => (type === 'response.output_text.delta' ? delta : '')).join('')
       // What is said again is the same.
-      const done = data.map(({ type, text: said }) => (type === 'response.output_text.done' ? said : '')).join('')
+      const done = data.map(({ type, text: words }) => (type === 'response.output_text.done' ? words : '')).join('')
       const parts = data.map(({ type, part }) => (type === 'response.content_part.done' ? part.text : '')).join('')
       const items = data.map(({ type, item }) => (type === 'response.output_item.done' ? item.content[0].text : ''))
       const { output } = data.at(-1)!.response
@@ -355,7 +355,7 @@ test('streams: over everything that stands between, at every pair of cuts', asyn
           response.setHeader('content-type', 'text/event-stream').end(sse(sent))
           return true
         }
-        const got = await (await ask(path, { ...asked, stream: true })).text()
+        const got = await (await ask(path, { ...request, stream: true })).text()
         equal(read(dataOf(got)), 'It is <SSN>, ok', `${path} ${a} ${b}`)
         equal(dataOf(got).length, sent.filter(([, data]) => data !== '[DONE]').length)
       }
@@ -366,16 +366,16 @@ test('streams: over everything that stands between, at every pair of cuts', asyn
 test('streams: what is found in one part alone stays found, whatever follows', async (t) => {
   for (const { path, provider, events, read } of PARTED) {
     const { models, ask } = await stand(t, { response: [regex()] }, provider)
-    for (const [given, wanted] of [
+    for (const [content, wanted] of [
       [ALONE, '<SSN>1 and 2'],
       [['9', '123-45-6789', 'x'], '9<SSN>x'],
       [['12', 'a'], '12a']
     ] as const) {
       models.instead = (_, response) => {
-        response.setHeader('content-type', 'text/event-stream').end(sse(events(given)))
+        response.setHeader('content-type', 'text/event-stream').end(sse(events(content)))
         return true
       }
-      const got = await (await ask(path, { ...asked, stream: true })).text()
+      const got = await (await ask(path, { ...request, stream: true })).text()
       equal(read(dataOf(got)), wanted, path)
     }
   }
@@ -394,7 +394,7 @@ test('streams: what may be the beginning of a match does not wait for long for i
     more = () => response.end()
     return true
   }
-  const got = await ask(CHAT, { ...asked, stream: true })
+  const got = await ask(CHAT, { ...request, stream: true })
   const reader = got.body!.getReader()
   let seen = ''
   while (!seen.includes('123-45')) seen += new TextDecoder().decode((await reader.read()).value)

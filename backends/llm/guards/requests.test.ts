@@ -106,18 +106,18 @@ test('requests of every format: every text is masked, and nothing else is touche
 
 test('arguments are looked through where a server has them as a value, whatever the names in it', async (t) => {
   const { models, ask } = await stand(t, { request: [regex()] })
-  const called = (given: unknown) => ({
+  const called = (callArgs: unknown) => ({
     role: 'assistant',
-    tool_calls: [{ id: 'c', type: 'function', function: { name: 'f', arguments: given } }]
+    tool_calls: [{ id: 'c', type: 'function', function: { name: 'f', arguments: callArgs } }]
   })
-  for (const [given, wanted] of [
+  for (const [callArgs, wanted] of [
     [
       { name: SSN, id: [SSN] },
       { name: '<SSN>', id: ['<SSN>'] }
     ],
     [[{ url: SSN }], [{ url: '<SSN>' }]]
   ]) {
-    await ask(CHAT, { model: 'm', messages: [called(given)] })
+    await ask(CHAT, { model: 'm', messages: [called(callArgs)] })
     deepEqual(models.requests.at(-1)!.body.messages, [called(wanted)])
   }
 })
@@ -221,12 +221,12 @@ test('the key of a moderation is hidden from whoever reads the configuration', (
 })
 
 test('a field that is another one to servers that do not look at the case is refused', async (t) => {
-  const said = [{ role: 'user', content: SSN }]
+  const messages = [{ role: 'user', content: SSN }]
   for (const action of ['Mask', 'Reject']) {
     const { models, ask } = await stand(t, { request: [regex({ action })] })
     for (const more of [
-      { Messages: said },
-      { meſſages: said },
+      { Messages: messages },
+      { meſſages: messages },
       { Response_Format: { json_schema: SSN } },
       { response_format: { JSON_schema: SSN } }
     ]) {

@@ -7,25 +7,25 @@ import { CHAT, chat, DIALECTS, dataOf, sse, stand } from './guards.fixture.ts'
 import { hook, type Service, says, service } from './service.fixture.ts'
 
 test('webhook on requests: pass, mask, reject, and the headers it may see', async (t) => {
-  const asked = await service(t)
+  const webhook = await service(t)
   const forward = [
     { name: 'X-Team', value: { exact: 'blue' } },
     { name: 'x-user', value: { regex: 'a.*' } }
   ]
-  const { models, ask } = await stand(t, { request: [hook(asked.port, { forwardHeaderMatches: forward })] })
+  const { models, ask } = await stand(t, { request: [hook(webhook.port, { forwardHeaderMatches: forward })] })
   await ask(CHAT, chat('hello'), { 'x-team': 'blue', 'x-user': 'bob', authorization: 'Bearer secret' })
-  const { path, headers, body } = asked.seen[0]!
+  const { path, headers, body } = webhook.seen[0]!
   deepEqual(
     [path, body, headers['x-team'], headers['x-user'], headers.authorization],
     ['/request', { body: { messages: [{ role: 'user', content: 'hello' }] } }, 'blue', undefined, undefined]
   )
   equal(models.requests.at(-1)!.body.messages[0].content, 'hello')
 
-  asked.answer = (given, response) =>
+  webhook.answer = (request, response) =>
     response.end(
       JSON.stringify({
         action: {
-          body: { messages: given.body.messages.map(({ role }: Body) => ({ role, content: 'XX' })) },
+          body: { messages: request.body.messages.map(({ role }: Body) => ({ role, content: 'XX' })) },
           reason: 'r'
         }
       })
@@ -48,7 +48,7 @@ test('webhook on requests: pass, mask, reject, and the headers it may see', asyn
   })
 
   const before = models.requests.length
-  asked.answer = says({ action: { body: 'go away', status_code: 451, reason: 'r' } })
+  webhook.answer = says({ action: { body: 'go away', status_code: 451, reason: 'r' } })
   const rejected = await ask(CHAT, chat('hello'))
   equal(rejected.status, 451)
   match(await rejected.text(), /go away/)
@@ -56,22 +56,22 @@ test('webhook on requests: pass, mask, reject, and the headers it may see', asyn
 })
 
 test('a webhook on answers gets what the client sent, and no key of a provider', async (t) => {
-  const asked = await service(t)
+  const webhook = await service(t)
   const all = { value: { regex: '.*' } }
   const names = ['authorization', 'x-api-key', 'anthropic-version', 'x-team', 'cookie']
   const forward = names.map((name) => ({ name, ...all }))
   const provider = { anthropic: {}, policies: { auth: { key: 'canary-of-provider' } } }
-  const { ask } = await stand(t, { response: [hook(asked.port, { forwardHeaderMatches: forward })] }, provider)
+  const { ask } = await stand(t, { response: [hook(webhook.port, { forwardHeaderMatches: forward })] }, provider)
   const sent = { authorization: 'Bearer of-the-client', 'x-team': 'blue', cookie: 'a=b' }
   equal((await ask(CHAT, chat('hi', { max_tokens: 5 }), sent)).status, 200)
-  const { headers } = asked.seen[0]!
+  const { headers } = webhook.seen[0]!
   deepEqual(Object.fromEntries(names.flatMap((name) => (name in headers ? [[name, headers[name]]] : []))), sent)
 })
 
 test('webhook on answers, whole and streamed', async (t) => {
-  const asked = await service(t)
+  const webhook = await service(t)
   for (const { path, provider, events, read } of DIALECTS) {
-    const { models, ask } = await stand(t, { response: [hook(asked.port)] }, provider)
+    const { models, ask } = await stand(t, { response: [hook(webhook.port)] }, provider)
     models.instead = (_, response) => {
       response.setHeader('content-type', 'text/event-stream').end(sse(events(['Hel', 'lo'], ['{"a"', ':1}'])))
       return true
@@ -82,21 +82,21 @@ test('webhook on answers, whole and streamed', async (t) => {
       input: 'hi',
       contents: [{ parts: [{ text: 'hi' }] }]
     }
-    asked.answer = says({ action: { reason: 'fine' } })
+    webhook.answer = says({ action: { reason: 'fine' } })
     const passed = await ask(path, body)
     deepEqual(read(dataOf(await passed.text())), ['Hello', '{"a":1}'], path)
     match(passed.headers.get('content-type') ?? '', /event-stream/)
-    const told = asked.seen.at(-1)!
+    const last = webhook.seen.at(-1)!
     deepEqual(
-      [told.path, told.body.body.choices.map(({ message }: Body) => message.content).sort()],
+      [last.path, last.body.body.choices.map(({ message }: Body) => message.content).sort()],
       ['/response', ['Hello', '{"a":1}']]
     )
-    asked.answer = (given, response) =>
+    webhook.answer = (request, response) =>
       response.end(
         JSON.stringify({
           action: {
             body: {
-              choices: given.body.choices.map(({ message }: Body) => ({
+              choices: request.body.choices.map(({ message }: Body) => ({
                 message: { ...message, content: message.content === 'Hello' ? 'Bye' : message.content }
               }))
             }
@@ -106,18 +106,18 @@ test('webhook on answers, whole and streamed', async (t) => {
     const text = await (await ask(path, body)).text()
     deepEqual(read(dataOf(text)), ['Bye', '{"a":1}'], path)
     doesNotMatch(text, /Hel|lo"/)
-    asked.answer = says({ action: { body: 'no', status_code: 403 } })
+    webhook.answer = says({ action: { body: 'no', status_code: 403 } })
     const rejected = await ask(path, body)
     deepEqual([rejected.status, rejected.headers.get('content-type')], [403, 'application/json'])
   }
-  const { ask } = await stand(t, { response: [hook(asked.port)] })
-  asked.answer = says({ action: { body: { choices: [{ message: { role: 'assistant', content: 'other' } }] } } })
+  const { ask } = await stand(t, { response: [hook(webhook.port)] })
+  webhook.answer = says({ action: { body: { choices: [{ message: { role: 'assistant', content: 'other' } }] } } })
   const whole = (await (await ask(CHAT, chat('hi'))).json()) as Body
   equal(whole.choices[0].message.content, 'other')
 })
 
 test('a guard that is slow, dead or talks nonsense: closed by default, open on demand', async (t) => {
-  const asked = await service(t)
+  const webhook = await service(t)
   const gone = await service(t)
   const answers: [string, Service['answer']][] = [
     ['slow', () => {}],
@@ -134,9 +134,9 @@ test('a guard that is slow, dead or talks nonsense: closed by default, open on d
     ['FailClosed', 503],
     ['FailOpen', 200]
   ] as const) {
-    const { ask } = await stand(t, { request: [hook(asked.port, { timeout: '100ms', failureMode })] })
+    const { ask } = await stand(t, { request: [hook(webhook.port, { timeout: '100ms', failureMode })] })
     for (const [name, answer] of answers) {
-      asked.answer = answer
+      webhook.answer = answer
       const got = await ask(CHAT, chat('hello'))
       equal(got.status, status, name)
       await got.text()
@@ -146,11 +146,11 @@ test('a guard that is slow, dead or talks nonsense: closed by default, open on d
 })
 
 test('a client that leaves takes its question to the guard along', async (t) => {
-  const asked = await service(t)
-  const { ask } = await stand(t, { request: [hook(asked.port)] })
+  const webhook = await service(t)
+  const { ask } = await stand(t, { request: [hook(webhook.port)] })
   const controller = new AbortController()
   const closed = new Promise<void>((resolve) => {
-    asked.answer = (_, response) => {
+    webhook.answer = (_, response) => {
       response.on('close', resolve)
       controller.abort()
     }
@@ -160,9 +160,9 @@ test('a client that leaves takes its question to the guard along', async (t) => 
 })
 
 test("OpenAI's moderation: all texts are sent with the key, what is flagged is rejected", async (t) => {
-  const asked = await service(t)
+  const webhook = await service(t)
   const key = 'sk-canary'
-  const guard = { openAIModeration: { host: '127.0.0.1', port: asked.port, policies: { auth: { key } } } }
+  const guard = { openAIModeration: { host: '127.0.0.1', port: webhook.port, policies: { auth: { key } } } }
   const { models, ask } = await stand(t, { request: [guard] })
   const judge = (flagged: readonly boolean[]): Service['answer'] =>
     says({
@@ -170,7 +170,7 @@ test("OpenAI's moderation: all texts are sent with the key, what is flagged is r
       model: 'omni-moderation-latest',
       results: flagged.map((one) => ({ flagged: one, categories: {}, category_scores: {} }))
     })
-  asked.answer = judge([false, false])
+  webhook.answer = judge([false, false])
   const body = {
     model: 'm',
     messages: [
@@ -179,28 +179,28 @@ test("OpenAI's moderation: all texts are sent with the key, what is flagged is r
     ]
   }
   equal((await ask(CHAT, body)).status, 200)
-  const { path, headers, body: sent } = asked.seen[0]!
+  const { path, headers, body: sent } = webhook.seen[0]!
   deepEqual(
     [path, headers.authorization, sent],
     ['/v1/moderations', `Bearer ${key}`, { model: 'omni-moderation-latest', input: ['a', 'b'] }]
   )
-  asked.answer = judge([false, true])
+  webhook.answer = judge([false, true])
   const rejected = await ask(CHAT, body)
   equal(rejected.status, 403)
   ok(!(await rejected.text()).includes(key))
   for (const answer of [judge([false]), says({ results: [{}, {}] }), says([])]) {
-    asked.answer = answer
+    webhook.answer = answer
     equal((await ask(CHAT, body)).status, 503)
   }
   equal(models.requests.length, 1)
 })
 
 test('a timeout that comes first has the last word', async (t) => {
-  const asked = await service(t)
+  const webhook = await service(t)
   const late: ServerResponse[] = []
-  asked.answer = (_, response) => late.push(response)
+  webhook.answer = (_, response) => late.push(response)
   for (const side of ['request', 'response']) {
-    const { ask } = await stand(t, { [side]: [hook(asked.port)] }, { openai: {} }, { timeouts: { request: '100ms' } })
+    const { ask } = await stand(t, { [side]: [hook(webhook.port)] }, { openai: {} }, { timeouts: { request: '100ms' } })
     const got = await ask(CHAT, chat('hello'))
     equal(got.status, 504, side)
     late.pop()!.end('{"action":{"body":"no","status_code":403}}')

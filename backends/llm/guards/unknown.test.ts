@@ -4,12 +4,12 @@ import { test } from 'node:test'
 import { CHAT, chat, regex, SSN, stand } from './guards.fixture.ts'
 
 /** Beside and below what is known; of providers and servers, and of nobody. */
-const unknown = (said: string) => ({
-  extra_body: { instruction: said, name: said, deep: [[{ note: said }]] },
-  metadata: { note: said, user_id: SSN },
-  stop: [said],
-  provider_section: { system: said, url: `https://x/${SSN}`, api_key: SSN },
-  response_format: { type: 'text', hint: said },
+const unknown = (text: string) => ({
+  extra_body: { instruction: text, name: text, deep: [[{ note: text }]] },
+  metadata: { note: text, user_id: SSN },
+  stop: [text],
+  provider_section: { system: text, url: `https://x/${SSN}`, api_key: SSN },
+  response_format: { type: 'text', hint: text },
   mcp_servers: [{ type: 'url', url: `https://x/${SSN}`, authorization_token: SSN }],
   user: SSN
 })
@@ -24,7 +24,7 @@ test('unknown members are masked, ids and credentials stay', async (t) => {
 
 test('a name that sounds like data, a key or a format hides no text', async (t) => {
   const { models, ask } = await stand(t, { request: [regex()] })
-  const said = (text: string) => ({
+  const answerOf = (text: string) => ({
     extra_data: { note: text },
     output_format: text,
     container: { note: text, id: 'cntr_1' },
@@ -34,9 +34,9 @@ test('a name that sounds like data, a key or a format hides no text', async (t) 
     mcp_servers: [{ name: 'n', prompt: text }]
   })
   const part = (text: string) => [{ role: 'user', content: [{ type: 'hologram', data: text, more: { data: [text] } }] }]
-  const asked = (text: string) => ({ ...chat('hi', said(text)), messages: part(text) })
-  await ask(CHAT, asked(`Of ${SSN} here`))
-  deepEqual(models.requests.at(-1)!.body, asked('Of <SSN> here'))
+  const requestOf = (text: string) => ({ ...chat('hi', answerOf(text)), messages: part(text) })
+  await ask(CHAT, requestOf(`Of ${SSN} here`))
+  deepEqual(models.requests.at(-1)!.body, requestOf('Of <SSN> here'))
   const words = { input_data: `UNVTVC1${SSN}`, container: 'cntr_1', extra_key: `sk-${SSN}`, tool_choice: 'auto' }
   await ask(CHAT, chat('hi', words))
   deepEqual(models.requests.at(-1)!.body, chat('hi', words))
@@ -46,13 +46,13 @@ test('so are integers there, and a match in a key rejects', async (t) => {
   const card = 4111111111111111
   const builtins = [regex({ builtins: ['CreditCard', 'Ssn', 'Email'] })]
   const { models, ask } = await stand(t, { request: builtins })
-  const said = (number: unknown) => ({
+  const answerOf = (number: unknown) => ({
     metadata: { number, all: [number, 1.5] },
     seed: 536221234,
     logit_bias: { 50256: 1 }
   })
-  await ask(CHAT, chat('hi', said(card)))
-  deepEqual(models.requests.at(-1)!.body, chat('hi', said('<CREDIT_CARD>')))
+  await ask(CHAT, chat('hi', answerOf(card)))
+  deepEqual(models.requests.at(-1)!.body, chat('hi', answerOf('<CREDIT_CARD>')))
   for (const key of ['ann@example.com', '4111 1111 1111 1111', 'card_4111111111111111', SSN])
     equal((await ask(CHAT, chat('hi', { metadata: { deep: [{ [key]: 1 }] } }))).status, 403, key)
   equal(models.requests.length, 1)
@@ -60,11 +60,11 @@ test('so are integers there, and a match in a key rejects', async (t) => {
 
 test('so are all texts of embeddings, whatever field they are in', async (t) => {
   const { models, ask } = await stand(t, { request: [regex()] }, { openai: {} }, {}, { '/embeddings': 'Embeddings' })
-  const body = (said: string) => ({
+  const body = (text: string) => ({
     model: 'm',
-    input: [said, 'b'],
-    messages: [{ role: 'user', content: [{ type: 'text', text: said }] }],
-    texts: [said],
+    input: [text, 'b'],
+    messages: [{ role: 'user', content: [{ type: 'text', text: text }] }],
+    texts: [text],
     encoding_format: 'float'
   })
   await ask('/v1/embeddings', body(`Of ${SSN}`))

@@ -157,12 +157,12 @@ for (const [name, ai, path, body] of CASES) {
         body.replace(TEXT, () => text),
         { 'x-request-id': 'r' }
       )
-      const told = models.requests.map((seen) => {
-        const said = bare(seen.bytes.toString(), text)
-        return { path: seen.path, headers: same(Object.entries(seen.headers)), body: said }
+      const requests = models.requests.map((seen) => {
+        const sent = bare(seen.bytes.toString(), text)
+        return { path: seen.path, headers: same(Object.entries(seen.headers)), body: sent }
       })
       const answered = withoutId(bare(await response.text(), text))
-      return [response.status, same(response.headers), answered, told, total(metrics()) - before]
+      return [response.status, same(response.headers), answered, requests, total(metrics()) - before]
     }
     const small = await outcome('short')
     equal(jobs, 0)
@@ -267,12 +267,12 @@ async function large(t: TestContext, ai: object) {
 }
 
 /** Kinds of the jobs that the pool is given, and how they are told of their bodies. */
-function watchJobs(t: TestContext): { readonly kind: string; readonly isTold: boolean }[] {
-  const jobs: { readonly kind: string; readonly isTold: boolean }[] = []
+function watchJobs(t: TestContext): { readonly kind: string; readonly isOffloaded: boolean }[] {
+  const jobs: { readonly kind: string; readonly isOffloaded: boolean }[] = []
   const { run } = OffloadPool.prototype
   t.mock.method(OffloadPool.prototype, 'run', function (this: OffloadPool, job: string, argument: unknown) {
     const { kind, bytes } = argument as LargeJob
-    jobs.push({ kind, isTold: bytes !== null })
+    jobs.push({ kind, isOffloaded: bytes !== null })
     return run.call(this, job, argument)
   })
   return jobs
@@ -306,12 +306,12 @@ for (const [kind, path] of [
     await meanwhile
     equal(response.status, 200)
     deepEqual(JSON.parse(text).data[0].embedding, VALUES)
-    const told = models.requests.find(({ bytes }) => bytes.length > LARGE_BYTES)!
-    equal((told.body.input ?? told.body.requests).length, TEXTS.length)
-    equal(kind === 'openai' ? told.body.model : told.body.requests[9].model, kind === 'openai' ? 'n' : 'models/n')
+    const largest = models.requests.find(({ bytes }) => bytes.length > LARGE_BYTES)!
+    equal((largest.body.input ?? largest.body.requests).length, TEXTS.length)
+    equal(kind === 'openai' ? largest.body.model : largest.body.requests[9].model, kind === 'openai' ? 'n' : 'models/n')
     equal(seen.longest, 0)
     deepEqual(
-      jobs.map(({ kind: asked }) => asked),
+      jobs.map(({ kind: name }) => name),
       ['operation', 'operationAnswer']
     )
     ok(others >= 3, `${others}`)
@@ -322,9 +322,9 @@ for (const [kind, path] of [
 test('what is large and fails at one provider goes to the next, and is read once', async (t) => {
   const models = await provider(t)
   let failures = 1
-  models.instead = (asked, response) => {
+  models.instead = (request, response) => {
     const status = failures-- > 0 ? 500 : 200
-    response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(answerOf(asked)))
+    response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(answerOf(request)))
     return true
   }
   const { ask } = await gateway(t, both(models))
@@ -336,8 +336,8 @@ test('what is large and fails at one provider goes to the next, and is read once
   const paths = models.requests.map(({ path }) => path)
   deepEqual(paths.toSorted(), [EMBEDDINGS, '/v1beta/models/m:batchEmbedContents'])
   deepEqual(jobs, [
-    { kind: 'operation', isTold: true },
-    { kind: 'operation', isTold: false }
+    { kind: 'operation', isOffloaded: true },
+    { kind: 'operation', isOffloaded: false }
   ])
 
   // No provider could be asked.
@@ -374,8 +374,8 @@ test('by the name of the model: a large body is sent to the pool once', async (t
   )
   deepEqual([response.status, models.requests[0]!.body.model], [200, 'real'])
   deepEqual(jobs, [
-    { kind: 'model', isTold: true },
-    { kind: 'operation', isTold: false }
+    { kind: 'model', isOffloaded: true },
+    { kind: 'operation', isOffloaded: false }
   ])
 })
 
@@ -397,9 +397,9 @@ test('where too much waits, what is large is refused, and what is small passes',
 
 test('where too much waits, a large answer passes only as it is, and has cost what it says', async (t) => {
   const models = await provider(t)
-  models.instead = (asked, response) => {
+  models.instead = (request, response) => {
     response.writeHead(200, { 'content-type': 'application/json' })
-    response.end(' '.repeat(LARGE_BYTES) + JSON.stringify(answerOf(asked)))
+    response.end(' '.repeat(LARGE_BYTES) + JSON.stringify(answerOf(request)))
     return true
   }
   t.mock.method(OffloadPool.prototype, 'run', () => Promise.reject(new Error('full')))
@@ -439,10 +439,10 @@ test('a client that leaves while its large request is written costs others nothi
   const leaving = new AbortController()
   const { begun, done, over } = holdJob(t)
   const body = embed().replace(TEXT, () => LONG)
-  const given = fetch(base + EMBEDDINGS, { method: 'POST', body, signal: leaving.signal })
+  const response = fetch(base + EMBEDDINGS, { method: 'POST', body, signal: leaving.signal })
   await begun.promise
   leaving.abort()
-  await given.catch(() => null)
+  await response.catch(() => null)
   // When that is answered, the gateway has seen who left.
   equal((await ask(COUNT, count())).status, 200)
   done.resolve()
@@ -454,9 +454,9 @@ test('a client that leaves while its large request is written costs others nothi
 
 test('who leaves while a large answer is read is charged for it', async (t) => {
   const models = await provider(t)
-  models.instead = (asked, response) => {
+  models.instead = (request, response) => {
     response.writeHead(200, { 'content-type': 'application/json' })
-    response.end(' '.repeat(LARGE_BYTES) + JSON.stringify(answerOf(asked)))
+    response.end(' '.repeat(LARGE_BYTES) + JSON.stringify(answerOf(request)))
     return true
   }
   const policies = { localRateLimit: [{ type: 'tokens', maxTokens: 5, tokensPerFill: 5, fillInterval: '1h' }] }
@@ -466,10 +466,10 @@ test('who leaves while a large answer is read is charged for it', async (t) => {
   })
   const leaving = new AbortController()
   const { begun, done, over } = holdJob(t)
-  const given = fetch(base + EMBEDDINGS, { method: 'POST', body: embed(), signal: leaving.signal })
+  const response = fetch(base + EMBEDDINGS, { method: 'POST', body: embed(), signal: leaving.signal })
   await begun.promise
   leaving.abort()
-  await given.catch(() => null)
+  await response.catch(() => null)
   equal((await ask('/none/models/m:countTokens', '{')).status, 400)
   done.resolve()
   await over.promise

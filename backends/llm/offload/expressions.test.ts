@@ -47,8 +47,8 @@ async function start(t: TestContext, { policies = {}, ai = {}, accessLog = {} }:
       body: length === 'announced' ? body : streamed,
       ...(length === 'announced' ? {} : { duplex: 'half' })
     })
-    const said = [response.status, response.headers.get('x-said'), timeless(bare(await response.text(), text))]
-    return [...said, models.requests.splice(0).map(({ bytes }) => bare(bytes.toString(), text))]
+    const results = [response.status, response.headers.get('x-said'), timeless(bare(await response.text(), text))]
+    return [...results, models.requests.splice(0).map(({ bytes }) => bare(bytes.toString(), text))]
   }
   const lines = async () => {
     await gateway.close()
@@ -58,7 +58,7 @@ async function start(t: TestContext, { policies = {}, ai = {}, accessLog = {} }:
 }
 
 const rule = (allow: string) => ({ policies: { authorization: { rules: [allow] } } })
-const said = (value: string) => ({ policies: { transformation: { response: { set: { 'x-said': value } } } } })
+const setting = (value: string) => ({ policies: { transformation: { response: { set: { 'x-said': value } } } } })
 const limited = (key: string) => ({
   policies: { rateLimit: { local: [{ requests: 1, unit: 'Hours', burst: 1, key }] } }
 })
@@ -71,14 +71,14 @@ const SETTINGS: readonly (readonly [name: string, setting: Setting])[] = [
   ['a limit by a field of it', limited('json(request.body).model')],
   ['its body by an expression', bodyOf('request.body')],
   ['its body, a map', bodyOf('json(request.body)')],
-  ['what is told of the request', said('llmRequest.model + string(llmRequest.temperature)')],
+  ['what is told of the request', setting('llmRequest.model + string(llmRequest.temperature)')],
   [
     'what is told of the request, as it was edited',
-    { ...said('string(llmRequest.top_p)'), ai: { defaults: [{ field: 'top_p', value: 0.25 }] } }
+    { ...setting('string(llmRequest.top_p)'), ai: { defaults: [{ field: 'top_p', value: 0.25 }] } }
   ],
-  ['what is told of messages', said('llm.prompt[0].role + string(size(llm.prompt))')],
-  ['what is told of settings', said('string(llm.params.temperature)')],
-  ['what is told of the answer', said('string(size(llm.completion)) + string(size(llm.toolCalls))')]
+  ['what is told of messages', setting('llm.prompt[0].role + string(size(llm.prompt))')],
+  ['what is told of settings', setting('string(llm.params.temperature)')],
+  ['what is told of the answer', setting('string(size(llm.completion)) + string(size(llm.toolCalls))')]
 ]
 
 for (const [name, setting] of SETTINGS) {

@@ -91,9 +91,9 @@ for (const { name, ai, path = CHAT, body } of CASES) {
         path,
         body.replace(TEXT, () => text)
       )
-      const told = models.requests.map((one) => ({ path: one.path, body: bare(one.bytes.toString(), text) }))
+      const requests = models.requests.map((one) => ({ path: one.path, body: bare(one.bytes.toString(), text) }))
       const dropped = response.headers.get('x-weir-dropped')
-      return [response.status, dropped, timeless(bare(await response.text(), text)), told]
+      return [response.status, dropped, timeless(bare(await response.text(), text)), requests]
     }
     deepEqual(await outcome(LONG), await outcome('short'))
   })
@@ -220,18 +220,18 @@ test('a large answer is what a small one is', async (t) => {
     [400, () => ({ error: { message: text, type: 'invalid_request_error' } })],
     [500, () => ({ detail: text })]
   ]
-  for (const [given, make] of cases) {
-    status = given
+  for (const [name, make] of cases) {
+    status = name
     answer = make
     for (const [path, { ask, metrics }] of [
       [CHAT, native],
       [MESSAGES, converted]
     ] as const) {
-      const outcome = async (said: string) => {
-        text = said
+      const outcome = async (prompt: string) => {
+        text = prompt
         const before = total(metrics())
         const response = await ask(path, chat(',"max_tokens":9'))
-        const all = timeless((await response.text()).replaceAll(said, TEXT)).replaceAll(/req_[0-9a-f]{32}/g, 'req_')
+        const all = timeless((await response.text()).replaceAll(prompt, TEXT)).replaceAll(/req_[0-9a-f]{32}/g, 'req_')
         return [response.status, response.headers.get('x-weir-dropped'), all, total(metrics()) - before]
       }
       deepEqual(await outcome('z'.repeat(LARGE_BYTES + 1)), await outcome('short'), `${path} ${status} ${make}`)
@@ -251,10 +251,14 @@ test('a client that leaves while its large request is written costs others nothi
     await done.promise
     return await run.call(this, job, argument)
   })
-  const given = fetch(base + CHAT, { method: 'POST', body: chat().replace(TEXT, () => LONG), signal: leaving.signal })
+  const response = fetch(base + CHAT, {
+    method: 'POST',
+    body: chat().replace(TEXT, () => LONG),
+    signal: leaving.signal
+  })
   await begun.promise
   leaving.abort()
-  await given.catch(() => null)
+  await response.catch(() => null)
   done.resolve()
   equal((await ask(CHAT, chat())).status, 200)
   equal(
@@ -292,11 +296,11 @@ test('where too much waits, what a large answer has cost is counted all the same
   const choices = [{ index: 0, message: { role: 'assistant', content: LONG }, finish_reason: 'stop' }]
   answers(models, '', () => ({ id: 'a', object: 'chat.completion', created: 1, model: 'm', choices, usage }))
   t.mock.method(OffloadPool.prototype, 'run', () => Promise.reject(new Error('full')))
-  for (const [path, given, status] of [
+  for (const [path, setup, status] of [
     [CHAT, openai(), 200],
     [MESSAGES, openai({ routes: ROUTES }), 502]
   ] as const) {
-    const { ask, metrics } = await gateway(t, given(models))
+    const { ask, metrics } = await gateway(t, setup(models))
     const response = await ask(path, chat(',"max_tokens":9'))
     await response.text()
     deepEqual([response.status, total(metrics())], [status, 7], path)

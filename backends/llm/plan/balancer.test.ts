@@ -27,11 +27,11 @@ test('the better of two is asked: the faster one, unless more waits for it', () 
 
 test('two different slots are compared: the slowest of three is never chosen, each of the others is', () => {
   const slots = [slot('a', 10), slot('b', 20), slot('c', 30)]
-  const asked = new Set<string | undefined>()
+  const names = new Set<string | undefined>()
   for (const first of [0, 0.4, 0.8]) {
-    for (const second of [0, 0.99]) asked.add(chooseSlot([slots], [], 100, numbers(first, second))?.provider)
+    for (const second of [0, 0.99]) names.add(chooseSlot([slots], [], 100, numbers(first, second))?.provider)
   }
-  deepEqual([...asked].sort(), ['a', 'b'])
+  deepEqual([...names].sort(), ['a', 'b'])
 })
 
 test('the latency that counts is that of late', () => {
@@ -55,9 +55,9 @@ test('a later group is asked when all of an earlier one rest or have been tried,
 })
 
 test('rests are spread: up to half of its own, and a tenth above what it asked for, five minutes at most', () => {
-  const rest = (askedMs: number | null, random: number) => {
+  const rest = (pauseMs: number | null, random: number) => {
     const made = new ProviderSlot('a')
-    new Attempt(made, 0).failed(0, askedMs, random)
+    new Attempt(made, 0).failed(0, pauseMs, random)
     return made.health.breaker.openUntil
   }
   deepEqual([rest(null, 0), rest(null, 0.5)], [500, 750])

@@ -133,10 +133,10 @@ test('Retry-After is respected with every status', async (t) => {
 test('a client that leaves while the second provider thinks ends that work, and the first is not asked again', async (t) => {
   const [first, second] = [await models(t), await models(t)]
   refusing(first)
-  const [asked, gone] = [Promise.withResolvers<ServerResponse>(), Promise.withResolvers<void>()]
+  const [arrived, gone] = [Promise.withResolvers<ServerResponse>(), Promise.withResolvers<void>()]
   second.instead = (_, response) => {
     response.on('close', () => gone.resolve())
-    asked.resolve(response)
+    arrived.resolve(response)
     return true
   }
   const groups = [{ providers: [at('openai', first, 'a')] }, { providers: [at('openai', second, 'b')] }]
@@ -144,7 +144,7 @@ test('a client that leaves while the second provider thinks ends that work, and 
   const client = request({ port, host: '127.0.0.1', method: 'POST', path: '/v1/chat/completions' })
   client.on('error', () => undefined)
   client.end(JSON.stringify(ASK))
-  await asked.promise
+  await arrived.promise
   client.destroy()
   await gone.promise
   deepEqual([first.requests.length, second.requests.length], [1, 1])
@@ -160,16 +160,16 @@ test('who leaves while a provider is being tried again does not keep it from bei
   equal((await ask('/v1/chat/completions')).status, 200)
   const real = performance.now.bind(performance)
   t.mock.method(performance, 'now', () => real() + 2_000)
-  const [asked, gone] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const [arrived, gone] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   first.instead = (_, response) => {
     response.on('close', () => gone.resolve())
-    asked.resolve()
+    arrived.resolve()
     return true
   }
   const client = request({ port, host: '127.0.0.1', method: 'POST', path: '/v1/chat/completions' })
   client.on('error', () => undefined)
   client.end(JSON.stringify(ASK))
-  await asked.promise
+  await arrived.promise
   // While it is being tried, others go elsewhere.
   equal((await ask('/v1/chat/completions')).status, 200)
   client.destroy()
@@ -393,13 +393,13 @@ test('a reload with another name for a model forgets neither failures nor how lo
 })
 
 const page = '<html>Sign in</html>'
-const told = (error: object) => JSON.stringify({ id: 'x', error })
+const errorBody = (error: object) => JSON.stringify({ id: 'x', error })
 
 /** What providers answer with 200 that is an error, and with what type. */
 const DISGUISED: readonly (readonly [name: string, body: string, type: string])[] = [
-  ['an error', told({ message: 'overloaded', code: 503 }), 'application/json'],
-  ['an error of no code', told({ message: 'out of order' }), 'application/json'],
-  ['too many requests', told({ message: 'slow', type: 'rate_limit_error' }), 'application/json; charset=utf-8'],
+  ['an error', errorBody({ message: 'overloaded', code: 503 }), 'application/json'],
+  ['an error of no code', errorBody({ message: 'out of order' }), 'application/json'],
+  ['too many requests', errorBody({ message: 'slow', type: 'rate_limit_error' }), 'application/json; charset=utf-8'],
   ['a page', page, 'text/html; charset=utf-8']
 ]
 
@@ -421,11 +421,11 @@ for (const [name, body, type] of DISGUISED) {
     ] as const) {
       first.requests.length = 0
       const { ask } = await gateway(t, [{ ai: { groups, routes } }])
-      const asked = () => ask(path, { ...ASK, max_tokens: 9, stream })
-      equal((await asked()).status, 200)
+      const send = () => ask(path, { ...ASK, max_tokens: 9, stream })
+      equal((await send()).status, 200)
       equal(first.requests.length, 1)
       // It rests.
-      equal((await asked()).status, 200)
+      equal((await send()).status, 200)
       equal(first.requests.length, 1)
     }
   })
@@ -434,7 +434,9 @@ for (const [name, body, type] of DISGUISED) {
 test('an error behind a status of 200 that the request is to blame for is not asked of the next provider', async (t) => {
   const [first, second] = [await models(t), await models(t)]
   first.instead = (_, response) => {
-    response.writeHead(200, { 'content-type': 'application/json' }).end(told({ message: 'no such model', code: 404 }))
+    response
+      .writeHead(200, { 'content-type': 'application/json' })
+      .end(errorBody({ message: 'no such model', code: 404 }))
     return true
   }
   const groups = [{ providers: [at('custom', first, 'a')] }, { providers: [at('custom', second, 'b')] }]
@@ -447,7 +449,7 @@ test('an error behind a status of 200 that the request is to blame for is not as
 test('an error that is found behind the head that was taken counts against its provider', async (t) => {
   const [first, second] = [await models(t), await models(t)]
   first.instead = (_, response) => {
-    const body = told({ message: 'out of order' })
+    const body = errorBody({ message: 'out of order' })
     response.writeHead(200, { 'content-type': 'application/json' }).end(`${' '.repeat(2000)}${body}`)
     return true
   }

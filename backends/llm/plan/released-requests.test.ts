@@ -47,7 +47,7 @@ type Kind = keyof typeof BEGUN
 function opening(models: Models, kind: Kind, isFine: (n: number) => boolean = () => true): ServerResponse[] {
   const open: ServerResponse[] = []
   let count = 0
-  models.instead = (_asked, response) => {
+  models.instead = (_request, response) => {
     models.requests.length = 0
     if (!isFine(count++)) response.writeHead(503).end()
     else {
@@ -83,8 +83,8 @@ async function gatewayTo(t: TestContext, providers: readonly object[], frontendP
 const shared: WeakRef<SharedArrayBuffer>[] = []
 const { SharedArrayBuffer: Room } = globalThis
 globalThis.SharedArrayBuffer = class extends Room {
-  constructor(...given: ConstructorParameters<typeof Room>) {
-    super(...given)
+  constructor(...callArgs: ConstructorParameters<typeof Room>) {
+    super(...callArgs)
     shared.push(new WeakRef(this))
   }
 } as typeof Room

@@ -11,8 +11,8 @@ import { ASK, CHAT, environment, gateway, models, there } from '#engine/testing/
 async function holding(t: TestContext) {
   const held: ServerResponse[] = []
   let wanted: ((response: ServerResponse) => void) | null = null
-  const server = createServer((asked, response) => {
-    asked.resume()
+  const server = createServer((incoming, response) => {
+    incoming.resume()
     if (wanted === null) held.push(response)
     else {
       const give = wanted

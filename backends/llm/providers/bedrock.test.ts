@@ -33,7 +33,7 @@ const bedrockClient = ({ port }: Models, keys: AwsKeys) =>
 
 test("AWS's own client is answered by the mock, and signs as the mock checks it: both are right", async (t) => {
   const mock = await models(t)
-  const problems = checkSignatures(mock, KEYS, (asked, response) => mock.answer(asked, response))
+  const problems = checkSignatures(mock, KEYS, (request, response) => mock.answer(request, response))
   const client = bedrockClient(mock, KEYS)
   const input = {
     modelId: 'arn:aws:bedrock:eu-west-1:1:p/x',
@@ -53,7 +53,7 @@ test("AWS's own client is answered by the mock, and signs as the mock checks it:
 
 test('requests to Bedrock are signed: the path, the body as sent, and nothing of the client', async (t) => {
   const mock = await models(t)
-  const problems = checkSignatures(mock, KEYS, (asked, response) => mock.answer(asked, response))
+  const problems = checkSignatures(mock, KEYS, (request, response) => mock.answer(request, response))
   const guardrail = { identifier: 'g-1', version: '3' }
   const { ask } = await gateway(t, {
     provider: { bedrock: { region: 'eu-west-1', guardrail }, ...there(mock), policies: aws(KEYS) },
@@ -96,8 +96,8 @@ test('requests to Bedrock are signed: the path, the body as sent, and nothing of
 
 test('a signature that does not fit is told in the words of the client', async (t) => {
   const mock = await models(t)
-  const problems = checkSignatures(mock, { ...KEYS, secretAccessKey: 'other' }, (asked, response) =>
-    mock.answer(asked, response)
+  const problems = checkSignatures(mock, { ...KEYS, secretAccessKey: 'other' }, (request, response) =>
+    mock.answer(request, response)
   )
   const { ask } = await gateway(t, {
     provider: { bedrock: { region: 'eu-west-1' }, ...there(mock), policies: aws(KEYS) }
@@ -151,7 +151,7 @@ test('the default chain: credentials are fetched once for all who wait, and agai
     AWS_CONFIG_FILE: '/nowhere',
     AWS_SHARED_CREDENTIALS_FILE: '/nowhere'
   })
-  const problems = checkSignatures(mock, KEYS, (asked, response) => mock.answer(asked, response))
+  const problems = checkSignatures(mock, KEYS, (request, response) => mock.answer(request, response))
   const ai = { provider: { bedrock: { region: 'eu-west-1' }, ...there(mock) } }
   t.mock.timers.enable({ apis: ['Date'], now: Date.now() })
   const { ask, reload } = await gateway(t, ai)
@@ -163,7 +163,7 @@ test('the default chain: credentials are fetched once for all who wait, and agai
   // Withdrawn ahead of time: what was refused is fetched again, if it is not new.
   const renewed = { ...KEYS, accessKeyId: 'ASIARENEWED' }
   current = renewed
-  checkSignatures(mock, renewed, (asked, response) => mock.answer(asked, response))
+  checkSignatures(mock, renewed, (request, response) => mock.answer(request, response))
   equal((await ask(CHAT, ASK)).status, 403)
   equal((await ask(CHAT, ASK)).status, 403)
   t.mock.timers.tick(31_000)
@@ -176,7 +176,7 @@ test('the default chain: credentials are fetched once for all who wait, and agai
   equal((await short.ask(CHAT, ASK)).status, 200)
   t.mock.timers.tick(2)
   current = { ...KEYS, accessKeyId: 'ASIANEXT' }
-  checkSignatures(mock, current, (asked, response) => mock.answer(asked, response))
+  checkSignatures(mock, current, (request, response) => mock.answer(request, response))
   equal((await short.ask(CHAT, ASK)).status, 200)
   equal(calls, 4)
 })

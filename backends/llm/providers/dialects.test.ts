@@ -32,8 +32,8 @@ const hasMember = ({ body }: MockRequest, name: string): boolean => new RegExp(`
 
 /** A server that refuses requests with any of `members`, one at a time. */
 function refusing(models: Models, members: readonly string[], say: Say = VOICES.pydantic, status = 422): void {
-  models.instead = (asked, response) => {
-    const name = members.find((one) => hasMember(asked, one))
+  models.instead = (request, response) => {
+    const name = members.find((one) => hasMember(request, one))
     if (name === undefined) return false
     response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(say(name)))
     return true

@@ -58,7 +58,7 @@ test('each provider has a column in the table of formats, and its fields in the 
 })
 
 test('names and parameters are those of one provider', () => {
-  const said = PROVIDERS.flatMap(({ name, shortcut }) => shortcut?.names ?? [name])
+  const listed = PROVIDERS.flatMap(({ name, shortcut }) => shortcut?.names ?? [name])
   const params = PROVIDERS.flatMap(({ shortcut }) => Object.keys(shortcut?.params ?? {}))
-  for (const list of [said, params]) deepEqual(list, [...new Set(list)])
+  for (const list of [listed, params]) deepEqual(list, [...new Set(list)])
 })

@@ -35,8 +35,8 @@ test('a client of Google asks for such models by name, and the provider gets it'
     await google.generateContent({ model, contents: 'Hi' })
     for await (const _ of await google.generateContentStream({ model, contents: 'Hi' }));
   }
-  const asked = models.requests.map(({ body }) => body.model)
-  deepEqual(asked, ['llama3:8b', 'llama3:8b', 'meta/llama-4', 'meta/llama-4', 'a:b', 'a:b'])
+  const names = models.requests.map(({ body }) => body.model)
+  deepEqual(names, ['llama3:8b', 'llama3:8b', 'meta/llama-4', 'meta/llama-4', 'a:b', 'a:b'])
   equal(
     models.requests.every(({ path }) => path === '/v1/chat/completions'),
     true

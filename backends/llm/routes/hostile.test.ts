@@ -56,12 +56,12 @@ const PROMPT = { prepend: [{ role: 'system', content: 'S' }], append: [{ role: '
 test('edits', () => {
   const all = { cacheSystem: true, cacheMessages: true, cacheTools: true, minTokens: 0 }
   fc.assert(
-    fc.property(body, (given) => {
+    fc.property(body, (value) => {
       for (const client of ['completions', 'messages', 'responses', 'gemini'] as const) {
-        for (const spoken of ['completions', 'messages'] as const) harmless(() => enrich(client, spoken, given, PROMPT))
+        for (const spoken of ['completions', 'messages'] as const) harmless(() => enrich(client, spoken, value, PROMPT))
       }
-      harmless(() => withCacheMarks('messages', 'claude', given, all))
-      harmless(() => withCacheMarks('converse', 'anthropic.claude-sonnet-4', given, all))
+      harmless(() => withCacheMarks('messages', 'claude', value, all))
+      harmless(() => withCacheMarks('converse', 'anthropic.claude-sonnet-4', value, all))
     }),
     { numRuns: 2000 }
   )
@@ -101,10 +101,10 @@ test('requests and answers of operations', () => {
       body,
       fc.constantFrom(...PLACES),
       fc.constantFrom(...to),
-      (asked, answered, [type, path], one) => {
+      (request, answered, [type, path], one) => {
         const ex = new Exchange(null as never, 'POST', path, '', 'a', new HeaderBlock(), 0, 0, 0)
         harmless(() => {
-          const operation = operationOf(type, ex, Buffer.from(JSON.stringify(asked)))
+          const operation = operationOf(type, ex, Buffer.from(JSON.stringify(request)))
           ok(!(operation instanceof LargeOperation))
           const { answerSpec, isNative } = operation.write(ex, one)
           if (answerSpec === null) return

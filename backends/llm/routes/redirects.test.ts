@@ -32,14 +32,14 @@ test('no client gets the location, whatever it asked', async (t) => {
         ...(body === undefined ? {} : { body: JSON.stringify(body) })
       })
     for (const status of [301, 302, 303, 307, 308]) {
-      for (const said of ['', '{"error":{"message":"over there"}}', ' '.repeat(200_000)]) {
+      for (const content of ['', '{"error":{"message":"over there"}}', ' '.repeat(200_000)]) {
         models.instead = (_, response) => {
           response.writeHead(status, { location: 'https://elsewhere.example/', 'content-type': 'application/json' })
-          response.end(said)
+          response.end(content)
           return true
         }
         const got = await ask()
-        deepEqual([got.status, got.headers.get('location')], [502, null], `${kind} ${path} ${status} ${said.length}`)
+        deepEqual([got.status, got.headers.get('location')], [502, null], `${kind} ${path} ${status} ${content.length}`)
         match(await got.text(), /it sends the request elsewhere/)
       }
     }

@@ -84,8 +84,8 @@ test("embeddings: OpenAI's client at OpenAI and at Gemini", async (t) => {
     const refused = await post('/v1/embeddings', body)
     deepEqual([refused.status, (await jsonOf(refused)).error.message], [400, message])
   }
-  const told = await post('/v1/embeddings', { ...ask, user: 'u' })
-  deepEqual([told.status, told.headers.get('x-weir-dropped')], [200, 'user'])
+  const answer = await post('/v1/embeddings', { ...ask, user: 'u' })
+  deepEqual([answer.status, answer.headers.get('x-weir-dropped')], [200, 'user'])
 })
 
 test("embeddings: Gemini's client at Gemini and at OpenAI", async (t) => {
@@ -255,9 +255,9 @@ test("models: the provider's list, where the configuration names none", async (t
 async function realtime(t: TestContext) {
   const server = createServer()
   const sockets = new WebSocketServer({ server, handleProtocols: (names) => [...names][0] ?? false })
-  const asked: { url: string; headers: Record<string, unknown> }[] = []
+  const upgrades: { url: string; headers: Record<string, unknown> }[] = []
   sockets.on('connection', (socket, { url, headers }) => {
-    asked.push({ url: url ?? '', headers })
+    upgrades.push({ url: url ?? '', headers })
     socket.send(JSON.stringify({ type: 'session.created', session: {} }))
     socket.on('message', (data) => socket.send(String(data)))
   })
@@ -267,11 +267,11 @@ async function realtime(t: TestContext) {
     for (const socket of sockets.clients) socket.terminate()
     server.close()
   })
-  return { asked, models: { port: (server.address() as AddressInfo).port } as Models }
+  return { upgrades, models: { port: (server.address() as AddressInfo).port } as Models }
 }
 
 test('realtime: the WebSocket goes to the provider with its key and its name of the model', async (t) => {
-  const { asked, models } = await realtime(t)
+  const { upgrades, models } = await realtime(t)
   const { base, ask, port } = await routed(t, 'openai', models)
   // The client only speaks TLS: it gets a connection without.
   const agent = Object.assign(new Agent(), { createConnection: () => connect(port, '127.0.0.1') })
@@ -284,7 +284,7 @@ test('realtime: the WebSocket goes to the provider with its key and its name of 
   socket.socket.send(JSON.stringify({ type: 'response.done', response: { id: 'r' } }))
   deepEqual(await echoed, { type: 'response.done', response: { id: 'r' } })
   socket.close()
-  const { url, headers } = asked[0]!
+  const { url, headers } = upgrades[0]!
   deepEqual([url, headers.authorization], ['/v1/realtime?model=m-9', 'Bearer sk-canary'])
   equal(JSON.stringify(headers).includes('of-the-caller'), false)
   const refused = await ask('/v1/realtime', {})
@@ -295,7 +295,7 @@ test('realtime: the WebSocket goes to the provider with its key and its name of 
 })
 
 test("realtime: a page's key is among its protocols, and is a credential like any other", async (t) => {
-  const { asked, models } = await realtime(t)
+  const { upgrades, models } = await realtime(t)
   const protocols = ['realtime', 'openai-insecure-api-key.of-the-page', 'openai-beta.realtime-v1']
   for (const more of [{}, KEY]) {
     const { base } = await gateway(t, { provider: at('openai', models, more), routes: ROUTES })
@@ -305,7 +305,7 @@ test("realtime: a page's key is among its protocols, and is a credential like an
     socket.terminate()
   }
   deepEqual(
-    asked.map(({ url, headers }) => [url, headers.authorization, headers['sec-websocket-protocol']]),
+    upgrades.map(({ url, headers }) => [url, headers.authorization, headers['sec-websocket-protocol']]),
     ['of-the-page', 'sk-canary'].map((key) => [
       '/v1/realtime?model=live&x=1',
       `Bearer ${key}`,

@@ -40,8 +40,8 @@ for (const path of ['/v1/messages', '/v1/chat/completions']) {
       const models = await provider(t)
       streaming(models, PIECES, isAtOnce)
       const texts: string[] = []
-      for (const given of [{ groups: groups(models) }, { groups: groups(models, models) }]) {
-        const { ask } = await gateway(t, { ...given, routes: ROUTES })
+      for (const backend of [{ groups: groups(models) }, { groups: groups(models, models) }]) {
+        const { ask } = await gateway(t, { ...backend, routes: ROUTES })
         texts.push((await (await ask(path, STREAM)).text()).replaceAll(/msg_\w+/g, 'msg'))
       }
       equal(texts[1], texts[0])

@@ -22,10 +22,10 @@ const sse = (...events: object[]) => events.map((event) => `data: ${JSON.stringi
 async function started(t: TestContext, kind: string, more: object = {}) {
   const models = await provider(t)
   const opened = await gateway(t, { provider: at(kind, models), routes: { '*': 'GenerateContent' }, ...more })
-  const says = (write: (response: ServerResponse, asked: MockRequest) => void) => {
-    models.instead = (asked, response) => {
+  const says = (write: (response: ServerResponse, request: MockRequest) => void) => {
+    models.instead = (request, response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' })
-      write(response, asked)
+      write(response, request)
       return true
     }
   }
@@ -143,15 +143,15 @@ test('silence: white space for the client, and an error when the provider stays 
 
 test('guards mask from element to element, and a service judges the whole list', async (t) => {
   const regex = { regex: { builtins: ['Ssn'] } }
-  const asked = await service(t)
-  for (const response of [[regex], [regex, hook(asked.port)]]) {
+  const webhook = await service(t)
+  for (const response of [[regex], [regex, hook(webhook.port)]]) {
     const { says, ask } = await started(t, 'gemini', { promptGuard: { response } })
     says((one) => one.end(sse(candidate('It is 123-45'), candidate('-6789, ok'), END)))
     const answer = await ask(LIST, ASK)
     equal(answer.headers.get('content-type'), 'application/json')
     equal(textIn((await answer.json()) as Body[]), 'It is <SSN>, ok')
   }
-  equal(asked.seen.length, 1)
+  equal(webhook.seen.length, 1)
 })
 
 test('what a list cannot say in comments stands in its last element', async (t) => {

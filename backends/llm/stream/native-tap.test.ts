@@ -144,8 +144,8 @@ for (const format of ['completions', 'messages', 'responses'] as const) {
     )
     const tap = tapOf(format)
     if (wire.length > 2) tap.body(EX, wire, 0, wire.length)
-    const said = tap.fault(EX, 'UPSTREAM_RESET')!.toString()
-    assert.match(said, /^(?:event: \w+\n)?data: \{.*error.*\}\n\n/)
+    const event = tap.fault(EX, 'UPSTREAM_RESET')!.toString()
+    assert.match(event, /^(?:event: \w+\n)?data: \{.*error.*\}\n\n/)
     assert.equal(tap.fault(EX, 'UPSTREAM_RESET')?.length, 0, 'once')
   })
 }

@@ -24,7 +24,7 @@ function streamOf(count: number): Buffer {
 test('others have their turns while a long one is replayed; a short one is there at once', async () => {
   const ex = new Exchange(null as never, 'POST', '/', '', 'a', new HeaderBlock(), 0, 0, 0)
   for (const count of [1, 400, 20_000]) {
-    const given = streamOf(count)
+    const events = streamOf(count)
     const [tap, other] = [tapOf(), tapOf()]
     let turns = 0
     let isDone = false
@@ -33,13 +33,13 @@ test('others have their turns while a long one is replayed; a short one is there
       if (!isDone) setImmediate(turn)
     }
     setImmediate(turn)
-    const passing = replay(ex, tap, given)
+    const passing = replay(ex, tap, events)
     equal(Buffer.isBuffer(passing), count < 500)
     const made = await passing
     isDone = true
-    const whole = [other.body(ex, given, 0, given.length), other.end(ex)]
+    const whole = [other.body(ex, events, 0, events.length), other.end(ex)]
     ok(made.equals(Buffer.concat(whole.filter((piece) => piece !== null))))
     deepEqual([tap.cost.usage?.input, tap.cost.usage?.output, made.includes('usage')], [3, 4, false])
-    if (count > 500) ok(turns >= given.length / (32 * 1024) - 1, `${turns}`)
+    if (count > 500) ok(turns >= events.length / (32 * 1024) - 1, `${turns}`)
   }
 })

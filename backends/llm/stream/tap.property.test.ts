@@ -22,7 +22,7 @@ const FROM = Object.values(WHOLE_FORMATS)
 const TO = FROM.filter((format) => format.name !== 'converse')
 
 /** Tells `answer` as events, each content in pieces. */
-function told(answer: Answer, size: number): ChatEvent[] {
+function eventsOf(answer: Answer, size: number): ChatEvent[] {
   const { id, model, created, usage, serviceTier } = answer
   const events: ChatEvent[] = [{ kind: 'start', id, model, created, usage: null }]
   const [{ parts, stop, stopSequence }] = answer.choices as [Answer['choices'][0]]
@@ -53,7 +53,7 @@ const written = (format: ChatFormat, answer: Answer) => {
 
 const wireOf = (format: ChatFormat, answer: Answer, size: number): Buffer => {
   const writer = format.streamWriter(CONTEXT)
-  const text = told(answer, size)
+  const text = eventsOf(answer, size)
     .map((event) => writer.write(event))
     .join('')
   return format.name === 'converse' ? frameEvents(text) : Buffer.from(text)
@@ -100,9 +100,9 @@ const name = fc.stringMatching(/^[a-z]{1,6}$/)
 const call = fc.tuple(name, fc.dictionary(name, fc.oneof(word, fc.integer(), fc.boolean()), { noNullPrototype: true }))
 const count = fc.nat(1000)
 const usage = fc.tuple(count, count, count, count).map(
-  ([plainInput, cacheRead, said, reasoning]): Usage => ({
+  ([plainInput, cacheRead, output, reasoning]): Usage => ({
     ...{ input: plainInput + cacheRead, cacheRead, cacheWrite5m: 0, cacheWrite1h: 0, inputAudio: 0, inputImage: 0 },
-    ...{ output: said + reasoning, reasoning, outputAudio: 0, outputImage: 0 }
+    ...{ output: output + reasoning, reasoning, outputAudio: 0, outputImage: 0 }
   })
 )
 

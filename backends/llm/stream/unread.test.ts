@@ -25,8 +25,8 @@ const STREAMS = {
 for (const [kind, [start, line]] of Object.entries(STREAMS)) {
   test(`${kind}: who waits for the provider gets a connection whose stream is not read`, async (t) => {
     const models = await provider(t)
-    models.instead = (asked, response) => {
-      if (asked.body.stream !== true) return false
+    models.instead = (request, response) => {
+      if (request.body.stream !== true) return false
       response.writeHead(200, { 'content-type': 'text/event-stream' })
       if (start !== '') response.write(start)
       const pour = () => {

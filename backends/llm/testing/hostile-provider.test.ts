@@ -71,7 +71,7 @@ async function textOf(response: Response): Promise<{ readonly text: string; read
   }
 }
 
-type Fault = (response: ServerResponse, asked: MockRequest) => void
+type Fault = (response: ServerResponse, received: MockRequest) => void
 const stream = (response: ServerResponse, more: object = {}) =>
   response.writeHead(200, { 'content-type': 'text/event-stream', ...more })
 
@@ -82,15 +82,15 @@ const FAULTS: Readonly<Record<string, Fault>> = {
     setImmediate(() => response.socket!.destroy())
   },
   'says nothing': (response) => stream(response).end(),
-  'hangs up behind its first event': (response, asked) => {
-    stream(response).write(eventsOf(asked)[0], () => response.socket!.destroy())
+  'hangs up behind its first event': (response, received) => {
+    stream(response).write(eventsOf(received)[0], () => response.socket!.destroy())
   },
-  'hangs up within an event': (response, asked) => {
-    const text = eventsOf(asked).join('')
+  'hangs up within an event': (response, received) => {
+    const text = eventsOf(received).join('')
     stream(response).write(text.slice(0, text.indexOf('Hello') + 3), () => response.socket!.destroy())
   },
-  'ends within a character': (response, asked) => {
-    const text = eventsOf(asked).join('').replace('Hello', '\u{1f600}')
+  'ends within a character': (response, received) => {
+    const text = eventsOf(received).join('').replace('Hello', '\u{1f600}')
     const bytes = Buffer.from(text)
     stream(response).end(bytes.subarray(0, bytes.indexOf('\u{1f600}') + 2))
   },
@@ -100,8 +100,8 @@ const FAULTS: Readonly<Record<string, Fault>> = {
     stream(response).end('data: {"type":7,"choices":{"0":[]},"candidates":"x","delta":[],"message":null}\n\n')
   },
   'nests without bottom': (response) => stream(response).end(`data: ${'['.repeat(200_000)}\n\n`),
-  'breaks its chunks': (response, asked) => {
-    stream(response).write(eventsOf(asked)[0], () => response.socket!.end('zz\r\nnot a chunk\r\n'))
+  'breaks its chunks': (response, received) => {
+    stream(response).write(eventsOf(received)[0], () => response.socket!.end('zz\r\nnot a chunk\r\n'))
   },
   'says gzip and sends none': (response) => stream(response, { 'content-encoding': 'gzip' }).end('data: {}\n\n'),
   'answers with a page': (response) => response.writeHead(200, { 'content-type': 'text/html' }).end('<html></html>'),
@@ -123,12 +123,12 @@ const AS_IT_CAME = new Set([
 /** What is wrong with how the client was told; null: nothing. */
 async function judge(response: Response, client: ClientName): Promise<string | null> {
   const { text, isBroken } = await textOf(response)
-  const told = `${response.status}${isBroken ? ', broken' : ''}: ${text.slice(0, 300)}`
-  if (isBroken) return told
-  if (response.status !== 200) return isError(text) ? null : told
+  const outcome = `${response.status}${isBroken ? ', broken' : ''}: ${text.slice(0, 300)}`
+  if (isBroken) return outcome
+  if (response.status !== 200) return isError(text) ? null : outcome
   const all = parseEvents(text).map(({ data }) => data)
   const last = all.filter((data) => data !== '[DONE]').at(-1) ?? ''
-  return CLIENTS[client].error.test(last) ? null : told
+  return CLIENTS[client].error.test(last) ? null : outcome
 }
 
 function isError(text: string): boolean {
@@ -150,8 +150,8 @@ for (const kind of KINDS) {
     for (const [name, fault] of Object.entries(FAULTS)) {
       for (const client of NAMES) {
         const { path, body } = CLIENTS[client]
-        models.instead = (asked, response) => {
-          fault(response, asked)
+        models.instead = (received, response) => {
+          fault(response, received)
           return true
         }
         const wrong = await judge(await ask(path, body), client)
@@ -168,8 +168,8 @@ for (const kind of KINDS) {
     for (const more of [{}, { promptGuard: GUARDS }]) {
       const { models, ask } = await started(t, kind, more)
       let goOn = Promise.withResolvers<void>()
-      models.instead = (asked, response) => {
-        const events = eventsOf(asked)
+      models.instead = (received, response) => {
+        const events = eventsOf(received)
         const first = events.findIndex((text) => text.includes('Hello, ')) + 1
         stream(response).write(events.slice(0, first).join(''))
         void goOn.promise.then(() => response.end(events.slice(first).join('')))
@@ -194,18 +194,18 @@ for (const kind of KINDS) {
       for (const isStreamed of [true, false]) {
         const { path, body } = CLIENTS[client]
         const target = isStreamed ? path : path.replace('streamGenerateContent?alt=sse', 'generateContent')
-        const asked = Promise.withResolvers<void>()
+        const arrived = Promise.withResolvers<void>()
         const left = Promise.withResolvers<void>()
         models.instead = (_, response) => {
           response.on('close', left.resolve)
-          asked.resolve()
+          arrived.resolve()
           return true
         }
         const sent = request({ port, host: '127.0.0.1', method: 'POST', path: target, agent: false })
         // It is destroyed below: that is no news.
         sent.on('error', () => sent.destroy())
         sent.end(JSON.stringify(isStreamed ? body : { ...body, stream: undefined }))
-        await asked.promise
+        await arrived.promise
         sent.destroy()
         await left.promise
       }

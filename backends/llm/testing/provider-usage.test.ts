@@ -89,8 +89,8 @@ test("limits: how long to wait and what is left is the client's too, in its own 
     }
     for (const path of ['/v1/chat/completions', '/v1/messages']) {
       const refused = await ask(path, { model: 'm', max_tokens: 9, messages })
-      const told = ['retry-after', 'x-ratelimit-remaining-tokens', 'anthropic-ratelimit-tokens-remaining']
-      deepEqual([refused.status, ...told.map((name) => refused.headers.get(name))], [429, '7', '0', '0'])
+      const headers = ['retry-after', 'x-ratelimit-remaining-tokens', 'anthropic-ratelimit-tokens-remaining']
+      deepEqual([refused.status, ...headers.map((name) => refused.headers.get(name))], [429, '7', '0', '0'])
       match((await jsonOf(refused)).error.message, /slow down/)
     }
   }

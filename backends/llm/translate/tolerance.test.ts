@@ -30,14 +30,18 @@ const SMALLEST: Readonly<Record<Client, JsonObject>> = {
 }
 
 /** What the provider is sent, and what becomes of the rest. */
-function sent(client: Client, to: FormatName, more: JsonObject): { body: string; losses: Losses; said: Conversation } {
+function sent(
+  client: Client,
+  to: FormatName,
+  more: JsonObject
+): { body: string; losses: Losses; rewrite: Conversation } {
   const body = { ...SMALLEST[client], ...more }
   const read = FORMATS[client].readRequest(body, { model: MODELS[to], isStreamed: false })
   const [lost, losses] = [new Losses(), new Losses()]
-  const said = rewritten(read, to, lost)
-  const written = FORMATS[to].writeRequest(said, lost)
+  const rewrite = rewritten(read, to, lost)
+  const written = FORMATS[to].writeRequest(rewrite, lost)
   reportLosses(lost, read, body, losses)
-  return { body: JSON.stringify(written), losses, said }
+  return { body: JSON.stringify(written), losses, rewrite }
 }
 
 const others = (client: Client): FormatName[] => TARGETS.filter((to) => to !== client)
@@ -138,10 +142,10 @@ describe('nothing of instructions, content and tools is left out without a refus
     for (const to of others(client)) {
       test(`${client} to ${to}`, () => {
         for (const more of CASES[client]) {
-          const told = JSON.stringify(more)
-          if (SHARED[`${client} ${to}`]?.test(told)) continue
+          const part = JSON.stringify(more)
+          if (SHARED[`${client} ${to}`]?.test(part)) continue
           try {
-            ok(sent(client, to, more).losses.kinds.includes('meaning'), told)
+            ok(sent(client, to, more).losses.kinds.includes('meaning'), part)
           } catch (error) {
             if (!(error instanceof FormatError)) throw error
           }
@@ -209,37 +213,37 @@ test('JSON without a schema is asked for by an instruction', () => {
 test('who asks is a hash where the name is too long or has signs that are not taken', () => {
   const long = 'x'.repeat(300)
   for (const to of others('messages')) {
-    const { said } = sent('messages', to, { metadata: { user_id: long } })
-    if (to !== 'gemini') match(said.user!, /^[0-9a-f]{64}$/, to)
+    const { rewrite } = sent('messages', to, { metadata: { user_id: long } })
+    if (to !== 'gemini') match(rewrite.user!, /^[0-9a-f]{64}$/, to)
   }
-  match(sent('completions', 'converse', { user: '{"a":1}' }).said.user!, /^[0-9a-f]{64}$/)
-  equal(sent('completions', 'converse', { user: 'a@b' }).said.user, 'a@b')
+  match(sent('completions', 'converse', { user: '{"a":1}' }).rewrite.user!, /^[0-9a-f]{64}$/)
+  equal(sent('completions', 'converse', { user: 'a@b' }).rewrite.user, 'a@b')
 })
 
 test('Bedrock gets a tool where the history has calls', () => {
   const call = { id: 'a', type: 'function', function: { name: 'f', arguments: '{}' } }
   const messages = [HI, { role: 'assistant', tool_calls: [call] }, { role: 'tool', tool_call_id: 'a', content: 'r' }]
-  const { said, losses } = sent('completions', 'converse', { messages })
-  deepEqual([said.tools.length, losses.fields], [1, []])
+  const { rewrite, losses } = sent('completions', 'converse', { messages })
+  deepEqual([rewrite.tools.length, losses.fields], [1, []])
   const tools = [{ type: 'function', function: { name: 'f' } }]
   const echoed = { input: [{ type: 'item_reference', id: 'msg_1' }, HI] }
-  deepEqual(sent('responses', 'converse', echoed).said.tools, [])
+  deepEqual(sent('responses', 'converse', echoed).rewrite.tools, [])
   const none = sent('completions', 'converse', { messages, tools, tool_choice: 'none' })
-  deepEqual([none.said.tools[0]!.name, none.losses.fields], ['none', []])
+  deepEqual([none.rewrite.tools[0]!.name, none.losses.fields], ['none', []])
 })
 
 test('Claude is not asked to think where it may not', () => {
   const tools = [{ type: 'function', function: { name: 'f' } }]
-  const asked = { reasoning_effort: 'low', tools, tool_choice: 'required', max_tokens: 9000 }
+  const body = { reasoning_effort: 'low', tools, tool_choice: 'required', max_tokens: 9000 }
   for (const to of ['messages', 'converse'] as const) {
-    const forced = sent('completions', to, asked)
-    deepEqual([forced.said.thinking, forced.losses.fields], [null, ['reasoning_effort']])
-    const cool = sent('completions', to, { ...asked, tool_choice: 'auto', temperature: 0.2 })
-    deepEqual([cool.said.sampling.temperature, cool.losses.kinds], [null, ['harmless']])
-    ok(cool.said.thinking !== null)
-    const narrow = sent('completions', to, { ...asked, tool_choice: 'auto', top_p: 0.5 })
-    deepEqual([narrow.said.sampling.topP, narrow.losses.fields], [null, ['top_p']])
-    equal(sent('completions', to, { ...asked, tool_choice: 'auto', top_p: 0.95 }).said.sampling.topP, 0.95)
+    const forced = sent('completions', to, body)
+    deepEqual([forced.rewrite.thinking, forced.losses.fields], [null, ['reasoning_effort']])
+    const cool = sent('completions', to, { ...body, tool_choice: 'auto', temperature: 0.2 })
+    deepEqual([cool.rewrite.sampling.temperature, cool.losses.kinds], [null, ['harmless']])
+    ok(cool.rewrite.thinking !== null)
+    const narrow = sent('completions', to, { ...body, tool_choice: 'auto', top_p: 0.5 })
+    deepEqual([narrow.rewrite.sampling.topP, narrow.losses.fields], [null, ['top_p']])
+    equal(sent('completions', to, { ...body, tool_choice: 'auto', top_p: 0.95 }).rewrite.sampling.topP, 0.95)
   }
 })
 
@@ -286,9 +290,9 @@ describe("tools that the client runs are others' functions", () => {
         deepEqual([losses.fields, losses.kinds], [['tools[0]'], ['carried']], to)
         match(body, new RegExp(`"${name}"`))
       }
-      const told = asFunctionPart({ kind: 'opaque', format: 'responses', value: call })
-      ok(told?.kind === 'toolCall')
-      const back = withClientCalls(answerOf(told), [[name, type]], 'responses').choices[0]!.parts[0]!
+      const part = asFunctionPart({ kind: 'opaque', format: 'responses', value: call })
+      ok(part?.kind === 'toolCall')
+      const back = withClientCalls(answerOf(part), [[name, type]], 'responses').choices[0]!.parts[0]!
       ok(back.kind === 'opaque')
       const { id: _, status: __, ...item } = back.value
       deepEqual(item, call)
@@ -298,8 +302,8 @@ describe("tools that the client runs are others' functions", () => {
         return ''
       }
       const writer = clientCallsWriter({ write }, [[name, type]], 'responses')
-      writer.write({ kind: 'begin', choice: 0, part: { ...told, arguments: '' } })
-      for (const text of told.arguments) writer.write({ kind: 'delta', choice: 0, text, logprobs: null })
+      writer.write({ kind: 'begin', choice: 0, part: { ...part, arguments: '' } })
+      for (const text of part.arguments) writer.write({ kind: 'delta', choice: 0, text, logprobs: null })
       writer.write({ kind: 'end', choice: 0 })
       deepEqual(events, [
         { kind: 'begin', choice: 0, part: back },
@@ -309,24 +313,24 @@ describe("tools that the client runs are others' functions", () => {
   }
 
   test('a call that was cut off is never a whole one: agents run these', () => {
-    const cut = (given: string, type: string) => {
-      const call = { kind: 'toolCall', id: 'c', name: 'x', arguments: given, signature: null, cache: null } as const
+    const cut = (input: string, type: string) => {
+      const call = { kind: 'toolCall', id: 'c', name: 'x', arguments: input, signature: null, cache: null } as const
       const part = withClientCalls(answerOf(call), [['x', type]], 'responses').choices[0]!.parts[0]!
       return part.kind === 'opaque' ? [part.value.status, part.value.input ?? part.value.action] : part.kind
     }
-    for (const [given, text] of [
+    for (const [input, text] of [
       ['{"input":"line1\\nlin', 'line1\nlin'],
       ['{"input": "a\\u00e9\\', 'a\u00e9'],
       ['{"input":"a\\u00e', 'a'],
       ['{"inp', ''],
       ['no JSON', 'no JSON']
     ] as const)
-      deepEqual(cut(given, 'custom'), ['incomplete', text], given)
-    for (const [given, text] of [
+      deepEqual(cut(input, 'custom'), ['incomplete', text], input)
+    for (const [input, text] of [
       ['{"input":"ok"}', 'ok'],
       ['{"other":"ok"}', '{"other":"ok"}']
     ] as const)
-      deepEqual(cut(given, 'custom'), ['completed', text], given)
+      deepEqual(cut(input, 'custom'), ['completed', text], input)
     equal(cut('{"commands":["rm -rf /tm', 'shell'), 'toolCall')
     deepEqual(cut('{"commands":["ls"]}', 'shell'), ['completed', { commands: ['ls'] }])
     const events: ChatEvent[] = []
@@ -358,8 +362,8 @@ describe("tools that the client runs are others' functions", () => {
       [{ type: 'shell' }, { type: 'shell' }, 'shell']
     ] as const) {
       for (const to of others('responses')) {
-        const { body, losses, said } = sent('responses', to, { tools: [tool], tool_choice: choice })
-        deepEqual(said.toolChoice, { kind: 'tool', name, parallel: null })
+        const { body, losses, rewrite } = sent('responses', to, { tools: [tool], tool_choice: choice })
+        deepEqual(rewrite.toolChoice, { kind: 'tool', name, parallel: null })
         deepEqual(losses.fields, ['tools[0]', 'tool_choice'], to)
         deepEqual(losses.kinds, ['carried', 'carried'], to)
         match(body, new RegExp(name))

@@ -225,6 +225,6 @@ for (const [provider, answer] of Object.entries(BY_KIND)) {
 test('the request side has no llm, and the error says where it is', async (t) => {
   const policies = { authorization: { rules: ["llm.requestModel == 'm1'"] } }
   await rejects(start(t, 'openai', { policies }), /llm cannot be read here; .*llm is there once a backend is asked/)
-  const asked = { authorization: { rules: ["llmRequest.model == 'm1'"] } }
-  await rejects(start(t, 'openai', { policies: asked }), /llmRequest cannot be read here; .*once a backend is asked/)
+  const settings = { authorization: { rules: ["llmRequest.model == 'm1'"] } }
+  await rejects(start(t, 'openai', { policies: settings }), /llmRequest cannot be read here; .*once a backend is asked/)
 })

@@ -90,11 +90,11 @@ describe('three workers, and a connection for each request', () => {
 
   async function remembers(client: InputRequests, kind: Kind): Promise<void> {
     const add = (text: string) => client.callTool({ name: `${kind}_add`, arguments: { text } })
-    const said: string[] = []
-    for (let i = 0; i < TIMES; i++) said.push(textOf(await add(`a${i}`)))
+    const texts: string[] = []
+    for (let i = 0; i < TIMES; i++) texts.push(textOf(await add(`a${i}`)))
     deepEqual(
-      said,
-      said.map((_, i) => `note ${i + 1}`)
+      texts,
+      texts.map((_, i) => `note ${i + 1}`)
     )
     const more = await Promise.all(Array.from({ length: TIMES }, (_, i) => add(`b${i}`)))
     equal(new Set(more.map(textOf)).size, TIMES)
@@ -165,11 +165,11 @@ describe('three workers, and a connection for each request', () => {
     const add = async (): Promise<string> =>
       textOf(await client.callTool({ name: 'http_add', arguments: { text: 'x' } }))
     for (let round = 0; round < 2; round++) {
-      const said: string[] = []
-      for (let i = 0; i < TIMES; i++) said.push(await add())
+      const texts: string[] = []
+      for (let i = 0; i < TIMES; i++) texts.push(await add())
       deepEqual(
-        said,
-        said.map((_, i) => `note ${i + 1}`)
+        texts,
+        texts.map((_, i) => `note ${i + 1}`)
       )
       forget()
       const all = await Promise.all(Array.from({ length: TIMES }, add))

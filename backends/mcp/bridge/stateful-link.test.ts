@@ -163,8 +163,8 @@ describe('a session with a stateless server', () => {
       { name: 'broken', inputSchema: mark }
     ]
     const raw = young(({ message, result, ...request }) => {
-      const answer = (said: JsonObject): void =>
-        request.events.answered({ jsonrpc: '2.0', id: message.id, result: said })
+      const answer = (json: JsonObject): void =>
+        request.events.answered({ jsonrpc: '2.0', id: message.id, result: json })
       if (message.method === 'tools/list') answer({ resultType: 'complete', tools, ttlMs: 5, cacheScope: 'public' })
       else if (message.method === 'prompts/get') answer({ resultType: 'task', taskId: 't' })
       else answer({ resultType: 'complete', content: [], structuredContent: [1] })
@@ -229,9 +229,9 @@ describe('a session with a stateless server', () => {
   it('listens anew when it subscribes to something, without a gap', async (t) => {
     const raw = young()
     const link = session(worker(t, raw))
-    const told: RpcMessage[] = []
+    const messages: RpcMessage[] = []
     const { promise, resolve } = Promise.withResolvers<LinkFailure | null>()
-    const stop = link.listen(null, { message: (message) => told.push(message), ended: resolve })
+    const stop = link.listen(null, { message: (message) => messages.push(message), ended: resolve })
     const acknowledge = (request: ScriptedRequest): void =>
       request.events.message({ jsonrpc: '2.0', method: 'notifications/subscriptions/acknowledged', params: {} })
     const update = (request: ScriptedRequest, uri: string): void => {
@@ -251,7 +251,7 @@ describe('a session with a stateless server', () => {
     equal(first.isCancelled, true)
     update(second, 'a:1')
     deepEqual(
-      told.map((message) => 'method' in message && message.params),
+      messages.map((message) => 'method' in message && message.params),
       [{ uri: 'a:0' }, { uri: 'a:1' }]
     )
     second.fail({ kind: 'broken', status: null, message: 'ended' })

@@ -90,7 +90,7 @@ describe('a method of an extension', () => {
   }
 
   it('is allowed and denied by its name, its target and its params', async (t) => {
-    const cases: [given: Partial<McpRules>, passes: boolean][] = [
+    const cases: [rules: Partial<McpRules>, passes: boolean][] = [
       [{ allow: ['mcp.method.name == "admin/wipe"'] }, true],
       [{ allow: ['mcp.method.name == "admin/wipe" && mcp.method.target == "other"'] }, false],
       [{ allow: ['mcp.method.name.startsWith("admin/") && mcp.method.arguments.all == true'] }, true],

@@ -196,8 +196,8 @@ describe('calls under way', () => {
     response!.writeHead(200, { 'content-type': 'application/json' })
     response!.end('{"jsonrpc":"2.0","id":"c1","result":{}}')
     await (await call).text()
-    const told = servers.map(({ seen }) => seen.filter(({ body }) => body.includes('notifications/cancelled')).length)
-    deepEqual(told, [0, 1])
+    const counts = servers.map(({ seen }) => seen.filter(({ body }) => body.includes('notifications/cancelled')).length)
+    deepEqual(counts, [0, 1])
   })
 
   it('end at the timeout of the route: the server gets a cancellation, the client an error', async (t) => {
@@ -216,8 +216,8 @@ describe('calls under way', () => {
       const response = await post(url, CALL, { 'mcp-session-id': begun.headers.get('mcp-session-id')! })
       equal(response.status, 200)
       const text = await response.text()
-      const told = '{"jsonrpc":"2.0","id":"c1","error":{"code":-32603,"message":"target a: no answer in time"}}'
-      equal(text.includes(told), true, text)
+      const counts = '{"jsonrpc":"2.0","id":"c1","error":{"code":-32603,"message":"target a: no answer in time"}}'
+      equal(text.includes(counts), true, text)
       equal(text.startsWith('event: message'), begins)
       while (!server.seen.some(({ body }) => body.includes('notifications/cancelled'))) await server.next()
       const { body } = server.seen.findLast((one) => one.body.includes('notifications/cancelled'))!

@@ -14,10 +14,10 @@ const HINTS = { resultType: 'complete', ttlMs: 0, cacheScope: 'private' }
 
 /** Has prompts for one caller only, and breaks for others that ask for them. */
 async function serve(t: TestContext, isStateless: boolean) {
-  const asked: string[] = []
+  const requests: string[] = []
   const answer = (message: { method: string }, { headers }: IncomingMessage): object => {
     const isAdmin = headers.authorization === 'Bearer admin'
-    asked.push(`${isAdmin ? 'admin' : 'user'} ${message.method}`)
+    requests.push(`${isAdmin ? 'admin' : 'user'} ${message.method}`)
     const capabilities = isAdmin ? { tools: {}, prompts: {} } : { tools: {} }
     if (message.method === 'server/discover' && isStateless)
       return { result: { ...HINTS, supportedVersions: [VERSION], capabilities, serverInfo: SERVER } }
@@ -45,7 +45,7 @@ async function serve(t: TestContext, isStateless: boolean) {
     http.closeAllConnections()
     http.close()
   })
-  return { port: (http.address() as AddressInfo).port, asked }
+  return { port: (http.address() as AddressInfo).port, requests }
 }
 
 async function listed(url: string, who: string, method: string): Promise<string> {
@@ -79,7 +79,7 @@ for (const isStateless of [false, true]) {
         match(await listed(url, 'user', 'tools/list'), /"t"|t0_t/)
         match(await listed(url, 'user', 'prompts/list'), /-32601/)
         match(await listed(url, 'admin', 'prompts/list'), /theirs/)
-        for (const { asked } of servers) equal(asked.includes('user prompts/list'), false)
+        for (const { requests } of servers) equal(requests.includes('user prompts/list'), false)
       })
     }
   })

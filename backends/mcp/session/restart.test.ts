@@ -118,11 +118,11 @@ test('two replicas with one key serve one session, call by call', async (t) => {
     await program.logged('target=start')
   }
   const session = await begin(urls[0]!)
-  const said: string[] = []
+  const texts: string[] = []
   for (let i = 0; i < 6; i++) {
-    said.push(await call(urls[i % 2]!, session, i < 4 ? 'http_add' : 'child_add', { a: i, b: 1 }))
+    texts.push(await call(urls[i % 2]!, session, i < 4 ? 'http_add' : 'child_add', { a: i, b: 1 }))
   }
-  deepEqual(said, ['1', '2', '3', '4', '5', '6'])
+  deepEqual(texts, ['1', '2', '3', '4', '5', '6'])
   equal(begun(upstream), 1)
   const deleted = upstream.until('DELETE')
   const ended = await fetch(urls[1]!, { method: 'DELETE', headers: session })

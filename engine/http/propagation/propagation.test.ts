@@ -71,7 +71,7 @@ describe('traceparent', () => {
 
 describe('tracestate', () => {
   const members = (count: number): string => Array.from({ length: count }, (_, i) => `k${i}=1`).join(',')
-  const kept: readonly (readonly [name: string, given: string, wanted: string])[] = [
+  const kept: readonly (readonly [name: string, input: string, wanted: string])[] = [
     ['one', 'foo=1', 'foo=1'],
     ['blanks', 'foo=1 \t , \t bar=2', 'foo=1,bar=2'],
     ['empty members', 'foo=1,,,bar=2,', 'foo=1,bar=2'],
@@ -84,7 +84,7 @@ describe('tracestate', () => {
   ]
   for (const [name, input, wanted] of kept) test(`keeps ${name}`, () => assert.equal(boundedTracestate(input), wanted))
 
-  const dropped: readonly (readonly [name: string, given: string])[] = [
+  const dropped: readonly (readonly [name: string, input: string])[] = [
     ['33 members', members(33)],
     ['a key twice', 'foo=1,bar=2,foo=3'],
     ['no value', 'foo='],

@@ -15,7 +15,7 @@ const USAGE = {
 const CALL = { id: 'call_1', type: 'function', function: { name: 'f', arguments: '{"a":1}' } }
 const ENTRY = { token: 'a', logprob: -0.1, bytes: [97], top_logprobs: [] }
 
-const said = (message: object, choice: object = {}): JsonObject =>
+const answerWith = (message: object, choice: object = {}): JsonObject =>
   ({
     id: 'chatcmpl-1',
     object: 'chat.completion',
@@ -43,7 +43,7 @@ const SAME: readonly (readonly [name: string, body: JsonObject])[] = [
   [
     'text',
     {
-      ...said({
+      ...answerWith({
         content: 'Hello!',
         refusal: null,
         annotations: [{ type: 'url_citation', url_citation: { url: 'u' } }]
@@ -56,7 +56,7 @@ const SAME: readonly (readonly [name: string, body: JsonObject])[] = [
   [
     'predictions and more usage',
     {
-      ...said({ content: 'a' }),
+      ...answerWith({ content: 'a' }),
       usage: {
         ...USAGE,
         cost: 0.1,
@@ -67,7 +67,7 @@ const SAME: readonly (readonly [name: string, body: JsonObject])[] = [
   [
     'cache writes',
     {
-      ...said({ content: 'a' }),
+      ...answerWith({ content: 'a' }),
       usage: {
         ...USAGE,
         prompt_tokens_details: {
@@ -79,14 +79,14 @@ const SAME: readonly (readonly [name: string, body: JsonObject])[] = [
       }
     }
   ],
-  ['refusal', said({ refusal: 'No.' })],
+  ['refusal', answerWith({ refusal: 'No.' })],
   [
     'refusal by the filter',
-    said({}, { finish_reason: 'content_filter', content_filter_results: { hate: { filtered: true } } })
+    answerWith({}, { finish_reason: 'content_filter', content_filter_results: { hate: { filtered: true } } })
   ],
   [
     'calls',
-    said(
+    answerWith(
       {
         tool_calls: [
           CALL,
@@ -97,12 +97,15 @@ const SAME: readonly (readonly [name: string, body: JsonObject])[] = [
       { finish_reason: 'tool_calls' }
     )
   ],
-  ['a function call', said({ function_call: { name: 'f', arguments: '{}' } }, { finish_reason: 'function_call' })],
-  ['thoughts', said({ content: 'a', reasoning_content: 'Hm.' })],
-  ['thoughts as Ollama has them', said({ content: 'a', reasoning: 'Hm.' })],
+  [
+    'a function call',
+    answerWith({ function_call: { name: 'f', arguments: '{}' } }, { finish_reason: 'function_call' })
+  ],
+  ['thoughts', answerWith({ content: 'a', reasoning_content: 'Hm.' })],
+  ['thoughts as Ollama has them', answerWith({ content: 'a', reasoning: 'Hm.' })],
   [
     'thinking blocks',
-    said({
+    answerWith({
       content: 'a',
       reasoning_content: 'Hm.',
       thinking_blocks: [
@@ -111,17 +114,17 @@ const SAME: readonly (readonly [name: string, body: JsonObject])[] = [
       ]
     })
   ],
-  ['audio', said({ audio: { id: 'a', data: 'AA==', expires_at: 1, transcript: 't' } })],
+  ['audio', answerWith({ audio: { id: 'a', data: 'AA==', expires_at: 1, transcript: 't' } })],
   [
     'an image',
-    said({ content: 'a', images: [{ type: 'image_url', image_url: { url: 'data:image/png;base64,AA==' } }] })
+    answerWith({ content: 'a', images: [{ type: 'image_url', image_url: { url: 'data:image/png;base64,AA==' } }] })
   ],
-  ['logprobs', said({ content: 'a' }, { logprobs: { content: [ENTRY], refusal: null } })],
-  ['logprobs of a refusal', said({ refusal: 'a' }, { logprobs: { content: null, refusal: [ENTRY] } })],
-  ['a stop sequence', said({ content: 'a' }, { stop_reason: 'END' })],
-  ['a stop token', said({ content: 'a' }, { stop_reason: 2 })],
-  ['length', said({ content: 'a' }, { finish_reason: 'length' })],
-  ['an error', said({ content: 'a' }, { finish_reason: 'error' })]
+  ['logprobs', answerWith({ content: 'a' }, { logprobs: { content: [ENTRY], refusal: null } })],
+  ['logprobs of a refusal', answerWith({ refusal: 'a' }, { logprobs: { content: null, refusal: [ENTRY] } })],
+  ['a stop sequence', answerWith({ content: 'a' }, { stop_reason: 'END' })],
+  ['a stop token', answerWith({ content: 'a' }, { stop_reason: 2 })],
+  ['length', answerWith({ content: 'a' }, { finish_reason: 'length' })],
+  ['an error', answerWith({ content: 'a' }, { finish_reason: 'error' })]
 ]
 
 for (const [name, body] of SAME) {
@@ -130,7 +133,7 @@ for (const [name, body] of SAME) {
 
 test('an answer says what it says', () => {
   const { id, created, choices, usage } = completions.readAnswer({
-    ...said({ content: '', refusal: 'No.' }),
+    ...answerWith({ content: '', refusal: 'No.' }),
     usage: USAGE
   })
   assert.deepEqual([id, created], ['chatcmpl-1', 1_700_000_000])
@@ -152,7 +155,7 @@ test('an answer says what it says', () => {
 })
 
 test('usage of servers that count otherwise adds up to their total', () => {
-  const read = (usage: JsonObject) => completions.readAnswer({ ...said({ content: 'a' }), usage }).usage
+  const read = (usage: JsonObject) => completions.readAnswer({ ...answerWith({ content: 'a' }), usage }).usage
   const hidden = read({ prompt_tokens: 10, completion_tokens: 5, total_tokens: 35 })
   assert.deepEqual([hidden?.output, hidden?.reasoning], [25, 20])
   assert.equal(read({ prompt_tokens: 10, completion_tokens: 5, prompt_cache_hit_tokens: 8 })?.cacheRead, 8)
@@ -179,7 +182,7 @@ test('reasons to stop of other formats have a word here', () => {
     ['error', [], 'error'],
     ['pause', [], 'stop']
   ] as const
-  const answer = completions.readAnswer(said({ content: 'a' }))
+  const answer = completions.readAnswer(answerWith({ content: 'a' }))
   for (const [stop, parts, word] of words) {
     const losses = new Losses()
     const body = completions.writeAnswer(
@@ -196,7 +199,7 @@ test('reasons to stop of other formats have a word here', () => {
 
 test('parts and fields of other formats are losses', () => {
   const opaque: Part = { kind: 'opaque', format: 'messages', value: { type: 'web_search_tool_result' } }
-  const answer = completions.readAnswer(said({ content: 'a' }))
+  const answer = completions.readAnswer(answerWith({ content: 'a' }))
   const losses = new Losses()
   const origin = { format: 'messages', unknownFields: new Map([['container', 'c']]) } as const
   completions.writeAnswer({ ...answer, choices: [choice([opaque], 'end')], origin }, CONTEXT, losses)
@@ -207,11 +210,11 @@ test('an answer that does not follow the format is an error with the path', () =
   const wrong = [
     ['choices', {}],
     ['choices[0].message', { choices: [{}] }],
-    ['choices[0].message.content', said({ content: 3 })]
+    ['choices[0].message.content', answerWith({ content: 3 })]
   ] as const
   for (const [field, body] of wrong) {
-    const isTold = (error: unknown) => error instanceof FormatError && error.field === field
-    assert.throws(() => completions.readAnswer(body as JsonObject), isTold, field)
+    const isOfField = (error: unknown) => error instanceof FormatError && error.field === field
+    assert.throws(() => completions.readAnswer(body as JsonObject), isOfField, field)
   }
 })
 

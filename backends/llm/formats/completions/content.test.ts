@@ -9,7 +9,7 @@ const NOWHERE = { model: null, isStreamed: null }
 const read = (body: object): Conversation => completions.readRequest(body as JsonObject, NOWHERE)
 const HI = { role: 'user', content: 'Hi' }
 const ask = (body: object): JsonObject => ({ model: 'gpt-5', messages: [HI], ...body }) as JsonObject
-const said = (...messages: object[]): JsonObject => ({ model: 'gpt-5', messages }) as JsonObject
+const requestWith = (...messages: object[]): JsonObject => ({ model: 'gpt-5', messages }) as JsonObject
 
 function written(conversation: Conversation): { readonly body: JsonObject; readonly losses: readonly string[] } {
   const losses = new Losses()
@@ -26,7 +26,7 @@ const PNG = 'data:image/png;base64,iVBORw0KGgo='
 
 test('a request says what it says', () => {
   const { turns, system, tools, sampling, thinking, origin } = read({
-    ...said(
+    ...requestWith(
       { role: 'system', content: 's' },
       { role: 'user', content: [{ type: 'image_url', image_url: { url: PNG } }] },
       {
@@ -63,7 +63,7 @@ test('a request says what it says', () => {
 })
 
 test('the model of the path wins', () => {
-  const { model, isStreamed } = completions.readRequest(said(HI), { model: 'deployment', isStreamed: true })
+  const { model, isStreamed } = completions.readRequest(requestWith(HI), { model: 'deployment', isStreamed: true })
   assert.deepEqual([model, isStreamed], ['deployment', true])
 })
 
@@ -163,18 +163,21 @@ const WRONG: readonly (readonly [field: string, body: unknown])[] = [
   ['model', { messages: [HI] }],
   ['messages', { model: 'm' }],
   ['messages', { model: 'm', messages: 'Hi' }],
-  ['messages[0]', said([])],
-  ['messages[0].role', said({ content: 'x' })],
-  ['messages[0].role', said({ role: 'nobody', content: 'x' })],
-  ['messages[0].content', said({ role: 'user' })],
-  ['messages[0].content', said({ role: 'user', content: 3 })],
-  ['messages[0].content[0]', said({ role: 'user', content: ['x'] })],
-  ['messages[0].content[0].type', said({ role: 'user', content: [{}] })],
-  ['messages[0].content[0].text', said({ role: 'user', content: [{ type: 'text' }] })],
-  ['messages[0].content[0].image_url.url', said({ role: 'user', content: [{ type: 'image_url', image_url: {} }] })],
-  ['messages[0].tool_calls[0].function.name', said({ role: 'assistant', tool_calls: [{ function: {} }] })],
-  ['messages[0].tool_call_id', said({ role: 'tool', content: 'x' })],
-  ['messages[0].thinking_blocks[0].type', said({ role: 'assistant', thinking_blocks: [{}] })],
+  ['messages[0]', requestWith([])],
+  ['messages[0].role', requestWith({ content: 'x' })],
+  ['messages[0].role', requestWith({ role: 'nobody', content: 'x' })],
+  ['messages[0].content', requestWith({ role: 'user' })],
+  ['messages[0].content', requestWith({ role: 'user', content: 3 })],
+  ['messages[0].content[0]', requestWith({ role: 'user', content: ['x'] })],
+  ['messages[0].content[0].type', requestWith({ role: 'user', content: [{}] })],
+  ['messages[0].content[0].text', requestWith({ role: 'user', content: [{ type: 'text' }] })],
+  [
+    'messages[0].content[0].image_url.url',
+    requestWith({ role: 'user', content: [{ type: 'image_url', image_url: {} }] })
+  ],
+  ['messages[0].tool_calls[0].function.name', requestWith({ role: 'assistant', tool_calls: [{ function: {} }] })],
+  ['messages[0].tool_call_id', requestWith({ role: 'tool', content: 'x' })],
+  ['messages[0].thinking_blocks[0].type', requestWith({ role: 'assistant', thinking_blocks: [{}] })],
   ['tools[0].function', ask({ tools: [{ type: 'function' }] })],
   ['tool_choice', ask({ tool_choice: 3 })],
   ['stop', ask({ stop: [1] })],
@@ -186,8 +189,8 @@ const WRONG: readonly (readonly [field: string, body: unknown])[] = [
 
 for (const [field, body] of WRONG) {
   test(`what is wrong is refused with its path: ${field}`, () => {
-    const isTold = (error: unknown) => error instanceof FormatError && error.field === field
-    assert.throws(() => read(body as JsonObject), isTold)
+    const isOfField = (error: unknown) => error instanceof FormatError && error.field === field
+    assert.throws(() => read(body as JsonObject), isOfField)
   })
 }
 
@@ -251,7 +254,7 @@ test('a field named __proto__ is one like others', () => {
 
 test('very many parts are no more than many, in requests and answers', () => {
   const content = Array.from({ length: 200_000 }, () => ({ type: 'text', text: 'a' }))
-  const { body } = written(read(said({ role: 'system', content }, HI)))
+  const { body } = written(read(requestWith({ role: 'system', content }, HI)))
   const [first] = body.messages as readonly JsonObject[]
   assert.equal((first!.content as readonly JsonObject[]).length, content.length)
   const results = Array.from({ length: 200_000 }, () => image)
@@ -259,7 +262,7 @@ test('very many parts are no more than many, in requests and answers', () => {
   assert.equal((shown.body.messages as readonly JsonObject[]).length, 2)
   const images = Array.from({ length: 20_000 }, () => ({ type: 'image_url', image_url: { url: PNG } }))
   const answer = completions.readAnswer({ choices: [{ message: { images } }] })
-  const asked = { model: 'm', wantsUsage: false, at: 0, id: 'x' }
-  const [choice] = completions.writeAnswer(answer, asked, new Losses()).choices as readonly JsonObject[]
+  const context = { model: 'm', wantsUsage: false, at: 0, id: 'x' }
+  const [choice] = completions.writeAnswer(answer, context, new Losses()).choices as readonly JsonObject[]
   assert.equal(((choice!.message as JsonObject).images as readonly JsonObject[]).length, 20_000)
 })

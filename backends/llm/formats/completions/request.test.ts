@@ -9,7 +9,7 @@ const NOWHERE = { model: null, isStreamed: null }
 const read = (body: object): Conversation => completions.readRequest(body as JsonObject, NOWHERE)
 const HI = { role: 'user', content: 'Hi' }
 const ask = (body: object): JsonObject => ({ model: 'gpt-5', messages: [HI], ...body }) as JsonObject
-const said = (...messages: object[]): JsonObject => ({ model: 'gpt-5', messages }) as JsonObject
+const requestWith = (...messages: object[]): JsonObject => ({ model: 'gpt-5', messages }) as JsonObject
 
 function written(conversation: Conversation): { readonly body: JsonObject; readonly losses: readonly string[] } {
   const losses = new Losses()
@@ -25,12 +25,12 @@ const PNG = 'data:image/png;base64,iVBORw0KGgo='
 const SAME: readonly (readonly [name: string, body: JsonObject])[] = [
   [
     'roles',
-    said({ role: 'developer', content: 'Be brief.' }, { role: 'system', content: 'Be kind.', name: 'boss' }, HI)
+    requestWith({ role: 'developer', content: 'Be brief.' }, { role: 'system', content: 'Be kind.', name: 'boss' }, HI)
   ],
-  ['instructions between', said(HI, { role: 'developer', content: [{ type: 'text', text: 'Now shout.' }] })],
+  ['instructions between', requestWith(HI, { role: 'developer', content: [{ type: 'text', text: 'Now shout.' }] })],
   [
     'instructions of several parts',
-    said(
+    requestWith(
       {
         role: 'system',
         content: [
@@ -43,7 +43,7 @@ const SAME: readonly (readonly [name: string, body: JsonObject])[] = [
   ],
   [
     'images',
-    said({
+    requestWith({
       role: 'user',
       content: [
         { type: 'text', text: 'What is it?' },
@@ -56,7 +56,7 @@ const SAME: readonly (readonly [name: string, body: JsonObject])[] = [
   ],
   [
     'audio, files',
-    said({
+    requestWith({
       role: 'user',
       content: [
         { type: 'input_audio', input_audio: { data: 'UklGRg==', format: 'wav' } },
@@ -70,7 +70,7 @@ const SAME: readonly (readonly [name: string, body: JsonObject])[] = [
   ],
   [
     'unknown parts',
-    said(
+    requestWith(
       { role: 'user', content: [{ type: 'video_url', video_url: { url: 'https://example.com/v' } }] },
       { role: 'assistant', tool_calls: [CALL] },
       {
@@ -86,7 +86,7 @@ const SAME: readonly (readonly [name: string, body: JsonObject])[] = [
   ],
   [
     'one text in a list',
-    said(
+    requestWith(
       { role: 'user', content: [{ type: 'text', text: '' }] },
       { role: 'user', content: [] },
       { role: 'user', content: '' }
@@ -94,7 +94,7 @@ const SAME: readonly (readonly [name: string, body: JsonObject])[] = [
   ],
   [
     'cache marks',
-    said(
+    requestWith(
       { role: 'system', content: [{ type: 'text', text: 'long', cache_control: MARK }] },
       {
         role: 'user',
@@ -110,7 +110,7 @@ const SAME: readonly (readonly [name: string, body: JsonObject])[] = [
   ],
   [
     'refusals',
-    said(
+    requestWith(
       HI,
       { role: 'assistant', refusal: 'No.' },
       {
@@ -126,7 +126,7 @@ const SAME: readonly (readonly [name: string, body: JsonObject])[] = [
   ],
   [
     'tool calls',
-    said(
+    requestWith(
       HI,
       {
         role: 'assistant',
@@ -148,7 +148,7 @@ const SAME: readonly (readonly [name: string, body: JsonObject])[] = [
   [
     'function calls',
     {
-      ...said(
+      ...requestWith(
         HI,
         { role: 'assistant', function_call: { name: 'f', arguments: '{}' } },
         { role: 'function', name: 'f', content: 'r' },
@@ -161,7 +161,7 @@ const SAME: readonly (readonly [name: string, body: JsonObject])[] = [
   ['function_call as a word', ask({ functions: [{ name: 'f' }], function_call: 'auto' })],
   [
     'thought signatures',
-    said(HI, {
+    requestWith(HI, {
       role: 'assistant',
       tool_calls: [
         { ...CALL, extra_content: { google: { thought_signature: 'c2ln', other: 1 }, more: true } },
@@ -171,7 +171,7 @@ const SAME: readonly (readonly [name: string, body: JsonObject])[] = [
   ],
   [
     'reasoning',
-    said(
+    requestWith(
       HI,
       { role: 'assistant', content: 'a', reasoning_content: 'Hm.' },
       { role: 'assistant', content: 'b', reasoning: 'Hm.' },
@@ -181,7 +181,7 @@ const SAME: readonly (readonly [name: string, body: JsonObject])[] = [
   ],
   [
     'thinking blocks',
-    said(
+    requestWith(
       HI,
       {
         role: 'assistant',

@@ -89,7 +89,7 @@ test("OpenAI's client understands answers, and streams the same", async () => {
 test("OpenAI's client understands errors, and those in streams", async () => {
   const error = { status: 429, type: 'quota', message: 'No quota left', code: null, param: null } as const
   const failed = client(429, JSON.stringify(completions.writeError(error)), 'application/json')
-  const isQuota = (told: unknown) => told instanceof OpenAI.APIError && told.code === 'insufficient_quota'
+  const isQuota = (thrown: unknown) => thrown instanceof OpenAI.APIError && thrown.code === 'insufficient_quota'
   await assert.rejects(failed.chat.completions.create({ ...BODY, messages: [...BODY.messages] }), isQuota)
   const text = completions.streamWriter(CONTEXT).write({ kind: 'error', error })
   const broken = client(200, text, 'text/event-stream').chat.completions.stream({

@@ -6,8 +6,8 @@ import { test } from 'node:test'
 import type { Json, JsonObject } from '#backends/llm/conversation.ts'
 import { completions } from '#backends/llm/formats/completions/index.ts'
 
-const text = (said: string) => ({ kind: 'text', text: said, cache: null })
-const thought = (said: string) => ({ kind: 'thinking', text: said, signature: null, isRedacted: false })
+const text = (words: string) => ({ kind: 'text', text: words, cache: null })
+const thought = (words: string) => ({ kind: 'thinking', text: words, signature: null, isRedacted: false })
 const call = (id: string, name: string, args: string) => ({
   ...{ kind: 'toolCall', id, name, arguments: args, signature: null, cache: null }
 })
@@ -103,15 +103,15 @@ for (const { name, message, finish = null, parts, stop = 'end' } of STRAYS) {
     ]
     const events = chunks.flatMap((chunk) => reader.read({ name: '', data: JSON.stringify(chunk) }))
     events.push(...reader.read({ name: '', data: ' [DONE]' }))
-    const told: object[] = []
+    const messages: object[] = []
     for (const event of events) {
-      if (event.kind === 'begin') told.push({ ...event.part })
+      if (event.kind === 'begin') messages.push({ ...event.part })
       if (event.kind !== 'delta') continue
-      const part = told.at(-1) as { text?: string; arguments?: string }
+      const part = messages.at(-1) as { text?: string; arguments?: string }
       if (part.arguments === undefined) part.text += event.text
       else part.arguments += event.text
     }
-    deepEqual(told, parts)
+    deepEqual(messages, parts)
     deepEqual(
       events.filter(({ kind }) => kind === 'stop').map((event) => event.kind === 'stop' && event.stop),
       [stop]

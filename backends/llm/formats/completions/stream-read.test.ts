@@ -19,8 +19,8 @@ const delta = (value: object, choice: object = {}): object => ({
   choices: [{ index: 0, delta: value, finish_reason: null, ...choice }]
 })
 const end = (word: string, index = 0): object => ({ choices: [{ index, delta: {}, finish_reason: word }] })
-const call = (index: number | null, said: object, more: object = {}): object =>
-  delta({ tool_calls: [{ ...(index === null ? {} : { index }), function: said, ...more }] })
+const call = (index: number | null, fields: object, more: object = {}): object =>
+  delta({ tool_calls: [{ ...(index === null ? {} : { index }), function: fields, ...more }] })
 
 const parts = (...chunks: readonly (object | string)[]): readonly Part[] =>
   assemble(events(...chunks, '[DONE]'), 'completions').choices[0]?.parts ?? []
@@ -41,7 +41,7 @@ const thinking = (text: string, signature: Signature | null = null): Part => ({
 })
 
 test('text streams as it comes', () => {
-  const told = events(
+  const read = events(
     delta({ role: 'assistant', content: '', refusal: null }),
     delta({ content: 'Hel' }),
     delta({ content: 'lo' }),
@@ -50,11 +50,11 @@ test('text streams as it comes', () => {
     '[DONE]'
   )
   assert.deepEqual(
-    told.map((event) => event.kind),
+    read.map((event) => event.kind),
     ['start', 'begin', 'delta', 'delta', 'end', 'stop', 'usage', 'done']
   )
-  assert.deepEqual(told[0], { kind: 'start', id: 'chatcmpl-1', model: 'gpt-5', created: 1_700_000_000, usage: null })
-  const answer = assemble(told, 'completions')
+  assert.deepEqual(read[0], { kind: 'start', id: 'chatcmpl-1', model: 'gpt-5', created: 1_700_000_000, usage: null })
+  const answer = assemble(read, 'completions')
   assert.deepEqual([answer.usage?.output, answer.serviceTier], [2, 'default'])
 })
 
@@ -136,13 +136,13 @@ for (const [name, chunks, expected] of CALLS) {
 }
 
 test('a call is handed on piece by piece, and the next one as soon as it is complete', () => {
-  const told = events(
+  const read = events(
     call(0, { name: 'f', arguments: '{"a":' }, { id: 'a' }),
     call(0, { arguments: '{}}' }),
     call(1, { name: 'g', arguments: '{' }, { id: 'b' })
   )
   assert.deepEqual(
-    told.map((event) => event.kind),
+    read.map((event) => event.kind),
     ['start', 'begin', 'delta', 'delta', 'end', 'begin', 'delta']
   )
 })
@@ -205,7 +205,7 @@ test('choices come between each other', () => {
 
 test('refusals, audio, annotations, images and logprobs', () => {
   const entry = (token: string) => ({ token, logprob: -1, bytes: null, top_logprobs: [] })
-  const told = events(
+  const read = events(
     delta({ refusal: 'N' }, { logprobs: { content: null, refusal: [entry('N')] } }),
     delta({ refusal: 'o' }),
     delta({ audio: { id: 'a', data: 'AA' } }),
@@ -214,7 +214,7 @@ test('refusals, audio, annotations, images and logprobs', () => {
     end('stop'),
     '[DONE]'
   )
-  const [choice] = assemble(told, 'completions').choices
+  const [choice] = assemble(read, 'completions').choices
   assert.deepEqual(choice, {
     parts: [
       { kind: 'refusal', text: 'No' },
@@ -253,8 +253,8 @@ const ERRORS: readonly (readonly [chunk: object, status: number, type: string])[
 
 test('an error in a stream ends it', () => {
   for (const [chunk, status, type] of ERRORS) {
-    const told = events(delta({ content: 'x' }), JSON.stringify(chunk), '[DONE]')
-    const last = told.at(-1)
+    const read = events(delta({ content: 'x' }), JSON.stringify(chunk), '[DONE]')
+    const last = read.at(-1)
     assert.ok(last?.kind === 'error')
     assert.deepEqual([last.error.status, last.error.type, last.error.message], [status, type, 'm'])
   }

@@ -17,7 +17,7 @@ const LEGACY: Part = {
 }
 
 /** The events of an answer, every text in pieces of `size`. */
-function* told(answer: Answer, size: number): Generator<ChatEvent> {
+function* eventsOf(answer: Answer, size: number): Generator<ChatEvent> {
   yield { kind: 'start', id: answer.id, model: answer.model, created: answer.created, usage: null }
   for (const [choice, { parts: all, stop, stopSequence, logprobs }] of answer.choices.entries()) {
     let left: Json = logprobs
@@ -39,9 +39,9 @@ function* told(answer: Answer, size: number): Generator<ChatEvent> {
   yield { kind: 'done' }
 }
 
-function streamed(answer: Answer, size: number, asked = CONTEXT): string {
-  const writer = completions.streamWriter(asked)
-  return [...told(answer, size)].map((event) => writer.write(event)).join('')
+function streamed(answer: Answer, size: number, context = CONTEXT): string {
+  const writer = completions.streamWriter(context)
+  return [...eventsOf(answer, size)].map((event) => writer.write(event)).join('')
 }
 
 function readStream(text: string): ChatEvent[] {
@@ -182,20 +182,20 @@ test('usage is written only for clients that asked', () => {
   const head = { id: 'chatcmpl-1', created: 1, model: 'gpt-5', object: 'chat.completion.chunk' }
   const chunk = (choices: string, more = '') =>
     `data: ${JSON.stringify(head).slice(0, -1)},"choices":[${choices}]${more}}\n\n`
-  const said = (deltaText: string, finish: string) => `{"index":0,"delta":${deltaText},"finish_reason":${finish}}`
+  const choiceText = (deltaText: string, finish: string) => `{"index":0,"delta":${deltaText},"finish_reason":${finish}}`
   const chunks = [
-    said('{"role":"assistant","content":""}', 'null'),
-    said('{"content":"Hi"}', 'null'),
-    said('{}', '"stop"')
+    choiceText('{"role":"assistant","content":""}', 'null'),
+    choiceText('{"content":"Hi"}', 'null'),
+    choiceText('{}', '"stop"')
   ]
   assert.equal(
     streamed(PLAIN, 9, { ...CONTEXT, wantsUsage: false }),
     `${chunks.map((text) => chunk(text)).join('')}data: [DONE]\n\n`
   )
-  const asked = streamed(PLAIN, 9).split('\n\n')
-  assert.match(asked[0] ?? '', /"usage":null\}$/)
-  assert.match(asked[3] ?? '', /"choices":\[\],"usage":\{"prompt_tokens":1,"completion_tokens":2,"total_tokens":3,/)
-  assert.equal(asked[4], 'data: [DONE]')
+  const events = streamed(PLAIN, 9).split('\n\n')
+  assert.match(events[0] ?? '', /"usage":null\}$/)
+  assert.match(events[3] ?? '', /"choices":\[\],"usage":\{"prompt_tokens":1,"completion_tokens":2,"total_tokens":3,/)
+  assert.equal(events[4], 'data: [DONE]')
 })
 
 test('an error takes the place of the rest', () => {

@@ -164,17 +164,17 @@ test('thinking, by family', () => {
 test("thoughts go back with Claude's signatures, and not with others", () => {
   const thought = (format: 'messages' | 'gemini' | 'converse') =>
     ({ kind: 'thinking', text: 'hm', signature: { format, data: 's' }, isRedacted: false }) as const
-  const said = (part: Conversation['turns'][number]['parts'][number], model?: string) =>
+  const written = (part: Conversation['turns'][number]['parts'][number], model?: string) =>
     write(foreign({ turns: [{ role: 'assistant', parts: [part] }] }, model))
   const kept = {
     messages: [
       { role: 'assistant', content: [{ reasoningContent: { reasoningText: { text: 'hm', signature: 's' } } }] }
     ]
   }
-  assert.deepEqual(said(thought('messages')), { body: kept, losses: [] })
-  assert.deepEqual(said(thought('converse')), { body: kept, losses: [] })
-  assert.deepEqual(said(thought('messages'), NOVA).losses, ['turns[0].parts[0]'])
-  assert.deepEqual(said(thought('gemini')), { body: {}, losses: ['turns[0].parts[0]'] })
+  assert.deepEqual(written(thought('messages')), { body: kept, losses: [] })
+  assert.deepEqual(written(thought('converse')), { body: kept, losses: [] })
+  assert.deepEqual(written(thought('messages'), NOVA).losses, ['turns[0].parts[0]'])
+  assert.deepEqual(written(thought('gemini')), { body: {}, losses: ['turns[0].parts[0]'] })
 })
 
 test('what has the same meaning is carried', () => {

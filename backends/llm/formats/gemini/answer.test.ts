@@ -228,9 +228,9 @@ test('events go on with the part that is open, and seals close it', () => {
     { ...chunk({ text: '' }, { finishReason: 'STOP' }), usageMetadata: { promptTokenCount: 1 } }
   )
   const thought = ['thinking', '+a', '+b', 'end']
-  const said = ['text', '+c', 'end', 'thinking!', '#S', 'end', 'text', '+d', 'end']
+  const expected = ['text', '+c', 'end', 'thinking!', '#S', 'end', 'text', '+d', 'end']
   const called = ['toolCall', '+{"x":1}', '#T', 'end']
-  assert.deepEqual(brief(events), ['start', ...thought, ...said, ...called, 'tools', 'usage', 'done'])
+  assert.deepEqual(brief(events), ['start', ...thought, ...expected, ...called, 'tools', 'usage', 'done'])
 })
 
 test('arguments that come bit by bit are one call', () => {

@@ -239,17 +239,17 @@ const choice: fc.Arbitrary<Choice> = fc.tuple(parts, stop, fc.option(entries)).m
   logprobs: isProse(list[0]) ? (logprobs as Json) : null
 }))
 const usage: fc.Arbitrary<Usage> = fc
-  .record({ input: natural, cacheRead: natural, reasoning: natural, heard: natural, seen: natural, said: natural })
-  .map(({ input, cacheRead, reasoning, heard, seen, said }) => ({
+  .record({ input: natural, cacheRead: natural, reasoning: natural, heard: natural, seen: natural, spoken: natural })
+  .map(({ input, cacheRead, reasoning, heard, seen, spoken }) => ({
     input: input + cacheRead + heard + seen,
     cacheRead,
     cacheWrite5m: 0,
     cacheWrite1h: 0,
     inputAudio: heard,
     inputImage: seen,
-    output: input + reasoning + said + seen,
+    output: input + reasoning + spoken + seen,
     reasoning,
-    outputAudio: said,
+    outputAudio: spoken,
     outputImage: seen
   }))
 const answer: fc.Arbitrary<Answer> = fc.record({
@@ -276,8 +276,8 @@ function eventsOf(whole: Answer, size: number): ChatEvent[] {
 }
 
 function eventsOfPart(item: Part, index: number, size: number, logprobs: Json | null): ChatEvent[] {
-  const said = item.kind === 'toolCall' ? item.arguments : 'text' in item ? item.text : null
-  if (said === null)
+  const partText = item.kind === 'toolCall' ? item.arguments : 'text' in item ? item.text : null
+  if (partText === null)
     return [
       { kind: 'begin', choice: index, part: item },
       { kind: 'end', choice: index }
@@ -285,9 +285,9 @@ function eventsOfPart(item: Part, index: number, size: number, logprobs: Json | 
   const bare = item.kind === 'toolCall' ? { ...item, arguments: '' } : { ...item, text: '' }
   const open = ('signature' in bare ? { ...bare, signature: null } : bare) as Part
   const events: ChatEvent[] = [{ kind: 'begin', choice: index, part: open }]
-  for (let at = 0; at < said.length; at += size) {
+  for (let at = 0; at < partText.length; at += size) {
     const tokens = at === 0 ? logprobs : null
-    events.push({ kind: 'delta', choice: index, text: said.slice(at, at + size), logprobs: tokens })
+    events.push({ kind: 'delta', choice: index, text: partText.slice(at, at + size), logprobs: tokens })
   }
   if ('signature' in item && item.signature !== null) {
     events.push({ kind: 'signature', choice: index, signature: item.signature })

@@ -140,14 +140,14 @@ test('fields of the wrong type are refused with their path', () => {
 
 /** Where a client's turns are no messages, clientPaths finds them in its body. */
 test("losses have the paths of the client's format's format", () => {
-  const said = {
+  const body = {
     system: [{ kind: 'text' as const, text: 's', cache }],
     turns: [{ role: 'user' as const, parts: [{ kind: 'text' as const, text: 't', cache }] }],
     toolChoice: { kind: 'auto' as const, name: null, parallel: false },
     user: 'u'
   }
   const lost = (format: 'messages' | 'responses') =>
-    write(foreign({ ...said, origin: { format, unknownFields: new Map<string, Json>() } })).losses
+    write(foreign({ ...body, origin: { format, unknownFields: new Map<string, Json>() } })).losses
   assert.deepEqual(lost('messages'), [
     'messages[0].content[0].cache_control',
     'system[0].cache_control',
@@ -183,14 +183,14 @@ test('rest goes nowhere but into the body', () => {
 
 test('calls without ids get stable ones, and results find them by name and order', () => {
   const parts = (list: JsonObject[], role: string) => ({ role, parts: list })
-  const asked = (name: string, id?: string) => ({ functionCall: { name, args: {}, ...(id && { id }) } })
-  const told = (name: string) => ({ functionResponse: { name, response: { output: name } } })
+  const functionCall = (name: string, id?: string) => ({ functionCall: { name, args: {}, ...(id && { id }) } })
+  const functionResponse = (name: string) => ({ functionResponse: { name, response: { output: name } } })
   const { turns } = read({
     contents: [
-      parts([asked('f'), asked('g'), asked('f')], 'model'),
-      parts([told('g'), told('f'), told('f')], 'function'),
-      parts([asked('f', 'x')], 'model'),
-      parts([told('f')], 'user')
+      parts([functionCall('f'), functionCall('g'), functionCall('f')], 'model'),
+      parts([functionResponse('g'), functionResponse('f'), functionResponse('f')], 'function'),
+      parts([functionCall('f', 'x')], 'model'),
+      parts([functionResponse('f')], 'user')
     ]
   })
   const ids = turns.flatMap((turn) =>
@@ -403,8 +403,8 @@ test('signatures of other formats come back from clients that take them for byte
     serviceTier: null,
     origin: { format: 'messages', unknownFields: new Map<string, Json>() }
   } as const
-  const asked = { model: 'm', wantsUsage: true, at: 0, id: 'x' }
-  const body = gemini.writeAnswer(answer, asked, new Losses())
+  const context = { model: 'm', wantsUsage: true, at: 0, id: 'x' }
+  const body = gemini.writeAnswer(answer, context, new Losses())
   const [candidate] = body.candidates as { content: { parts: { thoughtSignature: string }[] } }[]
   const part = candidate!.content.parts[0]!
   const bytes = Buffer.from(part.thoughtSignature, 'base64')

@@ -237,7 +237,7 @@ test('errors of what stands in front of the API are read as well', () => {
 
 test('an error has its code and the wrong field', () => {
   const error: ChatError = { status: 400, type: 'filter', message: 'is bad', code: 'c', param: 'messages[0]' }
-  const { error: told } = messages.writeError(error)
+  const { error: body } = messages.writeError(error)
   const details = { error_code: 'c' }
-  assert.deepEqual(told, { type: 'invalid_request_error', message: 'messages[0]: is bad', details })
+  assert.deepEqual(body, { type: 'invalid_request_error', message: 'messages[0]: is bad', details })
 })

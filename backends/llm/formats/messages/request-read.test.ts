@@ -13,8 +13,12 @@ function written(conversation: Conversation): [body: JsonObject, losses: string[
 }
 
 const base = { model: 'claude-sonnet-4-5', max_tokens: 1024 }
-const asked = (fields: JsonObject): JsonObject => ({ ...base, messages: [{ role: 'user', content: 'Hi' }], ...fields })
-const said = (...content: Json[]): JsonObject => ({ ...base, messages: [{ role: 'user', content }] })
+const requestWith = (fields: JsonObject): JsonObject => ({
+  ...base,
+  messages: [{ role: 'user', content: 'Hi' }],
+  ...fields
+})
+const userTurn = (...content: Json[]): JsonObject => ({ ...base, messages: [{ role: 'user', content }] })
 const replied = (...content: Json[]): JsonObject => ({ ...base, messages: [{ role: 'assistant', content }] })
 
 const CACHE = { type: 'ephemeral', ttl: '1h' }
@@ -22,30 +26,42 @@ const CITATION = { type: 'char_location', cited_text: 'a', document_index: 0, st
 const png = { type: 'base64', media_type: 'image/png', data: 'iVBO' }
 
 const KEPT: { readonly [name: string]: JsonObject } = {
-  'system as text': asked({ system: 'Be brief.' }),
-  'system as blocks': asked({
+  'system as text': requestWith({ system: 'Be brief.' }),
+  'system as blocks': requestWith({
     system: [
       { type: 'text', text: 'a', cache_control: CACHE },
       { type: 'text', text: 'b' }
     ]
   }),
-  'cited system': asked({ system: [{ type: 'text', text: 'a', citations: [CITATION] }] }),
-  'text with citations': said({ type: 'text', text: 'a', citations: [CITATION], cache_control: { type: 'ephemeral' } }),
-  'image, base64': said({ type: 'image', source: png, transformations: { oversized_image: 'error' } }),
-  'image, url': said({ type: 'image', source: { type: 'url', url: 'https://a.example/b.png' }, cache_control: CACHE }),
-  'image, file': said({ type: 'image', source: { type: 'file', file_id: 'file_1' } }),
-  'document, base64': said({
+  'cited system': requestWith({ system: [{ type: 'text', text: 'a', citations: [CITATION] }] }),
+  'text with citations': userTurn({
+    type: 'text',
+    text: 'a',
+    citations: [CITATION],
+    cache_control: { type: 'ephemeral' }
+  }),
+  'image, base64': userTurn({ type: 'image', source: png, transformations: { oversized_image: 'error' } }),
+  'image, url': userTurn({
+    type: 'image',
+    source: { type: 'url', url: 'https://a.example/b.png' },
+    cache_control: CACHE
+  }),
+  'image, file': userTurn({ type: 'image', source: { type: 'file', file_id: 'file_1' } }),
+  'document, base64': userTurn({
     type: 'document',
     source: { type: 'base64', media_type: 'application/pdf', data: 'JVBE' },
     title: 'T',
     context: 'C',
     citations: { enabled: true }
   }),
-  'document, text': said({ type: 'document', source: { type: 'text', media_type: 'text/plain', data: 'words' } }),
-  'document, url': said({ type: 'document', source: { type: 'url', url: 'https://a.example/b.pdf' } }),
-  'document, file': said({ type: 'document', source: { type: 'file', file_id: 'file_1' } }),
-  'document of blocks': said({ type: 'document', source: { type: 'content', content: [{ type: 'text', text: 'a' }] } }),
-  'search result': said({ type: 'search_result', source: 's', title: 't', content: [{ type: 'text', text: 'x' }] }),
+  'document, text': userTurn({ type: 'document', source: { type: 'text', media_type: 'text/plain', data: 'words' } }),
+  'document, url': userTurn({ type: 'document', source: { type: 'url', url: 'https://a.example/b.pdf' } }),
+  'document, file': userTurn({ type: 'document', source: { type: 'file', file_id: 'file_1' } }),
+  'document of blocks': userTurn({
+    type: 'document',
+    source: { type: 'content', content: [{ type: 'text', text: 'a' }] }
+  }),
+  'search result': userTurn({ type: 'search_result', source: 's', title: 't', content: [{ type: 'text', text: 'x' }] }),
   'tool use': replied({
     type: 'tool_use',
     id: 'toolu_1',
@@ -54,7 +70,7 @@ const KEPT: { readonly [name: string]: JsonObject } = {
     cache_control: CACHE,
     caller: { type: 'direct' }
   }),
-  'tool results': said(
+  'tool results': userTurn(
     { type: 'tool_result', tool_use_id: 'toolu_1', content: 'text', is_error: true, cache_control: CACHE },
     { type: 'tool_result', tool_use_id: 'toolu_2' },
     { type: 'tool_result', tool_use_id: 'toolu_3', content: '' },
@@ -83,7 +99,7 @@ const KEPT: { readonly [name: string]: JsonObject } = {
     { type: 'mcp_tool_result', tool_use_id: 'mcptoolu_1', is_error: false, content: [] },
     { type: 'container_upload', file_id: 'file_1' }
   ),
-  tools: asked({
+  tools: requestWith({
     tools: [
       { name: 'f', description: 'd', input_schema: { type: 'object' }, strict: true, cache_control: CACHE },
       { name: 'g', input_schema: { type: 'object' }, defer_loading: true, input_examples: [{ a: 1 }] },
@@ -92,23 +108,25 @@ const KEPT: { readonly [name: string]: JsonObject } = {
     ],
     tool_choice: { type: 'tool', name: 'f', disable_parallel_tool_use: true }
   }),
-  'tool choice any': asked({ tool_choice: { type: 'any', disable_parallel_tool_use: false } }),
-  'tool choice none': asked({ tool_choice: { type: 'none' } }),
-  'tool choice of a new kind': asked({ tool_choice: { type: 'some', of: ['f'] } }),
-  sampling: asked({ temperature: 1, top_p: 0.5, top_k: 3, stop_sequences: ['a', 'b'] }),
-  'thinking, enabled': asked({ thinking: { type: 'enabled', budget_tokens: 1024, display: 'omitted' } }),
-  'thinking, disabled': asked({ thinking: { type: 'disabled' } }),
-  'thinking, adaptive': asked({
+  'tool choice any': requestWith({ tool_choice: { type: 'any', disable_parallel_tool_use: false } }),
+  'tool choice none': requestWith({ tool_choice: { type: 'none' } }),
+  'tool choice of a new kind': requestWith({ tool_choice: { type: 'some', of: ['f'] } }),
+  sampling: requestWith({ temperature: 1, top_p: 0.5, top_k: 3, stop_sequences: ['a', 'b'] }),
+  'thinking, enabled': requestWith({ thinking: { type: 'enabled', budget_tokens: 1024, display: 'omitted' } }),
+  'thinking, disabled': requestWith({ thinking: { type: 'disabled' } }),
+  'thinking, adaptive': requestWith({
     thinking: { type: 'adaptive', display: 'summarized' },
     output_config: { effort: 'max', task_budget: { type: 'tokens', total: 9 } }
   }),
-  'thinking between tools': asked({ thinking: { type: 'between_tools' }, output_config: { effort: 'low' } }),
-  'structured output': asked({ output_config: { effort: 'low', format: { type: 'json_schema', schema: { a: 1 } } } }),
-  'an output format of a new kind': asked({ output_config: { format: { type: 'grammar', text: 'x' } } }),
-  metadata: asked({ metadata: { user_id: 'u' } }),
-  'metadata of a new kind': asked({ metadata: { trace: 'u' } }),
-  tiers: asked({ service_tier: 'standard_only', stream: true }),
-  'the rest': asked({
+  'thinking between tools': requestWith({ thinking: { type: 'between_tools' }, output_config: { effort: 'low' } }),
+  'structured output': requestWith({
+    output_config: { effort: 'low', format: { type: 'json_schema', schema: { a: 1 } } }
+  }),
+  'an output format of a new kind': requestWith({ output_config: { format: { type: 'grammar', text: 'x' } } }),
+  metadata: requestWith({ metadata: { user_id: 'u' } }),
+  'metadata of a new kind': requestWith({ metadata: { trace: 'u' } }),
+  tiers: requestWith({ service_tier: 'standard_only', stream: true }),
+  'the rest': requestWith({
     anthropic_version: 'vertex-2023-10-16',
     cache_control: { type: 'ephemeral' },
     container: { id: 'c', skills: [] },
@@ -138,7 +156,7 @@ for (const [name, body] of Object.entries(KEPT)) {
 }
 
 test('spellings that the API documents to be the same become one', () => {
-  const body = asked({
+  const body = requestWith({
     messages: [{ role: 'user', content: [{ type: 'text', text: 'Hi' }] }],
     tools: [{ type: 'custom', name: 'f', input_schema: { type: 'object' } }],
     output_format: { type: 'json_schema', schema: {} },
@@ -148,11 +166,11 @@ test('spellings that the API documents to be the same become one', () => {
   const [again] = written(read(body))
   const tools = [{ name: 'f', input_schema: { type: 'object' } }]
   const output = { format: { type: 'json_schema', schema: {} } }
-  assert.deepEqual(again, asked({ tools, output_config: output }))
+  assert.deepEqual(again, requestWith({ tools, output_config: output }))
 })
 
 test('a request is read field by field', () => {
-  const body = asked({
+  const body = requestWith({
     ...KEPT.sampling,
     messages: KEPT['tool use']!.messages!,
     system: 'S',
@@ -193,32 +211,32 @@ const WRONG: readonly (readonly [body: JsonObject, field: string])[] = [
   [{ model: 3, messages: [] }, 'model'],
   [{ model: 'm' }, 'messages'],
   [{ model: 'm', messages: {} }, 'messages'],
-  [asked({ messages: [3] }), 'messages[0]'],
-  [asked({ messages: [{ content: 'x' }] }), 'messages[0].role'],
-  [asked({ messages: [{ role: 'tool', content: 'x' }] }), 'messages[0].role'],
-  [asked({ messages: [{ role: 'user' }] }), 'messages[0].content'],
-  [said('x'), 'messages[0].content[0]'],
-  [said({ text: 'x' }), 'messages[0].content[0].type'],
-  [said({ type: 'text' }), 'messages[0].content[0].text'],
-  [said({ type: 'text', text: 'x', cache_control: 'yes' }), 'messages[0].content[0].cache_control'],
-  [said({ type: 'image' }), 'messages[0].content[0].source'],
-  [said({ type: 'image', source: { type: 'base64' } }), 'messages[0].content[0].source.data'],
-  [said({ type: 'tool_result', content: 'x' }), 'messages[0].content[0].tool_use_id'],
-  [said({ type: 'tool_result', tool_use_id: 'x', content: 3 }), 'messages[0].content[0].content'],
+  [requestWith({ messages: [3] }), 'messages[0]'],
+  [requestWith({ messages: [{ content: 'x' }] }), 'messages[0].role'],
+  [requestWith({ messages: [{ role: 'tool', content: 'x' }] }), 'messages[0].role'],
+  [requestWith({ messages: [{ role: 'user' }] }), 'messages[0].content'],
+  [userTurn('x'), 'messages[0].content[0]'],
+  [userTurn({ text: 'x' }), 'messages[0].content[0].type'],
+  [userTurn({ type: 'text' }), 'messages[0].content[0].text'],
+  [userTurn({ type: 'text', text: 'x', cache_control: 'yes' }), 'messages[0].content[0].cache_control'],
+  [userTurn({ type: 'image' }), 'messages[0].content[0].source'],
+  [userTurn({ type: 'image', source: { type: 'base64' } }), 'messages[0].content[0].source.data'],
+  [userTurn({ type: 'tool_result', content: 'x' }), 'messages[0].content[0].tool_use_id'],
+  [userTurn({ type: 'tool_result', tool_use_id: 'x', content: 3 }), 'messages[0].content[0].content'],
   [replied({ type: 'tool_use', id: 'x', name: 'f', input: deep }), 'messages[0].content[0].input'],
   [replied({ type: 'thinking', thinking: 1 }), 'messages[0].content[0].thinking'],
-  [asked({ system: 3 }), 'system'],
-  [asked({ system: [{ type: 'image', source: png }] }), 'system'],
-  [asked({ tools: [{ name: 'f' }] }), 'tools[0].input_schema'],
-  [asked({ tools: 'x' }), 'tools'],
-  [asked({ tool_choice: 'auto' }), 'tool_choice'],
-  [asked({ tool_choice: { type: 'tool' } }), 'tool_choice.name'],
-  [asked({ stop_sequences: ['a', 1] }), 'stop_sequences[1]'],
-  [asked({ thinking: { type: 'enabled' } }), 'thinking.budget_tokens'],
-  [asked({ metadata: { user_id: 1 } }), 'metadata.user_id'],
-  [asked({ max_tokens: '1' }), 'max_tokens'],
-  [asked({ 'messages[0].content[1]': { type: 'text', text: 'unseen' } }), 'messages[0].content[1]'],
-  [asked({ messages: [{ role: 'user', content: 'a', 'content[0].b': 'unseen' }] }), 'messages[0].content[0].b']
+  [requestWith({ system: 3 }), 'system'],
+  [requestWith({ system: [{ type: 'image', source: png }] }), 'system'],
+  [requestWith({ tools: [{ name: 'f' }] }), 'tools[0].input_schema'],
+  [requestWith({ tools: 'x' }), 'tools'],
+  [requestWith({ tool_choice: 'auto' }), 'tool_choice'],
+  [requestWith({ tool_choice: { type: 'tool' } }), 'tool_choice.name'],
+  [requestWith({ stop_sequences: ['a', 1] }), 'stop_sequences[1]'],
+  [requestWith({ thinking: { type: 'enabled' } }), 'thinking.budget_tokens'],
+  [requestWith({ metadata: { user_id: 1 } }), 'metadata.user_id'],
+  [requestWith({ max_tokens: '1' }), 'max_tokens'],
+  [requestWith({ 'messages[0].content[1]': { type: 'text', text: 'unseen' } }), 'messages[0].content[1]'],
+  [requestWith({ messages: [{ role: 'user', content: 'a', 'content[0].b': 'unseen' }] }), 'messages[0].content[0].b']
 ]
 
 test('a field of the wrong type is refused with its path', () => {

@@ -278,12 +278,12 @@ const usage = fc
     cacheRead: fc.nat(1000),
     cacheWrite5m: fc.nat(1000),
     cacheWrite1h: fc.nat(1000),
-    said: fc.nat(1000),
+    output: fc.nat(1000),
     reasoning: fc.nat(1000)
   })
-  .map(({ plain, said, ...of }) => {
+  .map(({ plain, output, ...of }) => {
     const input = plain + of.cacheRead + of.cacheWrite5m + of.cacheWrite1h
-    return { ...NONE, ...of, input, output: said + of.reasoning }
+    return { ...NONE, ...of, input, output: output + of.reasoning }
   })
 const choice = fc.record({
   parts: fc.array(part, { maxLength: 6 }),
@@ -302,7 +302,7 @@ const answer: fc.Arbitrary<Answer> = fc.record({
 })
 
 /** As a provider tells it: `early` its usage at the start, too, and signatures with the part or after it. */
-function told(of: Answer, isEarly: boolean): ChatEvent[] {
+function eventsOf(of: Answer, isEarly: boolean): ChatEvent[] {
   const events: ChatEvent[] = [
     { kind: 'start', id: of.id, model: of.model, created: of.created, usage: isEarly ? of.usage : null }
   ]
@@ -332,7 +332,7 @@ test('property: a streamed answer equals the unstreamed one', () => {
   fc.assert(
     fc.property(answer, fc.boolean(), (of, isEarly) => {
       const whole = of.usage === null ? { ...of, serviceTier: null } : of
-      const streamed = assemble(readAll(wireEvents(writeAll(told(whole, isEarly)))), 'messages')
+      const streamed = assemble(readAll(wireEvents(writeAll(eventsOf(whole, isEarly)))), 'messages')
       const body = JSON.stringify(messages.writeAnswer(whole, CONTEXT, new Losses()))
       const unstreamed = messages.readAnswer(JSON.parse(body) as JsonObject)
       assert.deepEqual(streamed, unstreamed)
@@ -346,7 +346,7 @@ test("property: Anthropic's own client reads the stream as the unstreamed answer
   const stable = answer.filter(({ choices }) => choices[0]?.parts.every(({ kind }) => kind !== 'opaque') ?? true)
   await fc.assert(
     fc.asyncProperty(stable, fc.boolean(), async (of, isEarly) => {
-      const lines = wireEvents(writeAll(told(of, isEarly))).map(({ data }) => new TextEncoder().encode(`${data}\n`))
+      const lines = wireEvents(writeAll(eventsOf(of, isEarly))).map(({ data }) => new TextEncoder().encode(`${data}\n`))
       const stream = MessageStream.fromReadableStream(ReadableStream.from(lines))
       const {
         usage,

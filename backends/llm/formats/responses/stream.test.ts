@@ -300,8 +300,8 @@ test('items that overlap, and items without events, follow one another', () => {
   ])
   isInOrder(events)
   const choice = assemble(events, 'responses').choices[0]!
-  const told = choice.parts.map((part) => (part.kind === 'toolCall' ? part.arguments : part.kind))
-  assert.deepEqual(told, ['1', '2', 'text', '{}'])
+  const texts = choice.parts.map((part) => (part.kind === 'toolCall' ? part.arguments : part.kind))
+  assert.deepEqual(texts, ['1', '2', 'text', '{}'])
   assert.equal(choice.stop, 'tools')
 })
 

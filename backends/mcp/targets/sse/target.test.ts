@@ -74,8 +74,8 @@ test('server-everything over SSE: tools, progress, its own requests, and two ses
     stdio: ['ignore', 'ignore', 'pipe']
   })
   t.after(() => server.kill('SIGKILL'))
-  let said = ''
-  while (!said.includes('running on port')) said += String((await once(server.stderr, 'data'))[0])
+  let text = ''
+  while (!text.includes('running on port')) text += String((await once(server.stderr, 'data'))[0])
   const target = await targetOf(t, port)
   equal(target.traits.isProcess, false)
   const link = target.open(optionsOf('s'))
