@@ -29,15 +29,15 @@ test('bash completes commands, their arguments, and files with spaces in their n
   writeFileSync(join(folder, 'my weir.yaml'), '')
   const replies = (...words: string[]) =>
     `COMP_WORDS=(${words.map((word) => `'${word}'`).join(' ')}); COMP_CWORD=${words.length - 1}; _weir; printf '<%s>' "\${COMPREPLY[@]}"; echo`
-  const asked = [replies('weir', 'sch'), replies('weir', 'completion', ''), replies('weir', '-f', 'my')]
-  const said = run('bash', [completion('bash'), 'compopt() { :; }', ...asked].join('\n'), folder)
-  if (said !== null) assert.equal(said, '<schema>\n<bash><zsh><fish>\n<my weir.yaml>\n')
+  const commands = [replies('weir', 'sch'), replies('weir', 'completion', ''), replies('weir', '-f', 'my')]
+  const output = run('bash', [completion('bash'), 'compopt() { :; }', ...commands].join('\n'), folder)
+  if (output !== null) assert.equal(output, '<schema>\n<bash><zsh><fish>\n<my weir.yaml>\n')
 })
 
 test('zsh reads the script from a file of its own as well as sourced', () => {
   const known = 'echo $_comps[weir]'
-  const said = run('zsh', ['autoload -U compinit; compinit -D', completion('zsh'), known].join('\n'))
-  if (said !== null) assert.equal(said, '_weir\n')
+  const output = run('zsh', ['autoload -U compinit; compinit -D', completion('zsh'), known].join('\n'))
+  if (output !== null) assert.equal(output, '_weir\n')
   // As an autoloaded function its first call must complete, not define only.
   const autoloaded = `compadd() { print -- "$@"; }; _arguments() { :; }; words=(weir completion ''); CURRENT=3
 _weir() {\n${completion('zsh')}\n}\n_weir`
@@ -46,6 +46,6 @@ _weir() {\n${completion('zsh')}\n}\n_weir`
 })
 
 test('fish completes commands and their arguments', () => {
-  const said = run('fish', `${completion('fish')}\ncomplete -C 'weir comp'\ncomplete -C 'weir completion '`)
-  if (said !== null) assert.equal(said, 'completion\nbash\nfish\nzsh\n')
+  const output = run('fish', `${completion('fish')}\ncomplete -C 'weir comp'\ncomplete -C 'weir completion '`)
+  if (output !== null) assert.equal(output, 'completion\nbash\nfish\nzsh\n')
 })

@@ -97,14 +97,14 @@ test('without its packages the launcher says what to do', async (t) => {
   writeFileSync(join(folder, 'engine', 'process', 'start.ts'), "process.stdout.write('sources')")
   const program = runNode([join(folder, 'engine', 'process', 'weir.mjs')])
   assert.equal(await program.exited(), 1)
-  const told = 'weir: its packages are not installed: run npm ci first (the sources need all of them)\n'
-  assert.equal(program.output, told)
+  const message = 'weir: its packages are not installed: run npm ci first (the sources need all of them)\n'
+  assert.equal(program.output, message)
   // As npm ci --omit=dev leaves it.
   mkdirSync(join(folder, 'node_modules', 'node'), { recursive: true })
   writeFileSync(join(folder, 'node_modules', 'node', 'package.json'), '{}')
   const again = runNode([join(folder, 'engine', 'process', 'weir.mjs')])
   assert.equal(await again.exited(), 1)
-  assert.equal(again.output, told)
+  assert.equal(again.output, message)
 })
 
 test('where npm runs no install scripts the pinned Node is missing: the launcher says how to get it', async (t) => {

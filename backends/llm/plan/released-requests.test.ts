@@ -171,7 +171,7 @@ for (const [field, bytes, expected] of [
   test(`${field} of ${bytes} bytes is in the log when the stream is over`, async (t) => {
     const models = await provider(t)
     const open = opening(models, 'anthropic')
-    const policies = { accessLog: { add: { said: field } } }
+    const policies = { accessLog: { add: { logged: field } } }
     const { account, ask, lines } = await gatewayTo(t, [at('anthropic', models)], policies)
     const response = await ask(bytes)
     const reader = response.body!.getReader()
@@ -180,7 +180,7 @@ for (const [field, bytes, expected] of [
     for (const one of open) one.end(ENDED.anthropic)
     while (!(await reader.read()).done);
     while (lines().length === 0) await turn()
-    deepEqual(String(JSON.parse(lines()[0]!).said), expected)
+    deepEqual(String(JSON.parse(lines()[0]!).logged), expected)
     equal(account.bytes, 0)
   })
 }
@@ -188,7 +188,7 @@ for (const [field, bytes, expected] of [
 test('what was answered is in the log, and the prompt is not kept for that', async (t) => {
   const models = await provider(t)
   const open = opening(models, 'openai')
-  const policies = { accessLog: { add: { said: "llm.completion.join('')" } } }
+  const policies = { accessLog: { add: { logged: "llm.completion.join('')" } } }
   const { account, ask, lines } = await gatewayTo(t, [at('openai', models)], policies)
   const response = await ask(LARGE)
   const reader = response.body!.getReader()
@@ -197,5 +197,5 @@ test('what was answered is in the log, and the prompt is not kept for that', asy
   for (const one of open) one.end(ENDED.openai)
   while (!(await reader.read()).done);
   while (lines().length === 0) await turn()
-  equal(JSON.parse(lines()[0]!).said, 'once')
+  equal(JSON.parse(lines()[0]!).logged, 'once')
 })

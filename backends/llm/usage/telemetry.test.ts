@@ -133,7 +133,7 @@ test('an endless answer is captured up to a bound, and only where an expression 
     ['size(llm.completion[0])', 65_536],
     ['llm.provider', 'openai']
   ] as const) {
-    const { models, ask, lines } = await start(t, 'openai', { add: { said: expression } })
+    const { models, ask, lines } = await start(t, 'openai', { add: { logged: expression } })
     models.instead = (_, response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' })
       const chunk = { choices: [{ index: 0, delta: { content: piece } }], id: 'c', model: 'm' }
@@ -142,7 +142,7 @@ test('an endless answer is captured up to a bound, and only where an expression 
       return true
     }
     await (await ask({ ...ASK, stream: true })).text()
-    equal((await lines())[0]?.said, wanted)
+    equal((await lines())[0]?.logged, wanted)
   }
 })
 

@@ -78,7 +78,7 @@ const CALL = { name: 'greet', arguments: { b: 1, a: [{ y: 1, x: 2 }] } }
 /** The server asks, and answers with what it was told. */
 function asking(raw: ScriptedTarget, request: ScriptedRequest, id = 'q1'): void {
   raw.heard = (message) => {
-    if ('result' in message && message.id === id) request.result({ content: [], told: message.result })
+    if ('result' in message && message.id === id) request.result({ content: [], elicited: message.result })
     else if ('error' in message && message.id === id) request.result({ content: [], refused: message.error.message })
   }
   request.events.message({ jsonrpc: '2.0', id, method: 'elicitation/create', params: ELICIT })
@@ -103,7 +103,7 @@ describe('a call that a stateful server asks something in', () => {
     // Keys may come in another order: it is the same request.
     const retry = send(target, retryOf(interim, { arguments: { a: [{ x: 2, y: 1 }], b: 1 }, name: 'greet' }))
     const result = await retry.result()
-    deepEqual(result.told, { action: 'accept', content: { name: 'Ada' } })
+    deepEqual(result.elicited, { action: 'accept', content: { name: 'Ada' } })
     equal(result.resultType, 'complete')
     equal(raw.methods.filter((method) => method === 'tools/call').length, 1)
   })
@@ -114,7 +114,7 @@ describe('a call that a stateful server asks something in', () => {
     const elsewhere = new ScriptedTarget()
     elsewhere.answer = (request) => request.error(-32601, 'Method not found')
     const result = await send(worker(t, elsewhere), retryOf(interim)).result()
-    deepEqual(result.told, { action: 'accept', content: { name: 'Ada' } })
+    deepEqual(result.elicited, { action: 'accept', content: { name: 'Ada' } })
     deepEqual(elsewhere.methods, ['server/discover'])
   })
 
@@ -143,7 +143,10 @@ describe('a call that a stateful server asks something in', () => {
       const interim = await held(target)
       const [message, caller] = stolen(interim)
       equal(await send(target, message, caller).code(), -32602)
-      deepEqual((await send(target, retryOf(interim)).result()).told, { action: 'accept', content: { name: 'Ada' } })
+      deepEqual((await send(target, retryOf(interim)).result()).elicited, {
+        action: 'accept',
+        content: { name: 'Ada' }
+      })
     })
   }
 
@@ -164,7 +167,7 @@ describe('a call that a stateful server asks something in', () => {
     deepEqual(again.inputRequests, first.inputRequests)
     notEqual(again.requestState, first.requestState)
     equal(await send(target, retryOf(first)).code(), -32602)
-    ok((await send(target, retryOf(again)).result()).told)
+    ok((await send(target, retryOf(again)).result()).elicited)
   })
 
   it('refuses what the client did not say it takes', async (t) => {
@@ -227,7 +230,7 @@ describe('a call that a stateful server asks something in', () => {
     const [here, there] = pair(t, raw)
     for (const caller of ['ann', 'bob', 'cy', 'di']) {
       const interim = await send(here!, claimed(1, 'tools/call', CALL, ELICITS), caller).result()
-      deepEqual((await send(there!, retryOf(interim), caller).result()).told, {
+      deepEqual((await send(there!, retryOf(interim), caller).result()).elicited, {
         action: 'accept',
         content: { name: 'Ada' }
       })

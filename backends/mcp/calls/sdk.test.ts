@@ -52,7 +52,7 @@ describe('servers that people run, behind one endpoint', () => {
       files: { cmd, args: [bin('filesystem'), folder], env: {} }
     }
     api = createServer((request, response) => {
-      response.setHeader('Content-Type', 'application/json').end(JSON.stringify({ asked: request.url }))
+      response.setHeader('Content-Type', 'application/json').end(JSON.stringify({ url: request.url }))
     })
     await once(api.listen(0, '127.0.0.1'), 'listening')
     const host = `http://127.0.0.1:${(api.address() as AddressInfo).port}/api`
@@ -144,7 +144,7 @@ describe('servers that people run, behind one endpoint', () => {
     const outside = await client.callTool({ name: 'files_read_text_file', arguments: { path: '/etc/passwd' } })
     equal(outside.isError, true)
 
-    deepEqual((await call('pets_getPetById', { path: { petId: 7 } })).structuredContent, { asked: '/api/pet/7' })
+    deepEqual((await call('pets_getPetById', { path: { petId: 7 } })).structuredContent, { url: '/api/pet/7' })
     // What a server says to names that it has not is its own affair.
     const own = await direct('everything')
     deepEqual(await call('everything_none', {}), await own.callTool({ name: 'none', arguments: {} }))
@@ -226,7 +226,7 @@ describe('servers that people run, behind one endpoint', () => {
     ok(tools.some(({ name }) => name === 'pets_getPetById'))
     equal(textOf(await client.callTool({ name: 'everything_echo', arguments: { message: 'new' } })), 'Echo: new')
     const pet = await client.callTool({ name: 'pets_getPetById', arguments: { path: { petId: 8 } } })
-    deepEqual(pet.structuredContent, { asked: '/api/pet/8' })
+    deepEqual(pet.structuredContent, { url: '/api/pet/8' })
   })
 
   it('the newer SDK finds a revision by itself', async () => {

@@ -40,12 +40,15 @@ test('only the harmless part of the environment goes in, and what the configurat
   process.env.WEIR_TEST_SECRET = 'hidden'
   t.after(() => delete process.env.WEIR_TEST_SECRET)
   const { workers } = rig(t)
-  const { result } = await call(workers[0].open('s', specOf('polite', { env: { GIVEN: 'yes' } }), null), 'environment')
+  const { result } = await call(
+    workers[0].open('s', specOf('polite', { env: { ALLOWED: 'yes' } }), null),
+    'environment'
+  )
   const env = result?.env as Record<string, string>
-  equal(env.GIVEN, 'yes')
+  equal(env.ALLOWED, 'yes')
   equal(env.PATH, process.env.PATH)
   // PWD, OLDPWD, SHLVL and _ are the shell's own.
-  const allowed = ['GIVEN', 'PATH', 'HOME', 'LANG', 'TERM', 'TMPDIR', 'USER', 'PWD', 'OLDPWD', 'SHLVL', '_']
+  const allowed = ['ALLOWED', 'PATH', 'HOME', 'LANG', 'TERM', 'TMPDIR', 'USER', 'PWD', 'OLDPWD', 'SHLVL', '_']
   deepEqual(
     Object.keys(env).filter((name) => !allowed.includes(name)),
     []
