@@ -111,6 +111,14 @@ const DRIVES: Readonly<Record<string, Drive>> = {
     assert.deepEqual(hosts, ['localhost', 'a.test', 'shop.example.com'])
   },
 
+  async 'load-balancing'(t) {
+    const { ask, last } = await stand(t, 'load-balancing')
+    for (const user of ['ann', 'bob', 'cid']) {
+      assert.equal((await ask('/', [`X-User: ${user}`])).status, 200)
+      assert.match(header(last(), 'host')!, /^(?:127\.0\.0\.1|localhost):\d+$/)
+    }
+  },
+
   async 'request-redirect'(t) {
     const { ask } = await stand(t, 'request-redirect')
     const location = async (path: string) => {

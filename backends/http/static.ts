@@ -3,6 +3,7 @@
 import type { StaticBackend } from '#backends/http/config/snapshot.ts'
 import type { BackendContext, BackendKind, CompiledBackend } from '#engine/contract/backend.ts'
 import { configuredEndpoint } from '#engine/contract/backend-transport/endpoint.ts'
+import type { HostGroup, WeightedHost } from '#engine/contract/endpoint.ts'
 import { staticConfig } from './config/plain.ts'
 import { proxyProtocol, spokenHttp } from './spoken.ts'
 
@@ -10,13 +11,15 @@ import { proxyProtocol, spokenHttp } from './spoken.ts'
 
 function compile(backend: StaticBackend, context: BackendContext): CompiledBackend {
   const { name, upstream } = context
-  const { host, port, unixPath, transport } = backend
+  const { host, port, unixPath, hosts, transport } = backend
   const spoken = { http: spokenHttp(backend.http), ...proxyProtocol(transport) }
-  const endpoint = configuredEndpoint({ host, port, unixPath, hasTls: false, transport }, context, spoken)
+  const group = hosts === undefined ? {} : { group: groupOf(name, hosts) }
+  const endpoint = configuredEndpoint({ host, port, unixPath, ...group, hasTls: false, transport }, context, spoken)
   const auto = context.hostRewrite === 'auto' || (context.hostRewrite === 'default' && endpoint.isHostname)
   // A unix socket has no host to send; whatever the client asked for passes.
-  const rewritten = auto && endpoint.hostHeader !== '' ? endpoint.hostHeader : null
+  const rewritten = auto && (hosts !== undefined || endpoint.hostHeader !== '') ? endpoint.hostHeader : null
   return {
+    ...(hosts === undefined ? {} : { background: { begin: () => upstream.setHosts(endpoint, hosts), end() {} } }),
     // --- request time ---
     isUsable: () => endpoint.usable,
     serve: (ex) => {
@@ -30,12 +33,20 @@ function compile(backend: StaticBackend, context: BackendContext): CompiledBacke
   }
 }
 
+/** Backends without a name of their own are known by their place, where another one may stand tomorrow. */
+function groupOf(name: string, hosts: readonly WeightedHost[]): HostGroup {
+  return {
+    name: name.includes('/') ? hosts.map((one) => one.unixPath ?? `${one.host}:${one.port}`).join() : name,
+    hosts
+  }
+}
+
 export const staticBackend: BackendKind = {
   kind: 'static',
   protocol: 'http',
   config: staticConfig,
-  stream: ({ host, port, unixPath, transport }: StaticBackend) => ({
-    to: { host, port, unixPath },
+  stream: ({ host, port, unixPath, hosts, transport }: StaticBackend) => ({
+    to: hosts === undefined ? { host, port, unixPath } : groupOf('/', hosts),
     guarded: false,
     allow: [],
     transport

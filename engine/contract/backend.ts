@@ -3,7 +3,7 @@ import type { BackendConfig } from './backend-config.ts'
 import type { BackendTransport } from './backend-transport/transport.ts'
 import type { Children, ChildSpec } from './children.ts'
 import type { Problem } from './config-error.ts'
-import type { Destination, Endpoint, EndpointOptions } from './endpoint.ts'
+import type { Destination, Endpoint, EndpointOptions, HostGroup, WeightedHost } from './endpoint.ts'
 import type { ErrorCode } from './errors.ts'
 import type { BackendType, DialectFinder, Exchange, LocalReply } from './exchange.ts'
 import type { Background, RetryPlan, RouteSettings } from './filter.ts'
@@ -19,7 +19,9 @@ export interface UpstreamClient {
    * The state of a destination (pools, health, addresses), made once and kept over reloads.
    * `guarded`: refuse private, loopback, link-local and metadata addresses when dialling.
    */
-  endpoint(destination: Destination, options: EndpointOptions): Endpoint
+  endpoint(destination: Destination | HostGroup, options: EndpointOptions): Endpoint
+  /** Of the endpoint of a group: addresses that stay keep their connections and what is known of them. */
+  setHosts(endpoint: Endpoint, hosts: readonly WeightedHost[]): void
   /** Sends ex to the endpoint; everything that follows arrives as ServerEvents. */
   send(ex: Exchange, endpoint: Endpoint): void
 }
@@ -76,7 +78,7 @@ export interface CompiledBackend {
 /** Where connections go whose bytes nobody reads. */
 export interface StreamDestination {
   /** Null: to the server that the client names (SNI), on the port that it has connected to. */
-  readonly to: Destination | null
+  readonly to: Destination | HostGroup | null
   readonly guarded: boolean
   readonly allow: readonly string[]
   readonly transport: BackendTransport | undefined

@@ -1,5 +1,6 @@
 /** Where requests are sent: destinations, and how they are spoken to. */
 import type { TlsSettings } from '#engine/socket/tls.ts'
+import type { Resilience } from './resilience.ts'
 
 /** One upstream destination: a name or address with a port, or a unix socket. */
 export interface Destination {
@@ -8,6 +9,19 @@ export interface Destination {
   readonly port: number
   /** Path of a unix socket, or null. */
   readonly unixPath: string | null
+}
+
+/** One of several servers; its addresses are chosen in proportion to `weight`, a whole number from 1. */
+export interface WeightedHost extends Destination {
+  readonly weight: number
+}
+
+/** Several servers that do the same: one destination with the addresses of all of them. */
+export interface HostGroup {
+  /** Groups of one name with the same options are one, whose hosts change in place. */
+  readonly name: string
+  /** At least one. */
+  readonly hosts: readonly WeightedHost[]
 }
 
 export interface EndpointOptions {
@@ -23,6 +37,8 @@ export interface EndpointOptions {
   readonly tls: TlsSettings | null
   /** Absent: HTTP/1.1, as long as an answer takes. */
   readonly http?: SpokenHttp
+  /** Absent: nothing is said. */
+  readonly resilience?: Resilience
 }
 
 /** How a server is spoken to (docs/specification.md#backend-connections). */
@@ -41,7 +57,10 @@ export interface Endpoint {
   readonly name: string
   /** False while every address of it is ejected by health. */
   readonly usable: boolean
-  /** Host header for hostRewrite auto: host, or host:port when the port is not the scheme's own. */
+  /**
+   * Host header for hostRewrite auto: host, or host:port when the port is not the scheme's own. '' of a group: sent as
+   * upstreamHost, it becomes that of the host which is chosen.
+   */
   readonly hostHeader: string
   /** Whether the destination is a name (hostRewrite defaults to auto then). */
   readonly isHostname: boolean

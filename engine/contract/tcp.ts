@@ -1,7 +1,7 @@
 /** Connections whose bytes are passed on unread: what downstream, upstream, build and telemetry agree on. */
 
 import type { Wire } from '#engine/socket/wire.ts'
-import type { EndpointOptions } from './endpoint.ts'
+import type { Destination, EndpointOptions, HostGroup } from './endpoint.ts'
 
 /** Why a connection ended otherwise than by both sides: the `reason` in the log and in metrics, and its words. */
 export const TCP_REASONS = {
@@ -76,10 +76,7 @@ export interface StreamEndpoint {
 
 export interface StreamClient {
   /** The state of a destination, made once and kept over reloads. `tls` is not looked at: bytes go as they came. */
-  stream(
-    destination: { readonly host: string; readonly port: number; readonly unixPath: string | null },
-    options: Omit<EndpointOptions, 'tls'>
-  ): StreamEndpoint
+  stream(destination: Destination | HostGroup, options: Omit<EndpointOptions, 'tls'>): StreamEndpoint
 }
 
 /** Where the observability data of such connections goes; called once for each. */

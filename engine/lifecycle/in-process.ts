@@ -28,7 +28,7 @@ import { type TimerWheel, WheelTimer } from '#engine/socket/timer-wheel.ts'
 export interface InProcessOptions {
   /** The lifecycle. */
   readonly events: ClientEvents & ServerEvents & { fail(ex: Exchange, code: ErrorCode): void }
-  readonly upstream: UpstreamClient
+  readonly upstream: Pick<UpstreamClient, 'send'>
   readonly timers: TimerWheel
 }
 

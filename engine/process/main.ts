@@ -82,7 +82,12 @@ function check(draft: SnapshotDraft): readonly Problem[] {
         policies,
         services: { ...NO_SERVICES, state },
         backends,
-        upstream: { endpoint: () => endpoint, send() {}, stream: () => ({ ...endpoint, connect: () => () => {} }) },
+        upstream: {
+          endpoint: () => endpoint,
+          setHosts() {},
+          send() {},
+          stream: () => ({ ...endpoint, connect: () => () => {} })
+        },
         tcpRecorderFor: () => ({ record() {} }),
         recorderFor: () => ({ record() {} }),
         mirrorRecorderFor: () => ({ record() {}, dropped() {} }),

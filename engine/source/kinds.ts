@@ -3,6 +3,7 @@ import type { BackendKind } from '#engine/contract/backend.ts'
 import type { BackendConfig, BackendKey, BackendPolicies, Shortcut } from '#engine/contract/backend-config.ts'
 import { transportPolicies } from '#engine/contract/backend-transport/policies.ts'
 import type { Raw } from '#engine/schema/placed.ts'
+import { resiliencePolicies } from '#engine/upstream/policies/index.ts'
 
 /** A key that says what a backend is, and the kind behind it. */
 export interface KindKey extends BackendKey {
@@ -29,7 +30,9 @@ export class Kinds {
     this.shortcuts = configs.flatMap((config) =>
       config.shortcut === undefined ? [] : [{ ...config.shortcut, config }]
     )
-    const policies = [...of(false), { policies: [transportPolicies] }, ...of(true)].flatMap((one) => one.policies)
+    const policies = [...of(false), { policies: [transportPolicies, resiliencePolicies] }, ...of(true)].flatMap(
+      (one) => one.policies
+    )
     this.policies = [...new Set(policies)]
     this.#plain = of(true)[0]
   }

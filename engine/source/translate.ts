@@ -19,6 +19,7 @@ import {
 } from '#engine/ir/snapshot.ts'
 import type { Path } from '#engine/schema/placed.ts'
 import { type FileRequestRules, requestsOf } from '#engine/schema/request-rules.ts'
+import { Connections } from '#engine/upstream/policies/index.ts'
 import { frontendPolicies, translateFrontend } from './frontend.ts'
 import type { KindShortcut, Kinds } from './kinds.ts'
 import { canonicalPolicies, type PolicyKey, policyPhases, resolvePolicies } from './policies.ts'
@@ -121,7 +122,7 @@ class Translator {
   readonly #sources: DocumentSources
   readonly #gateway: Config['policies']
   readonly #named = new Map<string, { readonly input: BackendInput; readonly path: Path }>()
-  readonly #transports: Transports
+  readonly #transports: Connections
   #listeners = 0
 
   constructor(gateway: Config['policies'], { kinds, policies, keys, sources }: TranslateOptions) {
@@ -130,7 +131,7 @@ class Translator {
     this.#policies = policies
     this.#keys = keys
     this.#sources = sources
-    this.#transports = new Transports(sources)
+    this.#transports = new Connections(new Transports(sources))
   }
 
   addBackend(input: BackendInput, index: number): void {

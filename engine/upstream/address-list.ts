@@ -1,44 +1,52 @@
-/** The addresses of one destination as they are known now, and which of them is the best choice. */
+/** The addresses of one destination as they are known now, and which of them gets the next request. */
+import type { Exchange } from '#engine/contract/exchange.ts'
+import { turnStartedAt } from '#engine/socket/round.ts'
 import type { Address } from '#engine/socket/socket-layer.ts'
 import { addressGuard } from './address-guard.ts'
+import { type Balanced, Balancer, isUsable } from './balancer.ts'
 import type { DestinationState } from './destination.ts'
 import type { Health } from './health.ts'
+import type { HostSet } from './host-group.ts'
 import type { Resolved } from './resolver.ts'
 
-/** Addresses of one name that are used. */
+/** Addresses of one host that are used. */
 const ADDRESSES_MAX = 64
 
 /** One of them, with what its owner keeps for it. */
-export interface DialledAddress {
+export interface DialledAddress extends Balanced {
   readonly address: Address
   /** ip:port or unix:path. */
   readonly label: string
-  /** What is under way there. */
-  readonly busy: number
+  /** Whose address it is. */
+  readonly host: DestinationState
   readonly health: Health
   /** The name has it no more. */
   closeIdle(): void
 }
 
 export class AddressList<A extends DialledAddress> {
-  /** Where pick() starts among addresses that are equally busy; moves when one is used, not when one is looked at. */
+  /** Where pick() is among addresses that are equally good; moves when one is used, not when one is looked at. */
   next = 0
   /** The guard refuses one of the addresses known now. */
   hasRefusedAddress = false
   #all: readonly A[] = []
-  #known: readonly Resolved[] | null = null
-  readonly #destination: DestinationState
-  readonly #make: (address: Address) => A
+  #hosts: readonly DestinationState[] = []
+  /** Of each host, as they were when #all was made. */
+  #known: readonly (readonly Resolved[])[] = []
+  /** Hosts of a group are looked at once a turn. */
+  #lookedAt = Number.NEGATIVE_INFINITY
+  readonly #set: HostSet
+  readonly #make: (address: Address, host: DestinationState) => A
   /** Null: every address may be dialled. */
   readonly #mayDial: ((ip: string) => boolean) | null
+  readonly #balancer: Balancer<A>
 
-  constructor(destination: DestinationState, make: (address: Address) => A) {
-    const { guarded, allow } = destination.options
-    const { unixPath } = destination.destination
-    this.#destination = destination
+  constructor(set: HostSet, make: (address: Address, host: DestinationState) => A) {
+    const { guarded, allow, resilience } = set.options
+    this.#set = set
     this.#make = make
     this.#mayDial = guarded ? addressGuard(allow) : null
-    if (unixPath !== null) this.#all = [make({ unixPath })]
+    this.#balancer = new Balancer(resilience)
   }
 
   /** As they were when one was last picked. */
@@ -49,32 +57,53 @@ export class AddressList<A extends DialledAddress> {
   /** Not all of them are ejected. */
   get isUsable(): boolean {
     const all = this.current()
-    return all.length === 0 || all.some(({ health }) => !health.ejected)
+    return all.length === 0 || all.some(isUsable)
   }
 
   /** Those known now; none: the name has to be resolved first. */
   current(): readonly A[] {
-    const { resolver } = this.#destination
-    if (resolver === null) return this.#all
-    const { addresses } = resolver
-    if (addresses !== this.#known) {
-      this.#known = addresses
-      const before = this.#all
-      const { port } = this.#destination.destination
-      this.#all = interleaved(addresses, ADDRESSES_MAX).map(({ ip, family }) => {
-        const kept = before.find(({ address }) => 'ip' in address && address.ip === ip)
-        return kept ?? this.#make({ ip, family, port })
-      })
-      for (const one of before) if (!this.#all.includes(one)) one.closeIdle()
-      this.hasRefusedAddress = this.#mayDial !== null && addresses.some(({ ip }) => !this.#mayDial!(ip))
+    const { hosts } = this.#set
+    if (hosts !== this.#hosts) this.#renew(hosts, hosts.map(addressesOf))
+    else if (hosts.length === 1) {
+      const { resolver } = hosts[0]!
+      if (resolver !== null && resolver.addresses !== this.#known[0]) this.#renew(hosts, [resolver.addresses])
+    } else if (this.#lookedAt !== turnStartedAt) {
+      this.#lookedAt = turnStartedAt
+      if (hosts.some((host, i) => addressesOf(host) !== this.#known[i])) this.#renew(hosts, hosts.map(addressesOf))
     }
     return this.#all
   }
 
-  /** The least busy address that works, among those not in `tried`; the one back soonest if none works. */
-  pick(tried: readonly A[] | null): A | null {
+  #renew(hosts: readonly DestinationState[], known: readonly (readonly Resolved[])[]): void {
+    const before = this.#all
+    this.#hosts = hosts
+    this.#known = known
+    const ofHosts = hosts.map((host, i) => {
+      const own = before.filter((one) => one.host === host)
+      const { unixPath, port } = host.destination
+      if (unixPath !== null) return own.length > 0 ? own : [this.#make({ unixPath }, host)]
+      return interleaved(known[i]!, ADDRESSES_MAX).map(
+        ({ ip, family }) =>
+          own.find(({ address }) => 'ip' in address && address.ip === ip) ?? this.#make({ ip, family, port }, host)
+      )
+    })
+    this.#all = inTurns(ofHosts)
+    for (const one of before) if (!this.#all.includes(one)) one.closeIdle()
+    this.#balancer.renewed(this.#all)
+    this.hasRefusedAddress = this.#mayDial !== null && known.flat().some(({ ip }) => !this.#mayDial!(ip))
+  }
+
+  /**
+   * The address for a request, among those not in `tried`; the one back soonest if none works. `ex`: what is to be
+   * sent, null for a connection whose bytes nobody reads.
+   */
+  pick(tried: readonly A[] | null, ex: Exchange | null = null): A | null {
     const all = this.current()
     if (all.length === 1 && tried === null) return all[0]!
+    if (tried === null || tried.length === 0) {
+      const chosen = this.#balancer.choose(all, this.next, ex)
+      if (chosen !== null) return chosen
+    }
     let best: A | null = null
     const offset = this.next
     // What is wrong with one address is often so with its family (RFC 8305 section 4).
@@ -87,6 +116,12 @@ export class AddressList<A extends DialledAddress> {
     }
     return best
   }
+}
+
+const NO_ADDRESSES: readonly Resolved[] = []
+
+function addressesOf({ resolver }: DestinationState): readonly Resolved[] {
+  return resolver === null ? NO_ADDRESSES : resolver.sought
 }
 
 /** `family`: of the address that was tried last; another one is better. */
@@ -112,7 +147,11 @@ export function labelOf(address: Address): string {
 function interleaved(addresses: readonly Resolved[], max: number): Resolved[] {
   const first = addresses.filter(({ family }) => family === addresses[0]!.family)
   const second = addresses.filter(({ family }) => family !== addresses[0]!.family)
-  const longest = Math.max(first.length, second.length)
-  const all = Array.from({ length: longest }, (_, i) => [first[i], second[i]]).flat()
-  return all.filter((address) => address !== undefined).slice(0, max)
+  return inTurns([first, second]).slice(0, max)
+}
+
+/** The first of each list, then the second of each, and so on. */
+function inTurns<T>(lists: readonly (readonly T[])[]): T[] {
+  const longest = Math.max(...lists.map(({ length }) => length))
+  return Array.from({ length: longest }, (_, i) => lists.flatMap((list) => (i < list.length ? [list[i]!] : []))).flat()
 }

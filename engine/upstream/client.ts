@@ -1,12 +1,13 @@
 /** The upstream side of one worker: every destination that was ever asked for, and its state. */
 
 import type { UpstreamClient } from '#engine/contract/backend.ts'
-import type { Destination, Endpoint, EndpointOptions } from '#engine/contract/endpoint.ts'
+import type { Destination, Endpoint, EndpointOptions, HostGroup, WeightedHost } from '#engine/contract/endpoint.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import type { StreamClient, StreamEndpoint } from '#engine/contract/tcp.ts'
 import { TRACE } from '#engine/contract/tracing.ts'
 import { DestinationState } from './destination.ts'
 import { EndpointState } from './endpoint.ts'
+import { HostGroupState, type HostSet } from './host-group.ts'
 import { ProxyProtocolEndpoint } from './proxy-protocol.ts'
 import type { UpstreamShared } from './shared.ts'
 import { type StreamOptions, TcpEndpoint } from './tcp.ts'
@@ -25,20 +26,24 @@ export function createUpstream(shared: UpstreamShared): Upstream {
   const endpoints = new Map<string, EndpointState | ProxyProtocolEndpoint>()
   const streams = new Map<string, TcpEndpoint>()
   return {
-    endpoint(destination: Destination, options: EndpointOptions): Endpoint {
-      const key = JSON.stringify([destination, options])
+    endpoint(destination: Destination | HostGroup, options: EndpointOptions): Endpoint {
+      const key = keyOf(destination, options)
       let endpoint = endpoints.get(key)
       if (endpoint === undefined) {
         if (endpoints.size >= ENDPOINTS_MAX) forgetUnused(endpoints)
-        const site = new DestinationState(destination, options)
+        const hosts = hostsOf(destination, options)
         const { proxyProtocol } = options
         endpoint =
           proxyProtocol === undefined
-            ? new EndpointState(site, shared)
-            : new ProxyProtocolEndpoint(proxyProtocol, site, shared)
+            ? new EndpointState(hosts, shared)
+            : new ProxyProtocolEndpoint(proxyProtocol, hosts, shared)
         endpoints.set(key, endpoint)
       }
       return endpoint
+    },
+    setHosts(endpoint: Endpoint, hosts: readonly WeightedHost[]): void {
+      const { hosts: known } = endpoint as EndpointState | ProxyProtocolEndpoint
+      if (known instanceof HostGroupState) known.set(hosts)
     },
     send(ex: Exchange, endpoint: Endpoint): void {
       if (ex.slots !== null)
@@ -46,12 +51,12 @@ export function createUpstream(shared: UpstreamShared): Upstream {
         // Every Endpoint was made by endpoint() above.
       ;(endpoint as EndpointState | ProxyProtocolEndpoint).send(ex)
     },
-    stream(destination: Destination, options: StreamOptions): StreamEndpoint {
-      const key = JSON.stringify([destination, options])
+    stream(destination: Destination | HostGroup, options: StreamOptions): StreamEndpoint {
+      const key = keyOf(destination, options)
       let stream = streams.get(key)
       if (stream === undefined) {
         if (streams.size >= ENDPOINTS_MAX) forgetUnused(streams)
-        stream = new TcpEndpoint(destination, options, shared)
+        stream = new TcpEndpoint(hostsOf(destination, { ...options, tls: null }), shared)
         streams.set(key, stream)
       }
       return stream
@@ -70,6 +75,19 @@ export function createUpstream(shared: UpstreamShared): Upstream {
       for (const endpoint of endpoints.values()) endpoint.closeIdle()
     }
   }
+}
+
+function keyOf(destination: Destination | HostGroup, options: object): string {
+  return JSON.stringify([isGroup(destination) ? destination.name : destination, options])
+}
+
+function hostsOf(destination: Destination | HostGroup, options: EndpointOptions): HostSet {
+  if (!isGroup(destination)) return new DestinationState(destination, options)
+  return new HostGroupState(destination.name, destination.hosts, options)
+}
+
+function isGroup(destination: Destination | HostGroup): destination is HostGroup {
+  return 'hosts' in destination
 }
 
 function forgetUnused(endpoints: Map<string, { readonly total: number }>): void {

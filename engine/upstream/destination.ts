@@ -1,17 +1,18 @@
-/** What is known of one destination however many endpoints connect to it: its names, its TLS, its addresses' health. */
+/** What is known of one host however many endpoints connect to it: its names, its TLS, its addresses' health. */
 
 import { isIP } from 'node:net'
 import type { Destination, EndpointOptions } from '#engine/contract/endpoint.ts'
 import { Lru } from '#engine/kit/lru.ts'
 import { TlsClient } from '#engine/socket/tls.ts'
 import { Health } from './health.ts'
+import type { HostSet } from './host-group.ts'
 import { alpnOf } from './http-version.ts'
 import { Resolver } from './resolver.ts'
 
 /** Addresses whose health is remembered: those of a name may change for ever. */
 const ADDRESSES_MAX = 128
 
-export class DestinationState {
+export class DestinationState implements HostSet {
   readonly destination: Destination
   readonly options: EndpointOptions
   readonly name: string
@@ -21,6 +22,10 @@ export class DestinationState {
   readonly resolver: Resolver | null
   /** Null: clear text. */
   readonly tls: TlsClient | null
+  /** By itself it is all there is. */
+  readonly hosts: readonly DestinationState[] = [this]
+  /** Its share beside other hosts. */
+  weight = 1
   #http2Tls: TlsClient | null = null
   readonly #health = new Lru<string, Health>(ADDRESSES_MAX)
 
@@ -43,6 +48,10 @@ export class DestinationState {
     const { tls, http } = this.options
     if (tls !== null) this.#http2Tls ??= new TlsClient(tls, alpnOf(http?.version ?? 'auto'))
     return this.#http2Tls
+  }
+
+  async resolve(): Promise<void> {
+    await this.resolver?.resolve()
   }
 
   /** `label`: ip:port or unix:path. */

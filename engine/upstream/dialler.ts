@@ -9,7 +9,7 @@ import type { Connected, DialOptions, SocketLayer, TlsOutcome } from '#engine/so
 import { type TimerWheel, WheelTimer } from '#engine/socket/timer-wheel.ts'
 import type { Wire } from '#engine/socket/wire.ts'
 import type { AddressList, DialledAddress } from './address-list.ts'
-import type { DestinationState } from './destination.ts'
+import type { HostSet } from './host-group.ts'
 import { NOT_HTTP2 } from './http-version.ts'
 
 /** Connections tried for one exchange over all addresses and repetitions, or for one backend of a TCP connection. */
@@ -110,12 +110,12 @@ export interface DialOwner<A, T extends DialAttempt<A>> {
 export class Dialler<A extends DialledAddress, T extends DialAttempt<A>> implements AttemptOwner<A> {
   readonly addresses: AddressList<A>
   readonly #owner: DialOwner<A, T>
-  readonly #destination: DestinationState
+  readonly #hosts: HostSet
   readonly #shared: DiallerShared
 
-  constructor(owner: DialOwner<A, T>, destination: DestinationState, shared: DiallerShared, addresses: AddressList<A>) {
+  constructor(owner: DialOwner<A, T>, hosts: HostSet, shared: DiallerShared, addresses: AddressList<A>) {
     this.#owner = owner
-    this.#destination = destination
+    this.#hosts = hosts
     this.#shared = shared
     this.addresses = addresses
   }
@@ -132,14 +132,14 @@ export class Dialler<A extends DialledAddress, T extends DialAttempt<A>> impleme
       this.#owner.report(attempt, 'ADDRESS_REFUSED')
       return null
     }
-    const address = this.addresses.pick(attempt.tried)
+    const address = this.addresses.pick(attempt.tried, attempt.exchange)
     if (address === null) this.#owner.report(attempt, 'CONNECT_FAILURE')
     return address
   }
 
   /** Starts the clock of an attempt that waits, for a name or for others. */
   startTimer(attempt: T): void {
-    this.#shared.timers.arm(attempt.timer, performance.now(), this.#destination.options.connectTimeoutMs)
+    this.#shared.timers.arm(attempt.timer, performance.now(), this.#hosts.options.connectTimeoutMs)
   }
 
   stopTimers(attempt: T): void {
@@ -156,7 +156,7 @@ export class Dialler<A extends DialledAddress, T extends DialAttempt<A>> impleme
       if (isFound) this.#owner.dial(attempt)
       else this.#owner.report(attempt, 'DNS_FAILURE')
     }
-    this.#destination.resolver!.resolve().then(
+    this.#hosts.resolve().then(
       () => inTurn(resolved, true),
       () => inTurn(resolved, false)
     )
@@ -186,11 +186,11 @@ export class Dialler<A extends DialledAddress, T extends DialAttempt<A>> impleme
         this.#failed(attempt, address, 'ERR_ALPN', { ...tls, reason })
       }
     }
-    dial.giveUp = this.#shared.sockets.connect(address.address, done, this.#destination.tls, this.#options(attempt))
+    dial.giveUp = this.#shared.sockets.connect(address.address, done, address.host.tls, this.#options(attempt))
   }
 
   #options(attempt: T): DialOptions {
-    const { keepaliveMs } = this.#destination.options
+    const { keepaliveMs } = this.#hosts.options
     const { preamble } = this.#owner
     const reached = () => this.#shared.timers.disarm(attempt.slow)
     return keepaliveMs === undefined ? { preamble, reached } : { keepaliveMs, preamble, reached }

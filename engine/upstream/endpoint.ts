@@ -10,8 +10,8 @@ import type { TlsOutcome } from '#engine/socket/socket-layer.ts'
 import type { Wire } from '#engine/socket/wire.ts'
 import { AddressList } from './address-list.ts'
 import { Attempt, limitAttempt } from './attempt.ts'
-import type { DestinationState } from './destination.ts'
 import { ATTEMPTS_MAX, type Dial, Dialler, type DialOwner } from './dialler.ts'
+import type { HostSet } from './host-group.ts'
 import { EITHER, HTTP1, type Version, versionFor } from './http-version.ts'
 import { type Http1Upstream, REPEAT_ALWAYS, REPEAT_IDEMPOTENT, type Repeat } from './http1/connection.ts'
 import { ConnectionQueue, type QueueOwner } from './http1/connection-queue.ts'
@@ -28,7 +28,7 @@ export class EndpointState implements Endpoint, PoolOwner, QueueOwner, DialOwner
   readonly hostHeader: string
   readonly isHostname: boolean
   readonly isTls: boolean
-  readonly destination: DestinationState
+  readonly hosts: HostSet
   readonly shared: UpstreamShared
   /** Connections that exist or are being made. */
   total = 0
@@ -39,15 +39,15 @@ export class EndpointState implements Endpoint, PoolOwner, QueueOwner, DialOwner
   /** The last failure of its TLS, and when it was logged. */
   #fault = { reason: '', at: 0 }
 
-  constructor(destination: DestinationState, shared: UpstreamShared) {
-    this.name = destination.name
-    this.hostHeader = destination.hostHeader
-    this.isHostname = destination.isHostname
-    this.isTls = destination.tls !== null
-    this.destination = destination
+  constructor(hosts: HostSet, shared: UpstreamShared) {
+    this.name = hosts.name
+    this.hostHeader = hosts.hostHeader
+    this.isHostname = hosts.isHostname
+    this.isTls = hosts.options.tls !== null
+    this.hosts = hosts
     this.shared = shared
-    this.#addresses = new AddressList(destination, (address) => new Pool(this, address))
-    this.#dialler = new Dialler(this, destination, shared, this.#addresses)
+    this.#addresses = new AddressList(hosts, (address, host) => new Pool(this, address, host))
+    this.#dialler = new Dialler(this, hosts, shared, this.#addresses)
   }
 
   /** As they were when one was last picked. */
@@ -85,7 +85,7 @@ export class EndpointState implements Endpoint, PoolOwner, QueueOwner, DialOwner
   send(ex: Exchange): void {
     // HTTP/1.0 clients may name no host; HTTP/1.1 servers want one (RFC 9112 section 3.2).
     if (ex.authority === '') ex.upstreamHost ??= this.hostHeader
-    const { http } = this.destination.options
+    const { http } = this.hosts.options
     if (http !== undefined) {
       if (http.requestTimeoutMs > 0) limitAttempt(ex, http.requestTimeoutMs, this.shared.timers, this.shared.events)
       const version = versionFor(ex, http.version)
@@ -95,7 +95,7 @@ export class EndpointState implements Endpoint, PoolOwner, QueueOwner, DialOwner
         return
       }
     }
-    const pool = this.#addresses.pick(null)
+    const pool = this.#addresses.pick(null, ex)
     const connection = this.#queue.mayTake(ex) ? pool?.take() : undefined
     if (connection === undefined) this.dial(this.#attempt(ex, HTTP1))
     else this.#reuse(ex, pool!, connection)
@@ -103,7 +103,7 @@ export class EndpointState implements Endpoint, PoolOwner, QueueOwner, DialOwner
 
   /** Sends ex by HTTP/2: over a connection with a free stream if there is one, else when there is. */
   #sendShared(ex: Exchange, version: Version): void {
-    const pool = this.#addresses.pick(null)
+    const pool = this.#addresses.pick(null, ex)
     if (pool?.http2.begin(ex) === true) this.#addresses.next++
     else this.dial(this.#attempt(ex, version))
   }
@@ -112,7 +112,7 @@ export class EndpointState implements Endpoint, PoolOwner, QueueOwner, DialOwner
   #reuse(ex: Exchange, pool: Pool, connection: Http1Upstream): void {
     this.#addresses.next++
     ex.attempts++
-    ex.endpoint = pool.label
+    pool.taken(ex)
     connection.begin(ex)
     this.#queue.acquired(connection)
     // Body bytes may have come while a hook or a full pool held the exchange back.
@@ -175,6 +175,7 @@ export class EndpointState implements Endpoint, PoolOwner, QueueOwner, DialOwner
   connected({ ex }: Attempt, pool: Pool, wire: Wire): void {
     const connection = pool.connected(wire)
     ex.pending = null
+    pool.taken(ex)
     connection.begin(ex)
     this.#queue.acquired(connection)
     this.shared.events.onServerReady(ex)
@@ -286,10 +287,17 @@ export class EndpointState implements Endpoint, PoolOwner, QueueOwner, DialOwner
     const mayRepeat = repeat === REPEAT_ALWAYS || (repeat === REPEAT_IDEMPOTENT && isIdempotent(ex.method))
     if (mayRepeat && ex.attempts < ATTEMPTS_MAX) {
       this.shared.observer.retried()
+      // Another host of a group may get it.
+      if (this.hostHeader === '' && this.#isOwn(ex.upstreamHost)) ex.upstreamHost = ''
       this.dial(this.#attempt(ex, version))
       return
     }
     this.shared.events.onServerFault(ex, code)
+  }
+
+  /** Whether it is the name of one of several hosts. */
+  #isOwn(name: string | null): boolean {
+    return this.hosts.hosts.some(({ hostHeader }) => hostHeader === name)
   }
 
   closeIdle(): void {

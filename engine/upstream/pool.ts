@@ -6,6 +6,7 @@ import { turnStartedAt } from '#engine/socket/round.ts'
 import type { Address } from '#engine/socket/socket-layer.ts'
 import type { Wire } from '#engine/socket/wire.ts'
 import { type DialledAddress, labelOf } from './address-list.ts'
+import type { DestinationState } from './destination.ts'
 import type { Health } from './health.ts'
 import { HTTP1 } from './http-version.ts'
 import { type Http1ConnectionOwner, Http1Upstream, type Repeat } from './http1/connection.ts'
@@ -24,6 +25,7 @@ export class Pool implements Http1ConnectionOwner, DialledAddress {
   readonly address: Address
   /** ip:port or unix:path, for logs. */
   readonly label: string
+  readonly host: DestinationState
   /** Exchanges under way. */
   busy = 0
   /** Those of HTTP/2, which are shared; all else here is about those of HTTP/1.1. */
@@ -34,11 +36,12 @@ export class Pool implements Http1ConnectionOwner, DialledAddress {
   #idle: Http1Upstream[] = []
   readonly #owner: PoolOwner
 
-  constructor(owner: PoolOwner, address: Address) {
+  constructor(owner: PoolOwner, address: Address, host: DestinationState) {
     this.#owner = owner
     this.address = address
     this.label = labelOf(address)
-    this.health = owner.destination.healthOf(this.label)
+    this.host = host
+    this.health = host.healthOf(this.label)
     this.http2 = new Http2Pool(this, owner)
   }
 
@@ -48,6 +51,13 @@ export class Pool implements Http1ConnectionOwner, DialledAddress {
 
   get idle(): number {
     return this.#idle.length
+  }
+
+  /** ex will be sent there next. */
+  taken(ex: Exchange): void {
+    ex.endpoint = this.label
+    // Of several hosts each has a name of its own (Endpoint.hostHeader).
+    if (ex.upstreamHost === '') ex.upstreamHost = this.host.hostHeader
   }
 
   /** An idle connection, now busy, or undefined. */

@@ -7,8 +7,8 @@
 import type { Endpoint } from '#engine/contract/endpoint.ts'
 import type { ClientStream, Exchange } from '#engine/contract/exchange.ts'
 import { writeProxyHeader } from '#engine/socket/proxy-header.ts'
-import type { DestinationState } from './destination.ts'
 import { EndpointState } from './endpoint.ts'
+import type { HostSet } from './host-group.ts'
 import type { UpstreamShared } from './shared.ts'
 import { type EvictionCandidate, SlowClientEviction } from './slow-client-eviction.ts'
 
@@ -23,7 +23,7 @@ export class ProxyProtocolEndpoint implements Endpoint {
   /** Connections that exist or are being made, of all clients. */
   total = 0
   readonly #version: 'v1' | 'v2'
-  readonly #destination: DestinationState
+  readonly hosts: HostSet
   readonly #shared: UpstreamShared
   /** Sends nothing: it knows the addresses. */
   readonly #direct: EndpointState
@@ -34,15 +34,15 @@ export class ProxyProtocolEndpoint implements Endpoint {
   /** A client that waits has most often no connection of its own: those of all clients are looked at. */
   readonly #eviction: SlowClientEviction
 
-  constructor(version: 'v1' | 'v2', destination: DestinationState, shared: UpstreamShared) {
-    this.name = destination.name
-    this.hostHeader = destination.hostHeader
-    this.isHostname = destination.isHostname
-    this.isTls = destination.tls !== null
+  constructor(version: 'v1' | 'v2', hosts: HostSet, shared: UpstreamShared) {
+    this.name = hosts.name
+    this.hostHeader = hosts.hostHeader
+    this.isHostname = hosts.isHostname
+    this.isTls = hosts.options.tls !== null
     this.#version = version
-    this.#destination = destination
+    this.hosts = hosts
     this.#shared = shared
-    this.#direct = new EndpointState(destination, shared)
+    this.#direct = new EndpointState(hosts, shared)
     const { timers, events } = shared
     this.#eviction = new SlowClientEviction({
       timers,
@@ -92,7 +92,7 @@ export class ProxyProtocolEndpoint implements Endpoint {
     const known = this.#clients.get(header)
     if (known !== undefined) this.#clients.delete(header)
     else if (this.#clients.size >= CLIENTS_SWEPT) this.#sweep()
-    const client = known ?? new ClientEndpoint(header, this, this.#destination, this.#shared)
+    const client = known ?? new ClientEndpoint(header, this, this.hosts, this.#shared)
     this.#clients.set(header, client)
     client.send(ex)
   }
@@ -165,8 +165,8 @@ class ClientEndpoint extends EndpointState {
   readonly #preamble: string
   readonly #all: ProxyProtocolEndpoint
 
-  constructor(preamble: string, all: ProxyProtocolEndpoint, destination: DestinationState, shared: UpstreamShared) {
-    super(destination, shared)
+  constructor(preamble: string, all: ProxyProtocolEndpoint, hosts: HostSet, shared: UpstreamShared) {
+    super(hosts, shared)
     this.#preamble = preamble
     this.#all = all
   }

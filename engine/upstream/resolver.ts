@@ -50,6 +50,12 @@ export class Resolver {
     return this.#addresses
   }
 
+  /** As `addresses`, and where there are none yet it begins to ask for them. */
+  get sought(): readonly Resolved[] {
+    if (this.#expiresAt <= turnStartedAt) this.#refresh().catch(() => undefined)
+    return this.#addresses
+  }
+
   /** Waits until there is an answer; rejects with the system's error when there is none at all. */
   async resolve(): Promise<void> {
     await this.#refresh()

@@ -5,6 +5,7 @@ import type { TcpSession } from '#engine/contract/tcp.ts'
 import type { Connected, SocketLayer } from '#engine/socket/socket-layer.ts'
 import { TimerWheel } from '#engine/socket/timer-wheel.ts'
 import type { Wire } from '#engine/socket/wire.ts'
+import { DestinationState } from './destination.ts'
 import { Resolver } from './resolver.ts'
 import { TcpEndpoint } from './tcp.ts'
 
@@ -22,10 +23,10 @@ async function endpointOf(count: number) {
     return () => {}
   }
   const to = { host: 'db.test', port: 5432, unixPath: null }
-  const options = { guarded: false, allow: [], connectTimeoutMs: 1_000 }
+  const options = { guarded: false, allow: [], connectTimeoutMs: 1_000, tls: null }
   const observer = { connected() {}, connectFailed() {} }
   const shared = { sockets: { connect } as SocketLayer, timers: new TimerWheel(), observer }
-  return { endpoint: new TcpEndpoint(to, options, shared, resolver), dialled }
+  return { endpoint: new TcpEndpoint(new DestinationState(to, options, resolver), shared), dialled }
 }
 
 test('a backend has all its attempts, however many the one before it has used', async () => {

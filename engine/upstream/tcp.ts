@@ -3,12 +3,12 @@
  */
 
 import { networkInterfaces } from 'node:os'
-import type { Destination, EndpointOptions } from '#engine/contract/endpoint.ts'
+import type { EndpointOptions } from '#engine/contract/endpoint.ts'
 import type { Dialled, StreamEndpoint, TcpReason, TcpSession } from '#engine/contract/tcp.ts'
 import type { Address } from '#engine/socket/socket-layer.ts'
 import type { Wire } from '#engine/socket/wire.ts'
 import { AddressList, type DialledAddress, labelOf } from './address-list.ts'
-import { DestinationState } from './destination.ts'
+import type { DestinationState } from './destination.ts'
 import {
   ATTEMPTS_MAX,
   type Dial,
@@ -19,7 +19,7 @@ import {
   type DialOwner
 } from './dialler.ts'
 import type { Health } from './health.ts'
-import type { Resolver } from './resolver.ts'
+import type { HostSet } from './host-group.ts'
 
 /** How long the addresses of this machine are believed. */
 const OWN_ADDRESSES_MS = 5_000
@@ -29,14 +29,16 @@ export type StreamOptions = Omit<EndpointOptions, 'tls'>
 class TcpAddress implements DialledAddress {
   readonly address: Address
   readonly label: string
+  readonly host: DestinationState
   readonly health: Health
   /** Connections that exist or are being made. */
   busy = 0
 
-  constructor(address: Address, destination: DestinationState) {
+  constructor(address: Address, host: DestinationState) {
     this.address = address
     this.label = labelOf(address)
-    this.health = destination.healthOf(this.label)
+    this.host = host
+    this.health = host.healthOf(this.label)
   }
 
   closeIdle(): void {}
@@ -56,6 +58,7 @@ class TcpAttempt extends DialAttempt<TcpAddress> {
 
 export class TcpEndpoint implements StreamEndpoint, DialOwner<TcpAddress, TcpAttempt> {
   readonly name: string
+  readonly hosts: HostSet
   readonly preamble = ''
   /** Some servers speak first, and lock out clients that connect and leave: one connection at a time. */
   readonly raceAfterMs = null
@@ -63,11 +66,11 @@ export class TcpEndpoint implements StreamEndpoint, DialOwner<TcpAddress, TcpAtt
   total = 0
   readonly #dialler: Dialler<TcpAddress, TcpAttempt>
 
-  constructor(to: Destination, options: StreamOptions, shared: DiallerShared, resolver?: Resolver) {
-    const destination = new DestinationState(to, { ...options, tls: null }, resolver)
-    this.name = destination.name
-    const addresses = new AddressList(destination, (address) => new TcpAddress(address, destination))
-    this.#dialler = new Dialler(this, destination, shared, addresses)
+  constructor(hosts: HostSet, shared: DiallerShared) {
+    this.hosts = hosts
+    this.name = hosts.name
+    const addresses = new AddressList(hosts, (address, host) => new TcpAddress(address, host))
+    this.#dialler = new Dialler(this, hosts, shared, addresses)
   }
 
   get usable(): boolean {

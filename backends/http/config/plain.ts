@@ -9,9 +9,11 @@ import {
   type TranslateContext
 } from '#engine/contract/backend-config.ts'
 import { proxyHeaderPolicies } from '#engine/contract/backend-transport/policies.ts'
+import type { WeightedHost } from '#engine/contract/endpoint.ts'
 import { cidr, host, port, type Target, target } from '#engine/schema/net.ts'
 import { text } from '#engine/schema/placed.ts'
-import { list, refusedKeys, z } from '#engine/schema/schema.ts'
+import { list, refusedKeys, whole, z } from '#engine/schema/schema.ts'
+import { together } from '#engine/schema/together.ts'
 import { httpPolicies, mergedHttp } from './policies.ts'
 
 /** Of lists (docs/specification.md#leaf-types). */
@@ -30,8 +32,38 @@ type FileDynamic = z.output<ReturnType<typeof dynamicSchema>>
 const address = () => target().optional().describe('"host:port", "[address]:port" or "unix:/path".')
 const byRequest = () => dynamicSchema().describe('Sends to the host that the request names.').optional()
 
+const WEIGHT_MAX = 1_000
+const HOSTS_MAX = 256
+
+const oneHost = () =>
+  z.strictObject({
+    host: target().describe('"host:port", "[address]:port" or "unix:/path".'),
+    weight: whole(1, WEIGHT_MAX).optional().describe('Its share beside the others. Default 1.')
+  })
+
+const severalHosts = () =>
+  list(z.union([target(), oneHost()]), 1, HOSTS_MAX)
+    .transform((hosts): readonly WeightedHost[] => hosts.map(weightedHost))
+    .check(
+      together<readonly WeightedHost[]>([], ({ value, issues }) => {
+        const names = value.map(({ host, port, unixPath }) => unixPath ?? `${host}:${port}`)
+        names.forEach((name, i) => {
+          const first = names.indexOf(name)
+          const message = `is ${name} again, which entry ${first} has: give it a weight there`
+          if (first < i) issues.push({ code: 'custom', path: [i], message, input: value })
+        })
+      })
+    )
+    .optional()
+    .describe('Several servers that do the same: "host:port", or { host, weight }.')
+
+function weightedHost(one: Target | z.output<ReturnType<typeof oneHost>>): WeightedHost {
+  return 'port' in one ? { ...one, weight: 1 } : { ...one.host, weight: one.weight ?? 1 }
+}
+
 const STATIC_KEYS: readonly BackendKey[] = [
   { name: 'host', schema: address(), tcpSchema: address() },
+  { name: 'hosts', schema: severalHosts(), tcpSchema: severalHosts() },
   {
     name: 'static',
     schema: z.strictObject({ host: host(), port: port() }).optional().describe('One host and port.'),
@@ -59,7 +91,7 @@ const DYNAMIC_KEYS: readonly BackendKey[] = [
 const COMMON = {
   isPlain: true,
   policies: [httpPolicies, proxyHeaderPolicies],
-  label: (raw) => text(raw.host) ?? 'a dynamic one',
+  label: (raw) => text(raw.host) ?? (raw.hosts === undefined ? 'a dynamic one' : 'one of several hosts'),
   differs: (levels: PolicyLevels) =>
     !isDeepStrictEqual(mergedHttp(allLevels(levels)), mergedHttp([levels.gateway, levels.own]))
 } satisfies Partial<BackendConfig>
@@ -68,8 +100,12 @@ export const staticConfig: BackendConfig = {
   ...COMMON,
   isServer: true,
   keys: STATIC_KEYS,
-  translate(_key, { host: name, port: at, unixPath = null }: Target, context): StaticBackend {
-    return reached({ kind: 'static', host: name, port: at, unixPath, policies: context.policies }, context)
+  translate(_key, given: Target | readonly WeightedHost[], context): StaticBackend {
+    const { policies } = context
+    const isGroup = 'length' in given
+    const { host: name, port: at, unixPath = null } = isGroup ? given[0]! : given
+    const more = isGroup ? { hosts: given } : {}
+    return reached({ kind: 'static', host: name, port: at, unixPath, ...more, policies }, context)
   }
 }
 

@@ -1,5 +1,6 @@
 /** Plain servers as the Snapshot has them. */
 import type { BackendTransport } from '#engine/contract/backend-transport/transport.ts'
+import type { WeightedHost } from '#engine/contract/endpoint.ts'
 import type { PolicySet } from '#engine/ir/snapshot.ts'
 
 export type PlainBackend = StaticBackend | DynamicBackend
@@ -10,6 +11,8 @@ export interface StaticBackend {
   readonly host: string
   readonly port: number
   readonly unixPath: string | null
+  /** Several servers that do the same, of which the fields above say the first; absent: one. */
+  readonly hosts?: readonly WeightedHost[]
   /** Absent: nothing is said. */
   readonly transport?: BackendTransport | undefined
   readonly http?: BackendHttp

@@ -1,5 +1,5 @@
 import type { BackendContext } from '#engine/contract/backend.ts'
-import type { Endpoint, EndpointOptions } from '#engine/contract/endpoint.ts'
+import type { Endpoint, EndpointOptions, HostGroup } from '#engine/contract/endpoint.ts'
 import { type BackendTransport, endpointOptions } from './transport.ts'
 
 /** A server whose address stands in the configuration. */
@@ -10,6 +10,8 @@ export interface ConfiguredServer {
   readonly port: number | null
   /** Absent: there is none. */
   readonly unixPath?: string | null
+  /** Several servers in its place; absent: there is one. */
+  readonly group?: HostGroup
   /** Its scheme or its kind says so, besides what a policy says. */
   readonly hasTls: boolean
   readonly transport?: BackendTransport | undefined
@@ -17,11 +19,13 @@ export interface ConfiguredServer {
 
 /** Its endpoint. The address comes from the configuration, so it needs no address guard. */
 export function configuredEndpoint(
-  { host, port, unixPath = null, hasTls, transport }: ConfiguredServer,
+  { host, port, unixPath = null, group, hasTls, transport }: ConfiguredServer,
   { upstream, connectTimeoutMs }: Pick<BackendContext, 'upstream' | 'connectTimeoutMs'>,
   spoken: Pick<EndpointOptions, 'http' | 'proxyProtocol'> = {}
 ): Endpoint {
   const base = { guarded: false, allow: [], connectTimeoutMs, ...spoken }
-  const destination = { host, port: port ?? (hasTls ? 443 : 80), unixPath }
-  return upstream.endpoint(destination, endpointOptions({ host, hasTls }, transport, base))
+  const destination = group ?? { host, port: port ?? (hasTls ? 443 : 80), unixPath }
+  // Without a name in TLS each server of several is asked for its own.
+  const named = group === undefined ? host : ''
+  return upstream.endpoint(destination, endpointOptions({ host: named, hasTls }, transport, base))
 }

@@ -1,5 +1,6 @@
 /** How the gateway connects to a backend (docs/specification.md#backend-connections). */
 import type { EndpointOptions } from '#engine/contract/endpoint.ts'
+import type { Resilience } from '#engine/contract/resilience.ts'
 import type { TlsSettings } from '#engine/socket/tls.ts'
 
 /** Files read already. */
@@ -21,6 +22,8 @@ export interface BackendTransport {
   /** Null: nothing is said; what says by itself that it has TLS (https, a provider's own host) has it all the same. */
   readonly tls: BackendTls | null
   readonly tcp: BackendTcp | null
+  /** Which of its addresses gets a request; absent: nothing is said. */
+  readonly resilience?: Resilience
 }
 
 interface Place {
@@ -35,7 +38,7 @@ type Base = Pick<EndpointOptions, 'guarded' | 'allow' | 'connectTimeoutMs'>
 /** What a destination is dialled with. */
 export function endpointOptions(
   { host, hasTls }: Place,
-  { tls, tcp }: BackendTransport = PLAIN,
+  { tls, tcp, resilience }: BackendTransport = PLAIN,
   base: Base
 ): EndpointOptions {
   const keepaliveMs = tcp?.keepaliveMs ?? null
@@ -43,6 +46,7 @@ export function endpointOptions(
     ...base,
     connectTimeoutMs: tcp?.connectTimeoutMs ?? base.connectTimeoutMs,
     ...(keepaliveMs === null ? {} : { keepaliveMs }),
+    ...(resilience === undefined ? {} : { resilience }),
     tls: hasTls || tls !== null ? tlsSettings(host, tls) : null
   }
 }

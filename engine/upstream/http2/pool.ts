@@ -11,8 +11,8 @@ import type { TlsOutcome } from '#engine/socket/socket-layer.ts'
 import { WheelTimer } from '#engine/socket/timer-wheel.ts'
 import type { Wire } from '#engine/socket/wire.ts'
 import type { Attempt } from '#engine/upstream/attempt.ts'
-import type { DestinationState } from '#engine/upstream/destination.ts'
 import { FairQueue } from '#engine/upstream/fair-queue.ts'
+import type { HostSet } from '#engine/upstream/host-group.ts'
 import { EITHER, HTTP1, HTTP2, NOT_HTTP2, type Version } from '#engine/upstream/http-version.ts'
 import type { Repeat } from '#engine/upstream/http1/connection.ts'
 import type { Pool } from '#engine/upstream/pool.ts'
@@ -29,7 +29,7 @@ export const STREAMS_ASSUMED = 100
 /** What the pools of an endpoint share. */
 export interface Http2PoolOwner {
   readonly shared: UpstreamShared
-  readonly destination: DestinationState
+  readonly hosts: HostSet
   /** What connections begin with, before TLS; '' for nothing. */
   readonly preamble: string
   /** Others wait for the connection that an idle one stands for. */
@@ -212,7 +212,7 @@ export class Http2Pool implements Http2ConnectionOwner {
 
   #start(ex: Exchange, connection: Http2Upstream): void {
     this.#pool.busy++
-    ex.endpoint = this.#pool.label
+    this.#pool.taken(ex)
     // Armed, it is moved when it is armed again: taking it out costs more.
     this.#owner.shared.timers.disarm(connection.idleTimer)
     this.#waiting.acquired(connection.begin(ex))
@@ -256,7 +256,7 @@ export class Http2Pool implements Http2ConnectionOwner {
 
   #startTimer(attempt: Attempt): void {
     if (attempt.timer.deadline > 0) return
-    this.#owner.shared.timers.arm(attempt.timer, turnStartedAt, this.#owner.destination.options.connectTimeoutMs)
+    this.#owner.shared.timers.arm(attempt.timer, turnStartedAt, this.#owner.hosts.options.connectTimeoutMs)
   }
 
   // --- connecting ---
@@ -267,10 +267,10 @@ export class Http2Pool implements Http2ConnectionOwner {
   }
 
   #dial(): void {
-    const { shared, destination, preamble } = this.#owner
+    const { shared, hosts, preamble } = this.#owner
     const { sockets, timers } = shared
-    const { http2Tls } = destination
-    const { connectTimeoutMs, keepaliveMs } = destination.options
+    const { http2Tls } = this.#pool.host
+    const { connectTimeoutMs, keepaliveMs } = hosts.options
     this.#pool.health.dialling()
     const timer = new WheelTimer(() => {
       this.#over(dial)

@@ -1,0 +1,63 @@
+/** The hosts of one destination: one, or several that do the same, of which there may be more or fewer at any time. */
+import type { EndpointOptions, WeightedHost } from '#engine/contract/endpoint.ts'
+import { DestinationState } from './destination.ts'
+
+/** What endpoints know of the servers behind them. */
+export interface HostSet {
+  /** For logs. */
+  readonly name: string
+  /** Of Endpoint. */
+  readonly hostHeader: string
+  readonly isHostname: boolean
+  readonly options: EndpointOptions
+  /** Another list whenever one of them comes or goes, or has another weight. */
+  readonly hosts: readonly DestinationState[]
+  /** Until an address is known. Rejects when no host has any. */
+  resolve(): Promise<void>
+}
+
+export class HostGroupState implements HostSet {
+  readonly name: string
+  /** Each host has its own. */
+  readonly hostHeader = ''
+  readonly options: EndpointOptions
+  #hosts: readonly DestinationState[] = []
+  #given: readonly WeightedHost[] = []
+
+  constructor(name: string, hosts: readonly WeightedHost[], options: EndpointOptions) {
+    this.name = name
+    this.options = options
+    this.set(hosts)
+  }
+
+  get hosts(): readonly DestinationState[] {
+    return this.#hosts
+  }
+
+  get isHostname(): boolean {
+    return this.#hosts.some(({ isHostname }) => isHostname)
+  }
+
+  /** Those that stay keep what is known of them. */
+  set(hosts: readonly WeightedHost[]): void {
+    if (hosts === this.#given) return
+    this.#given = hosts
+    const before = new Map(this.#hosts.map((host) => [host.name, host]))
+    this.#hosts = hosts.map(({ host, port, unixPath, weight }) => {
+      const made = new DestinationState({ host, port, unixPath }, this.#optionsOf(host))
+      const kept = before.get(made.name) ?? made
+      kept.weight = weight
+      return kept
+    })
+  }
+
+  /** Without a name of the configuration, a certificate has to be for the host that is dialled. */
+  #optionsOf(host: string): EndpointOptions {
+    const { tls } = this.options
+    return tls === null || tls.serverName !== '' ? this.options : { ...this.options, tls: { ...tls, serverName: host } }
+  }
+
+  async resolve(): Promise<void> {
+    await Promise.any(this.#hosts.map((host) => host.resolve()))
+  }
+}

@@ -1,0 +1,56 @@
+/** The policy `loadBalancing` of backends: which of their addresses gets a request. */
+import { REQUEST_HEAD_ROOTS } from '#engine/cel/exchange.ts'
+import { expression } from '#engine/cel/expression.ts'
+import type { LoadBalancing } from '#engine/contract/resilience.ts'
+import { refusedKeys, whole, z } from '#engine/schema/schema.ts'
+import { together } from '#engine/schema/together.ts'
+
+/** Of Envoy: an address cannot be kept below the mean. */
+const FACTOR_MIN = 101
+const FACTOR_MAX = 10_000
+
+interface Given {
+  readonly policy: LoadBalancing['policy']
+  readonly hash?: string | undefined
+  readonly hashBalanceFactor?: number | undefined
+}
+
+const SCHEMA = z
+  .strictObject({
+    policy: z
+      .enum(['RoundRobin', 'LeastRequest', 'Random', 'ConsistentHash'])
+      .describe(
+        'LeastRequest: the one with less under way of two. ConsistentHash: always the same one for what has the same hash.'
+      ),
+    hash: expression(REQUEST_HEAD_ROOTS)
+      .optional()
+      .describe('Of ConsistentHash: what the requests of one address have in common. Without a value: any address.'),
+    hashBalanceFactor: whole(FACTOR_MIN, FACTOR_MAX)
+      .optional()
+      .describe('Of ConsistentHash: an address takes so many percent of the mean load at most. Default: no limit.'),
+    ...refusedKeys('load balancing setting', ['slowStart', 'zoneAware', 'localityWeights'])
+  })
+  .check(
+    together<Given>([], ({ value, issues }) => {
+      const { policy, hash, hashBalanceFactor } = value
+      const report = (path: keyof Given, message: string) =>
+        issues.push({ code: 'custom', path: [path], message, input: value })
+      if (policy === 'ConsistentHash' && hash === undefined) {
+        report('policy', 'needs hash beside it, such as request.headers["x-user"]')
+      }
+      if (policy === 'ConsistentHash') return
+      if (hash !== undefined) report('hash', `is for the policy ConsistentHash, and this is ${policy}`)
+      if (hashBalanceFactor !== undefined) {
+        report('hashBalanceFactor', `is for the policy ConsistentHash, and this is ${policy}`)
+      }
+    })
+  )
+  .meta({ id: 'LoadBalancing' })
+
+export const loadBalancing = () => SCHEMA
+
+export type FileLoadBalancing = z.output<typeof SCHEMA>
+
+export function loadBalancingOf({ policy, hash, hashBalanceFactor }: FileLoadBalancing): LoadBalancing {
+  return { policy, hash: hash ?? null, hashBalanceFactor: hashBalanceFactor ?? null }
+}
