@@ -20,8 +20,8 @@ const fakes = (...weights: number[]): Fake[] =>
     health: { ejected: false }
   }))
 
-function balancer(all: readonly Fake[], given: Partial<LoadBalancing> = {}): Balancer<Fake> {
-  const loadBalancing: LoadBalancing = { policy: 'RoundRobin', hash: null, hashBalanceFactor: null, ...given }
+function balancer(all: readonly Fake[], settings: Partial<LoadBalancing> = {}): Balancer<Fake> {
+  const loadBalancing: LoadBalancing = { policy: 'RoundRobin', hash: null, hashBalanceFactor: null, ...settings }
   const made = new Balancer<Fake>({ loadBalancing })
   made.renewed(all)
   return made

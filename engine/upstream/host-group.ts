@@ -22,7 +22,7 @@ export class HostGroupState implements HostSet {
   readonly hostHeader = ''
   readonly options: EndpointOptions
   #hosts: readonly DestinationState[] = []
-  #given: readonly WeightedHost[] = []
+  #weighted: readonly WeightedHost[] = []
 
   constructor(name: string, hosts: readonly WeightedHost[], options: EndpointOptions) {
     this.name = name
@@ -40,8 +40,8 @@ export class HostGroupState implements HostSet {
 
   /** Those that stay keep what is known of them. */
   set(hosts: readonly WeightedHost[]): void {
-    if (hosts === this.#given) return
-    this.#given = hosts
+    if (hosts === this.#weighted) return
+    this.#weighted = hosts
     const before = new Map(this.#hosts.map((host) => [host.name, host]))
     this.#hosts = hosts.map(({ host, port, unixPath, weight }) => {
       const made = new DestinationState({ host, port, unixPath }, this.#optionsOf(host))

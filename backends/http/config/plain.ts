@@ -100,11 +100,11 @@ export const staticConfig: BackendConfig = {
   ...COMMON,
   isServer: true,
   keys: STATIC_KEYS,
-  translate(_key, given: Target | readonly WeightedHost[], context): StaticBackend {
+  translate(_key, servers: Target | readonly WeightedHost[], context): StaticBackend {
     const { policies } = context
-    const isGroup = 'length' in given
-    const { host: name, port: at, unixPath = null } = isGroup ? given[0]! : given
-    const more = isGroup ? { hosts: given } : {}
+    const isGroup = 'length' in servers
+    const { host: name, port: at, unixPath = null } = isGroup ? servers[0]! : servers
+    const more = isGroup ? { hosts: servers } : {}
     return reached({ kind: 'static', host: name, port: at, unixPath, ...more, policies }, context)
   }
 }

@@ -9,7 +9,7 @@ import { together } from '#engine/schema/together.ts'
 const FACTOR_MIN = 101
 const FACTOR_MAX = 10_000
 
-interface Given {
+interface Fields {
   readonly policy: LoadBalancing['policy']
   readonly hash?: string | undefined
   readonly hashBalanceFactor?: number | undefined
@@ -31,9 +31,9 @@ const SCHEMA = z
     ...refusedKeys('load balancing setting', ['slowStart', 'zoneAware', 'localityWeights'])
   })
   .check(
-    together<Given>([], ({ value, issues }) => {
+    together<Fields>([], ({ value, issues }) => {
       const { policy, hash, hashBalanceFactor } = value
-      const report = (path: keyof Given, message: string) =>
+      const report = (path: keyof Fields, message: string) =>
         issues.push({ code: 'custom', path: [path], message, input: value })
       if (policy === 'ConsistentHash' && hash === undefined) {
         report('policy', 'needs hash beside it, such as request.headers["x-user"]')
