@@ -34,7 +34,7 @@ test('columns are aligned', () => {
   )
 })
 
-test('a row shows its figures, and what went wrong', () => {
+test('a row shows its figures and its faults', () => {
   const line = loadTable([ROW]).split('\n')[1]!
   assert.deepEqual(line.split(/\s+/), 'get-1k weir 19.1 17.2 0.98 40000 12000 210 900 1500 64.0 ok'.split(' '))
   const wrong = { ...ROW, faults: { status: 2, closed: 1 } }

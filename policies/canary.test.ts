@@ -22,7 +22,7 @@ const NUMBER = 730_555_193_042_177
 const TEXT = 'sk7c1fcanary9d2e8b4a6f0c3e5d'
 const PLACES = placesOf(JSON.parse(jsonSchema(policies, backends)) as JsonSchema)
 
-test('a number where a text belongs is not said', () => {
+test('messages do not show a number that stands where a text belongs', () => {
   assert.ok(PLACES.size > 500, `${PLACES.size} places`)
   for (const [path, { put }] of PLACES) {
     for (const value of [NUMBER, [NUMBER]]) {
@@ -36,7 +36,7 @@ test('a number where a text belongs is not said', () => {
 const isSecretPlace = (path: string): boolean =>
   !/authorization\b|rateLimit/i.test(path) && path.split('.').some((key) => isSensitive(key) || /file$/i.test(key))
 
-test('a text in the place of a secret, of its path, or of a list or object with it is not said', () => {
+test('messages do not show a text in the place of a secret, its path, or a list or object with it', () => {
   const secrets = [...PLACES].filter(([path]) => isSecretPlace(path))
   assert.ok(secrets.length > 30, `${secrets.length} secrets`)
   const leaks: string[] = []
@@ -58,7 +58,7 @@ const KEYS = [
   'AKIAIOSFODNN7EXAMPLE'
 ]
 
-test('a secret in the place of a key is not said, of any object of the schema', () => {
+test('messages do not show a secret in the place of a key, for any object of the schema', () => {
   const leaks: string[] = []
   for (const [path, { put }] of PLACES) {
     for (const key of KEYS) {
@@ -71,7 +71,7 @@ test('a secret in the place of a key is not said, of any object of the schema', 
   assert.equal(leaks.join('\n'), '')
 })
 
-test('what is no secret is said as it is', () => {
+test('messages show values that are no secrets', () => {
   for (const key of [
     'hostnmae',
     'gpt-4o-mini-2024-07-18',
@@ -83,7 +83,7 @@ test('what is no secret is said as it is', () => {
   assert.match(problems({ bindz: 1 }), /did you mean "binds"/)
 })
 
-test('a secret in a file that is no YAML, or names what is not there, is not said', () => {
+test('messages do not show a secret of a file that is no YAML, or that names missing things', () => {
   const lines = [
     'KEY: x',
     '*KEY',

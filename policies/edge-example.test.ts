@@ -14,7 +14,7 @@ const BEARER = `Authorization: Bearer ${TOKEN}`
 const KEY = /X-API-Key: (\w+)/.exec(example('api-key-authentication.yaml'))![0]
 const ALICE = `Authorization: Basic ${Buffer.from('alice:wonderland').toString('base64')}`
 
-test('an edge: every kind of caller, what is refused, and what the backends see', async (t) => {
+test('an edge: every kind of caller, the refusals, and the requests that backends see', async (t) => {
   let mirrored: (seen: Seen) => void = () => {}
   const copy = new Promise<Seen>((resolve) => {
     mirrored = resolve

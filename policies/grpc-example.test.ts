@@ -110,7 +110,7 @@ describe('gRPC from end to end', () => {
     assert.deepEqual([trailers['grpc-status'], refusals], ['0', 3])
   })
 
-  it('a call ends with its deadline, and what is refused is a status of gRPC', async () => {
+  it('a call ends with its deadline, and refusals have a gRPC status', async () => {
     const late = await call(session, '/shop.Orders/Slow', { 'grpc-timeout': '50m' })
     assert.deepEqual([late.headers[':status'], late.headers['grpc-status']], [200, '4'])
     assert.equal(late.headers['grpc-message'], 'the request took longer than the configured timeout')

@@ -33,7 +33,7 @@ test('every schema can be written as JSON Schema, in the form that users write',
   }
 })
 
-test('what names a host comes after the general rule, and what ends the exchange comes last', () => {
+test('policies that name a host come after general rules, and those that end the exchange come last', () => {
   const order = policies.map((policy) => policy.name)
   assert.deepEqual(order.slice(-4), ['hostRewrite', 'urlRewrite', 'requestRedirect', 'directResponse'])
 })

@@ -295,7 +295,7 @@ test('every code of a policy has a detail that is tested, or is none of a hook',
   )
 })
 
-test('a detail is text only when somebody asks, and a flood shares one', async () => {
+test('a detail becomes text only when it is read, and a flood shares one', async () => {
   const one = CASES.find(({ code }) => code === 'FORBIDDEN')!
   const policy = policies.find(({ name }) => name === 'authorization')!
   const compiled = compilePolicy(policy, one.config)

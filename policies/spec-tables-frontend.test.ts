@@ -200,7 +200,7 @@ const ROWS: Table = {
 
 walk(ROWS, FRONTEND)
 
-test('Frontend: what holds where nothing is said (2.6, section 8)', () => {
+test('Frontend: defaults (2.6, section 8)', () => {
   const loaded = loadConfig('{ "binds": [] }', { file: 'f', env: {}, policies: [], backends, processors: 1 })
   assert.ok(loaded.ok)
   const { http, http2, tls, tcp } = loaded.snapshot.frontend

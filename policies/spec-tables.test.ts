@@ -355,7 +355,7 @@ test('policies of the specification that this version has not are refused by nam
   }
 })
 
-test('what is read from a route cannot be decided before routing', () => {
+test('a policy that reads the route cannot run before routing', () => {
   for (const [key, config] of Object.entries({
     timeouts: { request: '1s' },
     timeout: { requestTimeout: '1s' },

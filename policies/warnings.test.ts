@@ -35,7 +35,7 @@ binds:
   return [...result.warnings]
 }
 
-test('a rule over somebody whom no policy identifies', () => {
+test('a rule about an identity that no policy finds has a warning', () => {
   const rule = 'authorization: { rules: ["jwt.sub == \'ann\'"] }'
   const warning = (line: number, place: string, root: string, policy: string) =>
     `f.yaml:${line}: ${place}: reads ${root}, which is never there without ${policy}`
@@ -63,7 +63,7 @@ test('a rule over somebody whom no policy identifies', () => {
   ])
 })
 
-test('nothing is said where somebody may be identified', () => {
+test('no warning where a policy may identify the caller', () => {
   const rule = "authorization: { rules: [\"jwt.sub == 'ann' || apiKey.team == 'a'\"] }"
   const both = `${ISSUER}, ${KEY}`
   const quiet: Parts[] = [

@@ -76,7 +76,7 @@ test('each banned thing is found, and named with what to write instead', (t) => 
   }
 })
 
-test('what is banned may be written about, and is allowed where it belongs', (t) => {
+test('banned words may stand in texts, and are allowed where they belong', (t) => {
   assert.deepEqual(tidyCode(t, "const a = 'as any, console.log, Math.random' // as any, Atomics\n"), [])
   assert.deepEqual(tidyCode(t, 'try {\n  f()\n} catch {\n  // Gone already: nothing to close.\n}\n'), [])
   assert.deepEqual(tidyCode(t, 'const a = Math.random()\n', 'engine/kit/random.ts'), [])
@@ -168,7 +168,7 @@ test('the top of the repository has exactly the agreed folders', (t) => {
   assert.deepEqual(asLines(checkTidy(fixtureTree(t, without))), ['.ci:0 missing: the repository has this folder'])
 })
 
-test('what people leave in a clone while they try things is not judged', (t) => {
+test('untracked files of experiments in a clone are not checked', (t) => {
   const left = {
     'demo.mjs': 'const a = 1 as any;;\n',
     'weir.yaml': `a: /${'home'}/me/x\n`,

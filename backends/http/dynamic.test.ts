@@ -76,7 +76,7 @@ test('a destination is looked up once while it is in use, and memory is bounded'
   assert.equal(upstream.endpoints.length, 1026)
 })
 
-test('what names no host is refused and not sent', () => {
+test('a request whose address names no host is refused and not sent', () => {
   const { upstream, failed, request } = compiled()
   for (const authority of ['', 'a b', 'user@a.example', 'a.example:0', 'a.example:99999', '[::1', 'a..b'])
     request(authority)

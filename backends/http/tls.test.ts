@@ -166,7 +166,7 @@ describe('certificates of backends', () => {
     await refused(at('dns', 'localhost'), trust(', subjectAltNames: [b.test]'), /not for b\.test/)
   })
 
-  test('what is wrong with a certificate is said in the log, and not to the client', async () => {
+  test('the fault of a certificate is in the log, and not in the answer', async () => {
     await refused(at('ip', 'localhost'), trust(), /not for localhost, but for IP Address:127\.0\.0\.1, DNS:c\.test/)
     await refused(at('dns'), trust(), /not for 127\.0\.0\.1, but for DNS:a\.test/)
     await refused(

@@ -42,7 +42,7 @@ test('settings of TLS that other gateways have are refused by name', () => {
   deepEqual(found, ["ai.provider.policies.tls.spiffe: TLS setting 'spiffe' is not in this version of weir"])
 })
 
-test('what stands at the wrong place is told where it belongs', () => {
+test('the message for a misplaced setting names its place', () => {
   const models = [{ name: 'm', provider: 'openai', apiKey: 'k', params: { key: 'k' } }]
   deepEqual(mistakes({ llm: { models, providers: [{ name: 'p', provider: 'openai', baseUrl: 'http://a/v1' }] } }), [
     'llm.models[0].apiKey: belongs into params',
@@ -51,7 +51,7 @@ test('what stands at the wrong place is told where it belongs', () => {
   ])
 })
 
-test('each second provider of a name is told where it stands', () => {
+test('each repeated provider name is reported at its place', () => {
   const group = (...names: string[]) => ({ providers: names.map((name) => ({ name, openai: {} })) })
   deepEqual(inAi({ groups: [group('a', 'b'), group('c', 'a'), group('b')] }), [
     'ai.groups[1].providers[1].name: two providers are called a',
@@ -59,7 +59,7 @@ test('each second provider of a name is told where it stands', () => {
   ])
 })
 
-test('a provider that is only a word, and guards that see nothing, are told with what to do', () => {
+test('a provider that is only a word, and guards that see nothing, are reported with advice', () => {
   deepEqual(inAi({ provider: 'openai' }), ['ai.provider: must be an object, such as { openai: ... }, not a text'])
   deepEqual(inAi({ provider: 'sk-secret' }), ['ai.provider: must be an object, not a text'])
   const promptGuard = { request: [{ regex: { builtins: ['Ssn'] } }] }

@@ -191,7 +191,7 @@ test('a model with one provider is asked once, whatever others have', async (t) 
   equal((await seen('two')).length, 2)
 })
 
-test('other paths: embeddings, counts and what else names a model', async (t) => {
+test('other paths: embeddings, counts and other calls that name a model', async (t) => {
   const models = await provider(t)
   const { base, ask } = await llm(t, {
     models: [
@@ -262,7 +262,7 @@ test('a name that only a pattern fits can be looked up like one that is listed',
   equal(models.requests.length, 0)
 })
 
-test('the clouds: addresses, and what each needs', () => {
+test('the clouds: their addresses and required settings', () => {
   const params = { azureResourceName: 'Res', azureApiVersion: '2024-10-21', model: 'dep' }
   const result = load({
     models: [
@@ -298,7 +298,7 @@ function load(llm: object, more: object = {}) {
 
 const MODELS = { models: [{ name: 'a', provider: 'openai' }] }
 
-test('mistakes are errors with their place, and what is not honoured is warned of by name', () => {
+test('mistakes are errors with their place, and fields that are not honoured have warnings by name', () => {
   const errors = (llm: object, more: object = {}): string[] => {
     const result = load(llm, more)
     return result.ok ? [] : result.errors.map(({ path, message }) => `${path}: ${message}`)

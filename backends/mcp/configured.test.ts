@@ -44,7 +44,7 @@ test('mcp.yaml does what it says', async (t) => {
   for (const { headers } of notes.seen) deepEqual([headers['x-tenant'], headers.authorization], ['blue', undefined])
 })
 
-test('mcp-authorization.yaml does what it says, and what was called is counted and logged', async (t) => {
+test('mcp-authorization.yaml authorizes as described, and calls are counted and logged', async (t) => {
   const calc = await tools(t, 'add', 'divide', 'reset')
   const yaml = example('mcp-authorization.yaml').replace('localhost:9001', `localhost:${calc.port}`)
   const log = join(mkdtempSync(join(tmpdir(), 'weir-mcp-')), 'log')

@@ -8,7 +8,7 @@ import { common, expectedOfLearned, learn } from './learned.ts'
 
 const answer = (id: string, at: number, text = 'Hello') => `{"id":"${id}","created":${at},"k":"w-${id}","t":"${text}"}`
 
-test('what names one answer may differ, all else may not', () => {
+test('ids of one answer may differ, all else may not', () => {
   const samples = [answer('abc1', 1_700_000_000), answer('abd2', 1_700_000_000), answer('abe3', 1_700_000_000)]
   const expected = expectedOfLearned(common(samples, ['He', 'llo']))
   const reading = (body: string) => {
@@ -21,7 +21,7 @@ test('what names one answer may differ, all else may not', () => {
   assert.throws(() => common([answer('a', 1), answer('ab', 1)], []), /differ in length/)
 })
 
-test('a gateway is asked as clients will, and told apart from one that is not there', async () => {
+test('a gateway is tried with a real request, and one that is not there is recognized', async () => {
   const server = createServer((request, response) => {
     response.statusCode = request.headers['x-key'] === 'a: b' ? 200 : 401
     request.on('data', (bytes: Buffer) => response.end(bytes))

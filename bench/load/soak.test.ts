@@ -21,7 +21,7 @@ test('the slope is the rise per step of what was measured, whatever it starts fr
   assert.equal(slopeOf([5]), 0)
 })
 
-test('what grows with the requests is told, each for itself', () => {
+test('each figure that grows with the requests is reported by itself', () => {
   assert.deepEqual(complaints(soakOf(0)), [])
   assert.deepEqual(complaints(soakOf(1000)), [])
   assert.deepEqual(complaints(soakOf(16_000)), ['the heap keeps more than 8 bytes per request'])

@@ -7,7 +7,7 @@ test('the median of an even number of values lies between the two in the middle'
   assert.equal(median([9, 1, 5]), 5)
 })
 
-test('a ratio is told round by round, so that a slow minute of the machine falls on both', () => {
+test('a ratio is measured round by round, so that a slow minute of the machine affects both', () => {
   const base = inRounds([10, 40, 11])
   const figures = inRounds([11, 44, 33])
   assert.deepEqual(figures, { median: 33, min: 11, rounds: [11, 44, 33] })

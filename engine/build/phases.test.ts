@@ -24,7 +24,7 @@ const answers = (body: string, path = '/', more = '') =>
   `{ matches: [{ path: { pathPrefix: ${path} } }], policies: { directResponse: { status: 200, body: ${body} }${more} } }`
 const sets = (name: string) => `responseHeaderModifier: { set: { x-by: ${name} } }`
 
-test('the example file: policies before routing decide who may pass and which route is taken', async (t) => {
+test('the example file: policies before routing authorize the request and select the route', async (t) => {
   const file = readFileSync(new URL('../../docs/examples/pre-routing.yaml', import.meta.url), 'utf8')
   const gateway = await startGateway(file.replace('port: 8080', 'port: 0'))
   t.after(() => gateway.close())

@@ -30,7 +30,7 @@ test('an expression reads the request as it was received', () => {
   assert.equal(read("request.startTime > timestamp('2020-01-01T00:00:00Z')"), true)
 })
 
-test('what no policy has found is not there', () => {
+test('variables that no policy has set are absent', () => {
   const read = (source: string) => compileExpression(source, REQUEST_ROOTS).run(ex)
   assert.ok(read('jwt.sub') instanceof CelError)
   assert.equal(read('has(jwt.sub) || has(apiKey.id) || has(basicAuth.username)'), false)
@@ -92,7 +92,7 @@ test('the response is offered once there is one', () => {
   assert.match(problem('has(proxy.upstreamDuration)', REQUEST_ROOTS), /upstreamDuration cannot be read here/)
 })
 
-test('times that were not taken, and what did not happen, are not there', () => {
+test('times that were not recorded and events that did not happen are absent', () => {
   const one = fakeExchange()
   const read = (name: string) => compileExpression(`has(proxy.${name}Duration)`, LOG_ROOTS).run(one)
   one.startedAt = 100

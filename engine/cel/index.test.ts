@@ -170,7 +170,7 @@ describe('host data', () => {
     assert.throws(() => pick(['nothing'], {}), /no variable is called nothing/)
   })
 
-  test('what is not there now: has() is false, .? is none, anything else is an error that || absorbs', () => {
+  test('an absent value: has() is false, .? is none, other access is an error that || absorbs', () => {
     assert.equal(run('has(jwt.sub)', {}), false)
     assert.equal(run('has(mcp.tool.name)', { mcp: {} }), false)
     assert.equal(run('jwt.?sub.orValue("nobody")', {}), 'nobody')
@@ -217,7 +217,7 @@ describe('cost', () => {
     assert.ok(value instanceof CelError && value.code === 'range')
   })
 
-  test('a value with endless parts is an error for whoever walks over it', () => {
+  test('iterating over a value with endless parts is an error', () => {
     let value = '["a"]'
     for (let i = 0; i < 60; i++) value = `cel.bind(x, ${value}, [x, x])`
     for (const use of ['toJson(v)', '"%s".format([v])', 'v.flatten(100)', `v == ${value}`]) {
@@ -303,7 +303,7 @@ describe('cost', () => {
     assert.equal(reads, 2)
   })
 
-  test('what may be expensive is known before it runs', () => {
+  test('possibly expensive expressions are known before they run', () => {
     const expensive = (source: string, bytes: number) => {
       const compiled = compile(source, { roots: VARIABLES })
       assert.ok(compiled.ok)

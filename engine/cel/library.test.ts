@@ -207,7 +207,7 @@ test('no function throws, whatever it is given', () => {
   }
 })
 
-test('what fitted last is tried first, and no value fits two types but for DYN', () => {
+test('the overload that matched last is tried first, and no value matches two types except DYN', () => {
   const named = [...functionNames().map(functionsNamed), ...methodNames().map(methodsNamed)]
   const values = [null, true, 1, 2n ** 63n - 1n, 1.5, 'a', new Uint8Array([1]), [1], { a: 1 }, new Map([['a', 1]])]
   for (const overloads of named) {

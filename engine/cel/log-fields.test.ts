@@ -66,7 +66,7 @@ test('no credential of a client comes into a line by a field that takes a map or
   assert.match(fieldsOf('request.uri'), /page=2&access_token=<redacted>/)
 })
 
-test('what is asked for by its own name is meant, and counts of tokens are no tokens', () => {
+test('a secret field requested by its own name is logged, and token counts are not secrets', () => {
   assert.match(fieldsOf('request.headers["x-amz-security-token"]'), new RegExp(CANARY))
   assert.match(fieldsOf('jwt.rawToken.unredacted()'), new RegExp(CANARY))
   assert.match(fieldsOf('{"inputTokens": 7}'), /inputTokens\\*":7/)

@@ -38,7 +38,7 @@ test('an expression over a body leaves the thread when the body is large, and on
   assert.equal(jobs.length, 1)
 })
 
-test('what was asked of a model goes along, where it is read', async () => {
+test('the request to a model is sent along when an expression reads it', async () => {
   const { jobs, run } = fakePool()
   const ex = exchange(LARGE)
   const constant = (value: readonly unknown[]) => () => value
@@ -91,7 +91,7 @@ test('the response is there too, and one that was not is not', async () => {
 
 const failure = (value: Value) => (value instanceof CelError ? value.message : 'no error')
 
-test('what fails there, or cannot run there, is a failed expression', async () => {
+test('an expression that fails or cannot run in the pool has failed', async () => {
   const { run } = fakePool()
   const wrong = evaluation('json(request.body).items.map(i, i / 0)[0] == 1', 'request', 'bool', run)
   assert.match(failure(await wrong.run(exchange(LARGE))), /division by zero/)

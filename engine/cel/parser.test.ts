@@ -65,7 +65,7 @@ test('literals', () => {
   for (const [source, result] of CASES) assert.equal(shown(source), result, source)
 })
 
-test('what is no literal is refused where it stands', () => {
+test('an invalid literal is refused at its position', () => {
   const CASES: readonly (readonly [source: string, offset: number, message: RegExp])[] = [
     ['9223372036854775808', 0, /larger than 64 bits/],
     ['18446744073709551616u', 0, /larger than 64 bits/],

@@ -94,7 +94,7 @@ for (const [name, kind] of KINDS) {
       origin.close()
     })
 
-    it('whoever wants all of it behind that gets it, or 413', async () => {
+    it('a later hook that needs the whole body gets it, or the client gets 413', async () => {
       const origin = await startOrigin()
       const bodies: (string | null)[] = []
       const all: Hook = (ex: Exchange) => {

@@ -182,7 +182,7 @@ for (const [name, kind] of KINDS) {
       origin.close()
     })
 
-    it('what came while a hook ahead waited counts too', async () => {
+    it('bytes that arrive while an earlier hook waits count too', async () => {
       const origin = await startOrigin()
       const open: (() => void)[] = []
       const wait: Hook = () => new Promise((resolve) => open.push(() => resolve(CONTINUE)))
@@ -209,7 +209,7 @@ for (const [name, kind] of KINDS) {
       origin.close()
     })
 
-    it('who expects 100 Continue gets it, once, and the backend is not asked again', async () => {
+    it('a client that expects 100 Continue gets it once, and the backend is not asked for it again', async () => {
       const origin = await startOrigin()
       const { stack } = await start(origin.port, { request: pass })
       const client = await rawClient(stack.port)

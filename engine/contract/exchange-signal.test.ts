@@ -27,7 +27,7 @@ test('a hook that has waited past the end gets a signal that is aborted', () => 
   equal(signalOf(ex).aborted, true)
 })
 
-test('listeners are told once, but for those that are forgotten', () => {
+test('listeners are called once, removed ones are not called', () => {
   const ex = exchange()
   const calls: string[] = []
   const listener = (name: string) => ({ exchangeOver: () => calls.push(name) })
@@ -41,7 +41,7 @@ test('listeners are told once, but for those that are forgotten', () => {
   deepEqual(calls, ['two', 'late'])
 })
 
-test('who asked last is told first, once, and one that has called off is not, whoever came between', () => {
+test('listeners are called once, last added first; removed ones are not called, wherever they stood', () => {
   const ex = exchange()
   const calls: string[] = []
   whenOver(ex, () => calls.push('first'))

@@ -8,7 +8,7 @@ const GET = 'GET / HTTP/1.1\r\nHost: a\r\n\r\n'
 
 for (const sockets of ['handles', 'net'] as const) {
   describe(`more clients than there may be, over ${sockets}`, () => {
-    it('the one that has waited longest gives way, and whoever is being served does not', async () => {
+    it('the connection that has been idle longest is closed, and none with an exchange under way', async () => {
       const server = await rawServer((upstream) => {
         upstream.until('GET').catch(() => undefined)
       })

@@ -10,7 +10,7 @@ function blockOf(...fields: string[]): HeaderBlock {
   return block
 }
 
-it('drops what belongs to one connection, and what Connection names', () => {
+it('drops hop-by-hop fields, and fields that Connection names', () => {
   const block = blockOf(
     ...['Host', 'a', 'Connection', 'close, X-A , ,upgrade', 'x-a', '1', 'Keep-Alive', '5', 'TE', 'trailers'],
     ...['Proxy-Connection', 'x', 'Proxy-Authorization', 'y', 'Transfer-Encoding', 'chunked', 'X-B', '2']

@@ -20,7 +20,7 @@ it('knows the asterisk for OPTIONS alone', () => {
   equal(parseTarget('http://a/', 'OPTIONS')?.path, '/')
 })
 
-it('refuses fragments, other schemes, user information and what is no target', () => {
+it('refuses fragments, other schemes, user information and invalid targets', () => {
   for (const target of ['/a#b', '/a?b#c', 'http://a#b', 'ftp://a/', 'http:///', 'http://u@a/', 'a', '', 'a:80']) {
     equal(parseTarget(target, 'GET'), null, target)
   }

@@ -26,7 +26,7 @@ test('levels are not changed, and a field without value is no policy', () => {
   assert.deepEqual(mergePolicies([]), {})
 })
 
-test('what accumulates is a list over the levels that have it', () => {
+test('accumulating policies become a list over the levels that have them', () => {
   const levels = [{ rules: ['a'], other: 1 }, {}, { rules: ['b'], other: 2 }]
   assert.deepEqual(mergePolicies(levels, new Set(['rules'])), { rules: [['a'], ['b']], other: 2 })
 })

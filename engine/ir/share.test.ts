@@ -11,11 +11,11 @@ const before = {
   other: { x: null, y: Number.NaN }
 }
 
-test('what is equal all over is the object from before', () => {
+test('a part that is deeply equal is the same object as before', () => {
   assert.equal(share(before, structuredClone(before)), before)
 })
 
-test('what has changed is new, and its neighbours are the objects from before', () => {
+test('a changed part is new, and its neighbours are the same objects as before', () => {
   const next = structuredClone(before)
   next.routes[1]!.match.path = '/c'
   const made = share(before, next)
@@ -36,7 +36,7 @@ test('entries with a name are found wherever they stand now', () => {
   assert.equal(made.routes[2], before.routes[1])
 })
 
-test('the order of keys counts, and what is no plain data is not looked into', () => {
+test('the order of keys counts, and only plain data is compared deeply', () => {
   assert.deepEqual(Object.keys(share({ a: 1, b: 2 }, { b: 2, a: 1 })), ['b', 'a'])
   const next = { bytes: Buffer.from('a') }
   assert.equal(share({ bytes: Buffer.from('a') }, next).bytes, next.bytes)

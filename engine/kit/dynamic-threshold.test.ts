@@ -21,7 +21,7 @@ test('a later client finds room, however much the first has taken', () => {
   for (const max of [4, 8, 100]) equal(taken(max, 2)[1]! > 0, true, String(max))
 })
 
-test('the last one of all is for anybody, and then there is none', () => {
+test('the last free place is open to every client, and then there is none', () => {
   deepEqual(taken(1, 2), [1, 0])
   equal(isBelowThreshold(0, 7, 8), true)
   equal(isBelowThreshold(0, 8, 8), false)

@@ -24,7 +24,7 @@ test('each name has its turn, and within it each of its own', () => {
   equal(turns.size, 0)
 })
 
-test('the newest of whoever has most goes, at each level; among equals it is the newcomer', () => {
+test('the newest entry of the largest owner is dropped, at each level; among equals it is the newcomer', () => {
   const turns = filled(5, ['a1x', 'a1y', 'a2x', 'b1x', 'c1x'])
   equal(turns.add('c1y', pathOf('c1y')), 'a1y')
   equal(turns.add('c2x', pathOf('c2x')), 'c1y')
@@ -40,7 +40,7 @@ test('an item that has left gets no turn, and costs its owner none', () => {
   deepEqual(rest(turns), ['a1y', 'b1x'])
 })
 
-test('a lower rank goes before turns; who may not go now keeps its place', () => {
+test('a lower rank comes before turns; an owner that may not run now keeps its place', () => {
   const ranks: Record<string, number> = { a: 2, b: 1, c: 1 }
   const rank = (name: string) => ranks[name] ?? 0
   const turns = filled(5, ['a1x', 'b1x', 'c1x', 'b1y'])

@@ -221,7 +221,7 @@ describe('bodies that are kept', () => {
     origin.close()
   })
 
-  test('where somebody reads it at last, it is kept until then', async () => {
+  test('a body that is read at the end is kept until then', async () => {
     const account = accountOf(2 * MIB)
     const stack = await stackFor({ responseHooks: [], keepsRequest: true })
     const client = await rawClient(stack.port)

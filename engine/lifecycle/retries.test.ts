@@ -224,7 +224,7 @@ describe('retries', () => {
     equal(seen.length, 7)
   })
 
-  it('an answer before the end of the body: the next attempt gets what came and what follows', async (t) => {
+  it('an answer before the end of the body: the next attempt gets the bytes so far and those that follow', async (t) => {
     let connections = 0
     const bodies: string[] = []
     const server = await rawServer((client) => {

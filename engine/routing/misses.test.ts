@@ -53,7 +53,7 @@ for (const { request, nearest, says } of CASES) {
   })
 }
 
-test('a host that no route names is said when nothing is nearer', () => {
+test('a host that no route names is reported when no closer mismatch is found', () => {
   const text = nearestText(ROUTES.slice(0, 1), fakeExchange({ target: '/' }), 'a.example')
   assert.match(text, /^nearest of 1 is routes\[0\]\.matches\[0\] \(elsewhere\): its hostnames are "\*\.other\.example"/)
 })

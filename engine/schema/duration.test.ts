@@ -17,7 +17,7 @@ test('Go durations become milliseconds', () => {
   for (const [text, ms] of cases) assert.equal(duration().parse(text), ms, text)
 })
 
-test('what is no duration is refused', () => {
+test('an invalid duration is refused', () => {
   for (const text of ['', '15', '-1s', '1 s', 's', '1d', '1.s', '.5s', '1sx', '99999999999h', 15]) {
     assert.equal(duration().safeParse(text).success, false, String(text))
   }

@@ -12,7 +12,7 @@ function counted() {
   return { seen, schema: z.array(remember(schema.transform(({ a }) => ({ made: a })))) }
 }
 
-test('what was found good is not looked at again, and has the same outcome', () => {
+test('a value that was valid is not validated again, and has the same outcome', () => {
   const { seen, schema } = counted()
   const [first] = schema.parse([{ a: { b: [1] } }])
   const [second, third] = schema.parse([{ a: { b: [1] } }, { a: { b: [2] } }])

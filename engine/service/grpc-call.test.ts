@@ -144,7 +144,7 @@ describe('calls to a server of others', () => {
     equal(unknown.error === null && unknown.status, status.UNIMPLEMENTED)
   })
 
-  it('end at their deadline, which the server is told', async () => {
+  it('end at their deadline, which the server gets as grpc-timeout', async () => {
     cancelled = Promise.withResolvers()
     const answer = await ask(service, 'Hang', '', { timeoutMs: 200 })
     equal(answer.error, 'DEADLINE')
@@ -354,7 +354,7 @@ describe('a server that breaks the rules', () => {
   })
 })
 
-it('nobody listens: the call fails', async () => {
+it('no server listens: the call fails', async () => {
   const server = createServer()
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo

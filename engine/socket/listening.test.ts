@@ -6,7 +6,7 @@ import { listenedOn } from './listening.ts'
 
 const HEAD = '  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n'
 
-test('ports of the tables of the kernel, in either family, where somebody listens', () => {
+test("listening ports of the kernel's tables, in both address families", () => {
   const tables: Record<string, string> = {
     '/proc/net/tcp': `${HEAD}   0: 0100007F:1F90 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 1\n   1: 0100007F:1F91 0100007F:9C40 01 00000000:00000000 00:00000000 00000000     0        0 2\n`,
     '/proc/net/tcp6': `${HEAD}   0: 00000000000000000000000000000000:0BB8 00000000000000000000000000000000:0000 0A 0:0 00:0 0 0 0 3\n`

@@ -235,7 +235,7 @@ for (const kind of ['handles', 'net'] as const) {
       done()
     })
 
-    it('an end that was said before the close takes nothing away, however slowly the peer reads', async () => {
+    it('an end that was requested before the close loses no bytes, however slowly the peer reads', async () => {
       const { client, wire, done } = await pair()
       client.socket.pause()
       inTurn(() => {
@@ -250,7 +250,7 @@ for (const kind of ['handles', 'net'] as const) {
       done()
     })
 
-    it('is closed by a reset while its end is being said', async () => {
+    it('is closed by a reset while its end is being sent', async () => {
       const { client, wire, done } = await pair()
       wire.finish()
       wire.reset()

@@ -222,7 +222,7 @@ test('mistakes of every kind of check name the object and the field', () => {
   }
 })
 
-test('what only a compiled policy, an environment variable or a built Runtime shows has its place, too', () => {
+test('problems found by compiling, by the environment or by building a Runtime have their place, too', () => {
   const resources = [HTTP, route('shop', toShop), SHOP]
   const expression = { authorization: { rules: ['request.pth == "/"'] } }
   assert.match(

@@ -76,7 +76,7 @@ test('mistakes in a set keep their place, in lists too', () => {
   assert.match(problems(withListener('{}', '5'))[0]!, /^policies: must be/)
 })
 
-test('what a policy finds doubtful is a warning, wherever it stands', () => {
+test('a doubt of a policy is a warning, wherever the policy stands', () => {
   const cors = 'cors: { allowOrigins: ["*"], allowCredentials: true }'
   const result = load(withListener(`[{ phase: PreRouting, ${cors} }]`, `{ ${cors} }`))
   assert.ok(result.ok)

@@ -34,7 +34,7 @@ test('a route whose matches a route before it has is never chosen', () => {
   )
 })
 
-test('whatever still gets some request is not told of', () => {
+test('a route that still gets some requests has no warning', () => {
   const query = [{ name: 'q', value: { exact: '1' } }]
   for (const routes of [
     [route('a', prefix('/x')), route('b', prefix('/x'), prefix('/y'))],
@@ -79,7 +79,7 @@ test('a narrow listener has more specific host names take what the wider ones co
   assert.deepEqual(warned([wide, { ...own, ...route('own', prefix('/x')) }], 'a.test'), [])
 })
 
-test('a host name that a more precise listener takes away is told, and one outside the listener', () => {
+test('a host name that a more precise listener takes has a warning, and so has one outside the listener', () => {
   const precise = { name: 'precise', hostname: 'a.x.test', routes: [] }
   const below = { name: 'below', hostname: '*.y.test', routes: [] }
   const hostnames = ['a.x.test', 'b.x.test', '*.z.y.test', '*.x.test', 'other']
@@ -93,7 +93,7 @@ test('a host name that a more precise listener takes away is told, and one outsi
 })
 
 /** A small world in which much collides: what is told must be true of the router itself. */
-test('no request ever reaches a route that is told to be never chosen', () => {
+test('no request ever reaches a route with the warning that it is never chosen', () => {
   let state = 7
   const pick = <T>(list: readonly T[]): T => {
     state = (state * 1_103_515_245 + 12_345) % 2 ** 31

@@ -139,7 +139,7 @@ test('the more precise place wins, policy by policy: gateway, listener, route, b
   assert.equal(keyAt('gateway', 'listener', 'route', 'backend', 'reference'), 'reference,reference')
 })
 
-test('a backend of which nothing is said around it stays one backend of all its routes', () => {
+test('a backend without policies around it stays one backend of all its routes', () => {
   const names = (text: string) => {
     const { binds } = good(text)
     return binds[0]!.listeners[0]!.routes[0]!.backends[0]!.backend
@@ -178,7 +178,7 @@ test('a target that is not there is a mistake, at its place in the file', () => 
   )
 })
 
-test('what is wrong with a policy is told once and where it was written, whatever its targets', () => {
+test('a mistake in a policy is reported once, where it was written, whatever its targets', () => {
   const both = '[{ kind: HTTPRoute, name: chat }, { kind: HTTPRoute, name: site }]'
   assert.deepEqual(mistakes(`${FILE}\n  - { targetRefs: ${both}, directResponse: { status: 7 } }`), [
     '21 policies[0].directResponse.status: must be at least 200'

@@ -165,7 +165,7 @@ test('files that do not fit are mistakes with their place', () => {
   ])
 })
 
-test('what contradicts itself, or reaches nothing, is a mistake', () => {
+test('contradictions and policies that reach no backend are mistakes', () => {
   const problemsOf = (reference: string, own = '{}') => mistakes(listener(`{ backends: [{ ${reference} }] }`, own))
   assert.deepEqual(problemsOf('host: "a:1", policies: { tls: {}, backendTLS: {} }'), [
     `3 ${AT}.backendTLS: says again what tls says: keep one of them`

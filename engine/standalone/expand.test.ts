@@ -87,7 +87,7 @@ test('private-use characters of the file itself survive', () => {
   assert.deepEqual(value(text, ENV), { a: '\ue000\ue001\ue001one\ue000', b: '\ue001', c: '\ue000' })
 })
 
-test('what is wrong with a reference is told where it stands', () => {
+test('a mistake in a reference is reported at its position', () => {
   const text =
     'binds:\n- port: $PORT\n  listeners:\n  - name: "a-${NAME}"\n    hostname: ${HOST:-x$y}\n    routes: ' +
     '[{ name: "${" }, { name: "${a b}" }]\n'

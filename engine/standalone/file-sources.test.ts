@@ -25,7 +25,7 @@ function mistakes(text: string): string[] {
   )
 }
 
-test('what a file says takes its place in the Snapshot: on routes, on listeners, under every name', () => {
+test('contents of files replace their paths in the Snapshot: on routes, on listeners, under every name', () => {
   const text = `binds:
 - port: 3000
   listeners:
@@ -100,7 +100,7 @@ test('a file that is there is right, whatever its name looks like', () => {
   }
 })
 
-test('what the policy makes of the file is checked too, and other mistakes are reported beside it', () => {
+test('the contents of the file are validated too, and other mistakes are reported beside it', () => {
   writeFileSync(join(folder, 'bad'), 'bad')
   const bad = withRoute('policies: { keyFile: { file: bad } }')
   assert.match(mistakes(bad)[0]!, /policies\.keyFile: does not do$/)

@@ -183,7 +183,7 @@ for (const [name, [accepted, refused]] of Object.entries(LIMITS)) {
   })
 }
 
-test('what other gateways have is refused by name', () => {
+test('settings of other gateways are refused by name', () => {
   const names: [file: string, message: RegExp][] = [
     ...['gateways', 'routes', 'tcpRoutes', 'ui', 'services', 'workloads', 'routeGroups'].map(
       (key): [string, RegExp] => [`${key}: []`, new RegExp(`: top-level key '${key}' is not in this version of weir$`)]

@@ -172,7 +172,7 @@ test('policies are compiled against their routes, so what they refuse has a line
   ])
 })
 
-test('what shows only when a Runtime is built gets its place too', () => {
+test('problems found when a Runtime is built have their place too', () => {
   const text = withRoute('policies: { timeouts: {} }')
   const path = 'binds[0].listeners[0].routes[0].policies.timeouts'
   const requests: unknown[] = []
@@ -186,7 +186,7 @@ test('what shows only when a Runtime is built gets its place too', () => {
   assert.equal(loadConfig(text, { ...options, check: () => [] }).ok, true)
 })
 
-test('a rule for sessions that no server has is told', () => {
+test('a rule about sessions has a warning when no server has sessions', () => {
   const of = (more: string, target = '{ name: a, stdio: { cmd: a } }') =>
     warningsOf(`mcp: { session: { anonymous: PerRequest }, targets: [${target}]${more} }`)
   const place = 'weir.yaml:1:19: mcp.session.anonymous: does nothing: '
@@ -196,7 +196,7 @@ test('a rule for sessions that no server has is told', () => {
   assert.deepEqual(of(''), [])
 })
 
-test('one body that may be kept and does not fit is told', () => {
+test('a body limit above the buffer bound has a warning', () => {
   const of = (all: number) =>
     `config: { maxBufferedBytes: ${all} }\nfrontendPolicies: { http: { maxBufferSize: 4194304 } }\n`
   const [first] = warningsOf(of(1048576) + withRoute(''))
@@ -208,7 +208,7 @@ test('one body that may be kept and does not fit is told', () => {
   assert.deepEqual(warningsOf(of(4194304) + withRoute('')), [])
 })
 
-test('what is probably not meant is a warning', () => {
+test('settings that are probably unintended are warnings', () => {
   assert.match(
     warningsOf(
       'binds: [{ port: 3000, transport: uws, listeners: [{ routes: [{ backends: [{ host: "a:1" }] }] }] }]\n' +
@@ -302,7 +302,7 @@ test('a good file is validated once and compiled by the check alone; a reload va
   assert.notDeepEqual(after![1], before![1])
 })
 
-test('what the check refuses has the place of what the policy itself says', () => {
+test('a refusal of the check has the place of the policy', () => {
   const text = withRoute('matches: [{ path: { exact: /b } }], policies: { prefixOnly: x }')
   const check = () => [{ path: 'binds[0].listeners[0].routes[0].policies.prefixOnly', message: 'says less' }]
   const result = loadConfig(text, { file: 'f', env: {}, policies: POLICIES, backends, check })

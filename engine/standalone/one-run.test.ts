@@ -66,7 +66,7 @@ for (const [policy, found] of CASES) {
   })
 }
 
-test('what a missing or second choice is, beside slips in other fields', () => {
+test('a missing or second choice is reported beside mistakes in other fields', () => {
   const provider = { openai: { model: 7 }, anthropic: {} }
   const found = asAi({ provider, unsupported: 'perhaps' })
   assert.equal(found.length, 3)

@@ -137,7 +137,7 @@ describe('texts of a configuration', () => {
     equal(urls.length, 2)
   })
 
-  it('are asked for again: a change is told, a failure once, and what is known stays', async () => {
+  it('are fetched again: changes are reported, failures once, and known texts stay', async () => {
     const { texts, answers, urls, logged } = stand()
     answers.set('http://a/', text('1', '"1"'))
     await texts.loaded(() => {

@@ -47,7 +47,7 @@ test('traps of YAML are mistakes with a place, and never exceptions', () => {
   }
 })
 
-test('a mistake of syntax is told where it is to be mended, with a line on how', () => {
+test('a syntax error is reported where it is to be mended, with a line on how', () => {
   const listener = (lines: string) => `binds:\n- port: 3000\n  listeners:\n  - ${lines}\n`
   const table: [text: string, place: string, message: RegExp, hint: RegExp][] = [
     // The parser reports the end of the line, of the file, and the line behind.
@@ -102,7 +102,7 @@ test('a mistake of syntax is told where it is to be mended, with a line on how',
   }
 })
 
-test('a value that is wrong and came from a variable is said to come from it, and is not shown', () => {
+test('the message for a wrong value from a variable names the variable and does not show the value', () => {
   const text = 'binds: [{ port: $P, listeners: [{ name: "x$N", hostname: a }] }]'
   const env = { P: 'canary: [', N: ' "canary' }
   assert.deepEqual(hints(text, env), ['here stands the value of $P', 'here stands the value of $N'])
@@ -130,7 +130,7 @@ test('words are YAML 1.2 words', () => {
   assert.deepEqual(value, ['yes', 'no', 'on', 'off', 12, 15, 31, '1_000', null, '2001-01-01', '1:30'])
 })
 
-test('what the parser doubts is a warning', () => {
+test('a doubt of the parser is a warning', () => {
   assert.match(warningsOf('%YAML 1.3\n---\nbinds: []')[0]!, /^weir\.yaml:1:7: Unsupported YAML version 1\.3/)
 })
 

@@ -60,7 +60,7 @@ test('a file that is written in place', async (context) => {
   assert.equal(await changes.next(), 'three')
 })
 
-test('a file that is truncated, and written after a while, changes once; one that stays empty is told of', async (context) => {
+test('a file that is truncated and written later changes once; one that stays empty is reported', async (context) => {
   const file = join(folder(context), 'weir.yaml')
   writeFileSync(file, 'one')
   const changes = new Changes(context, file)
@@ -130,7 +130,7 @@ test('the same content, and a file that is gone for a while, are no changes', as
   assert.deepEqual([...changes.unexpected, ...barrier.unexpected], [])
 })
 
-test('a file that stays away is told of once, and again when it has been back', async (context) => {
+test('a missing file is reported once, and again when it has been back', async (context) => {
   const file = join(folder(context), 'weir.yaml')
   writeFileSync(file, 'one')
   let gone = 0

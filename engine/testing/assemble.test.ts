@@ -52,7 +52,7 @@ test('events become the answer that they tell', () => {
   assert.deepEqual([answer.usage?.output, answer.serviceTier, answer.model], [5, 'default', 'm'])
 })
 
-test('an error, and what has no part to belong to, are no answer', () => {
+test('errors, and events that belong to no part, make no answer', () => {
   const error = { status: 529, type: 'overloaded', message: 'busy', code: null, param: null } as const
   assert.throws(() => assemble([START, { kind: 'error', error }], 'messages'), /busy/)
   assert.throws(() => assemble([START, delta('a')], 'messages'), /a delta outside of any part/)

@@ -115,7 +115,7 @@ test('a full table: buckets that are full again make room, and nothing is forgot
   assert.deepEqual(table.counts, { unknown: 0, crowded: 0, forgotten: 0 })
 })
 
-test('a full table: no number of new callers resets a caller who has used its limit', () => {
+test('a full table: no number of new callers resets a caller that has used its limit', () => {
   const { table, limit, other } = full(100)
   for (let i = 0; i < 500; i++) limit.take(`new ${i}`, 1, 1)
   assert.ok(table.counts.crowded >= 500)

@@ -23,7 +23,7 @@ test('a large body is looked through in another thread, with the same result', a
   assert.ok((await all.run(ex)) instanceof CelError)
 })
 
-test('more than it can queue is refused, and what was queued is done', async (t) => {
+test('jobs beyond the queue are refused, and queued jobs are done', async (t) => {
   const pool = new OffloadPool(import.meta.resolve('#engine/process/jobs.ts'))
   t.after(() => pool.close())
   const all = evaluation('json(request.body).all(i, i >= 0)', 'request', 'bool', (name, job, client) =>

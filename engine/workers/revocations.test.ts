@@ -2,7 +2,7 @@ import { equal } from 'node:assert/strict'
 import { it } from 'node:test'
 import { SharedRevocations } from './shared.ts'
 
-it('ended sessions are known to all who share the memory, until another takes the place', () => {
+it('ended sessions are known to all threads that share the memory, until others take their places', () => {
   const memory = SharedRevocations.create()
   const [here, there] = [new SharedRevocations(memory), new SharedRevocations(memory)]
   equal(there.isRevoked(-5n), false)

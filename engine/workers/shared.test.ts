@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { SharedState } from './shared.ts'
 
-test('every worker has its own row, and all who attach see the same state', () => {
+test('every worker has its own row, and all threads that attach see the same state', () => {
   const mine = SharedState.create(3)
   const theirs = SharedState.attach(mine.buffer)
   theirs.setConnections(0, 5)

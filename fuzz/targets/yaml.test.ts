@@ -21,7 +21,7 @@ test('both ways read every good file of the tests to the same values in the same
   assert.ok(short >= 9, `${short} of ${texts.length} were read the short way`)
 })
 
-test('what is made of pieces of YAML is read alike by both ways', () => {
+test('both readers read texts made of pieces of YAML alike', () => {
   const text = fc.array(fc.constantFrom(...PIECES), { minLength: 1, maxLength: 14 }).map((parts) => parts.join(''))
   let short = 0
   fc.assert(
@@ -38,7 +38,7 @@ const PIECES = [
   ...['{a: 1}', '[\n', ']', ', ', ' # c', '|\n', '>-\n', '  t\n', '\n\n', ': ', ' ', '? ', 'x ? y : z', '&n ', '*n']
 ]
 
-test('what files usually have is read the short way', () => {
+test('usual files are read on the fast path', () => {
   const table: [text: string, value: unknown][] = [
     ['a: 012\nb: 0o17\nc: 0x1F\nd: 1_000\ne: -0', { a: 12, b: 15, c: 31, d: '1_000', e: -0 }],
     ['[yes, no, on, off, y, n]', ['yes', 'no', 'on', 'off', 'y', 'n']],
@@ -80,7 +80,7 @@ test('what files usually have is read the short way', () => {
   }
 })
 
-test('what is odd or wrong is left to the thorough way', () => {
+test('odd or wrong texts are left to the full parser', () => {
   const table = [
     ...[
       '',

@@ -103,7 +103,7 @@ test('RESOURCE_EXHAUSTED is sent again only with RetryInfo', async (t) => {
   assert.match(gateway.metrics(), /weir_trace_spans_dropped_total\{reason="refused"\} 1\n/)
 })
 
-test('what the collector refuses is not sent again', async (t) => {
+test('spans that the collector refuses are not sent again', async (t) => {
   const collector = await startHttpCollector((response, index) => {
     response.statusCode = index === 0 ? 400 : 200
     response.end()
@@ -119,7 +119,7 @@ test('what the collector refuses is not sent again', async (t) => {
   assert.match(gateway.logged.join('\n'), /warn: 1 items for 127\.0\.0\.1:\d+ are lost: HTTP status 400/)
 })
 
-test('a partial success is counted, told once, and not sent again', async (t) => {
+test('a partial success is counted, logged once, and not sent again', async (t) => {
   const partialSuccess = { rejectedSpans: 1n, errorMessage: 'too\nmany' }
   const body = Buffer.from(ExportTraceServiceResponse.encode({ partialSuccess }).finish())
   const collector = await startHttpCollector((response) => void response.end(body))

@@ -68,7 +68,7 @@ for (const [what, tracing, headers, wanted] of cases)
     else assert.equal(traceId, wanted)
   })
 
-test('what is not sampled goes on unsampled, with a new parent', async (t) => {
+test('an unsampled request goes on unsampled, with a new parent', async (t) => {
   const headers = { traceparent: SAMPLED, tracestate: 'a=1' }
   const { fields } = await trace(t, { clientSampling: false }, headers)
   assert.match(fields.traceparent!, new RegExp(`^00-${TRACE}-[0-9a-f]{16}-00$`))

@@ -147,7 +147,7 @@ test('an attempt that broke off says so, although another one went well', async 
   assert.ok(first!.endedAt < second!.startedAt)
 })
 
-test('what fails says how', async (t) => {
+test('the span of a failed request has the reason', async (t) => {
   const gone = await originOf(t)
   gone.close()
   const { port, collector } = await startTraced(t, to(gone.port))
@@ -243,7 +243,7 @@ for (const stream of [false, true])
     )
   })
 
-test('what was said is there when it is asked for', async (t) => {
+test('prompts and answers are in the span when the configuration asks for them', async (t) => {
   const models = await startModels()
   t.after(() => models.close())
   const ai = { provider: { openai: {}, host: '127.0.0.1', port: models.port } }

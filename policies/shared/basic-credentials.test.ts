@@ -18,7 +18,7 @@ test('padding may be missing', () => {
   assert.deepEqual(parseBasic('dGVzdDoxMjPCow'), parseBasic('dGVzdDoxMjPCow=='))
 })
 
-test('what is malformed, too long, or has control characters is refused', () => {
+test('malformed credentials, long ones, and those with control characters are refused', () => {
   const wrong = ['', '=', 'a', '!', 'QWxh ZGRp', 'dGVzdDoxMjPCow===', 'YTpi,', 'YT-_', encode('no colon')]
   for (const text of wrong) assert.equal(parseBasic(text), null, text)
   for (const control of ['\0', '\t', '\n', '\x1f', '\x7f']) {

@@ -90,7 +90,7 @@ test('keys that cannot verify are left out, with a reason', () => {
   )
 })
 
-test('what is no key set, or has no usable key, is refused in words', () => {
+test('an invalid key set, or one without a usable key, is refused with a reason', () => {
   const says = (text: string, expected: RegExp, read = readKeySet) => assert.throws(() => read(text), expected)
   says('{"keys": [secret', /^Error: the key set is not JSON$/)
   for (const text of ['null', '[]', '{}', '{"keys":{}}']) says(text, /not a JSON Web Key Set: an object with a list/)
@@ -139,7 +139,7 @@ function base64url(n: bigint): string {
   return Buffer.from(hex.length % 2 === 0 ? hex : `0${hex}`, 'hex').toString('base64url')
 }
 
-test('a key that anybody could sign for is refused in a configuration, and left out of a set that is fetched', () => {
+test('a weak key is refused in a configuration, and left out of a fetched set', () => {
   const good = signingKey('RS256').jwk as Record<string, unknown>
   const okp = signingKey('Ed25519').jwk as Record<string, unknown>
   const small = generateKeyPairSync('rsa', { modulusLength: 1024 }).publicKey.export({ format: 'jwk' })

@@ -14,7 +14,7 @@ test('a token is taken apart', () => {
   assert.equal(parseToken(compact({ alg: 'ES256' }, {}, 's'))!.kid, null)
 })
 
-test('what is no token in compact form is refused', () => {
+test('text that is no token in compact form is refused', () => {
   const bad = ['', '.', '..', 'a', 'a.b', `${GOOD}.`, `${GOOD}.x.y`, `.${GOOD}`, GOOD.replace('.', '..')]
   for (const text of bad) assert.equal(parseToken(text), null, text)
   assert.equal(parseToken(compact(HEADER, {}, '')), null, 'unsigned')

@@ -168,7 +168,7 @@ test('a verified token ends with the keys that it was verified with', async () =
   assert.equal(await checks.check(text), 'JWT_KEYS_UNAVAILABLE')
 })
 
-test('what another configuration verified does not count', async () => {
+test('a verification by another configuration does not count', async () => {
   const shared = new TokenChecks()
   const text = await token(key, hour({ aud: 'a' }))
   const keys = setOf([key])

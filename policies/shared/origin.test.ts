@@ -23,7 +23,7 @@ test('an origin has one spelling', () => {
   }
 })
 
-test('what is no origin', () => {
+test('text that is no origin', () => {
   for (const text of [
     ...['', 'null', 'example.com', '://a', 'https://', 'https:///', 'https:///a', 'https://a/', 'https://a/b'],
     ...['https://a:0', 'https://a:65536', 'https://a:', 'https://user@a', 'https://a b', ' https://a', 'https://a,b'],

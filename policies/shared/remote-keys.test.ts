@@ -94,7 +94,7 @@ test('keys are refreshed before they are too old, each time a little differently
   assert.equal(world.fetched, 21)
 })
 
-test('while the issuer is down the keys stay, attempts become rarer, and it is said once', async () => {
+test('while the issuer is down the keys stay, attempts become rarer, and it is logged once', async () => {
   const { world, remote } = begun()
   await world.answer(setOf('a'))
   const before = remote.current
@@ -114,7 +114,7 @@ test('while the issuer is down the keys stay, attempts become rarer, and it is s
   assert.equal(world.logged[1], 'info: keys of https://issuer.example/keys are fetched again')
 })
 
-test('an issuer that is down from the start: nobody waits for what is not under way', async () => {
+test('an issuer that is down from the start: requests do not wait while no fetch is under way', async () => {
   const { world, remote } = begun()
   await world.answer(new Error('no'))
   assert.match(world.logged[0]!, /no; tokens of this issuer get 503$/)

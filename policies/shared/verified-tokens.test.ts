@@ -4,7 +4,7 @@ import { VerifiedTokens } from './verified-tokens.ts'
 
 const entry = (chars: number) => ({ claims: {}, deadline: 0, provider: 0, fingerprint: '', chars })
 
-test('what nobody uses is forgotten first', () => {
+test('the least recently used entry is evicted first', () => {
   const tokens = new VerifiedTokens()
   for (let i = 0; i < 10_000; i++) tokens.set(String(i), entry(1))
   assert.ok(tokens.get('0'))

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { WorkQueue } from './work-queue.ts'
 
-test('so much runs, so much waits in order, and the rest is told so', async () => {
+test('jobs run up to a bound, wait in order up to another, and are refused beyond it', async () => {
   const queue = new WorkQueue(2, 2)
   const began: string[] = []
   const gates = new Map<string, PromiseWithResolvers<string>>()

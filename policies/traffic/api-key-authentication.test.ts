@@ -45,7 +45,7 @@ describe('requests', () => {
     assert.deepEqual(identityOf(ask({ keys: KEYS }, bearer(bytes))[1]).apiKey, {})
   })
 
-  test('what is not there, wrong, or there twice is refused, with a challenge', () => {
+  test('a missing, wrong or repeated key is refused with a challenge', () => {
     const refusal = (options: ExchangeOptions, config: object = { keys: KEYS }) => {
       const [verdict, ex] = ask(config, options)
       assert.deepEqual([verdict, identityOf(ex).apiKey, identityOf(ex).credentials], [STOP, null, null])
@@ -108,7 +108,7 @@ describe('configuration', () => {
     assert.ok(JSON.stringify(config).includes(`{"hash":{"$secret":"${sha256('first-key').slice(7)}"}`))
   })
 
-  test('mistakes are named with their place, and nothing secret is said', () => {
+  test('messages of mistakes have their place and show no secret', () => {
     const config = { key: 'canary' }
     const many = Array.from({ length: 10_001 }, (_, i) => ({ key: `${i}` }))
     const cases: readonly (readonly [object, RegExp])[] = [

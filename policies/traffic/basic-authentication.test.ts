@@ -82,7 +82,7 @@ describe('requests', () => {
     assert.deepEqual([now(basic('a:pass')), now(basic('a:Pass')), jobs.length], [CONTINUE, STOP, 0])
   })
 
-  test('what is wrong gets 401 and a challenge, in both modes', async () => {
+  test('wrong credentials get 401 and a challenge, in both modes', async () => {
     for (const mode of ['Strict', 'optional']) {
       const { ask } = prepare({ mode, users: [`a:${BCRYPT}`] })
       for (const value of [basic('a:x'), basic('b:pass'), basic('a'), 'Basic !', basic('a:pass\0')]) {
@@ -143,7 +143,7 @@ describe('attackers', () => {
     assert.equal(jobs[0]!.hash, jobs[1]!.hash, 'the same one stands in for the same name')
   })
 
-  test('who guesses is refused at once, and others are served', async () => {
+  test('a client that guesses passwords is refused at once, and others are served', async () => {
     const { promise, resolve } = Promise.withResolvers<unknown>()
     const { now } = prepare({ users: [`a:${BCRYPT}`, `b:${APR1}`] }, (job) =>
       promise.then(() => job.password === 'pass')
@@ -172,7 +172,7 @@ describe('attackers', () => {
 })
 
 describe('configuration', () => {
-  test('mistakes are named with their place, and nothing secret is said', () => {
+  test('messages of mistakes have their place and show no secret', () => {
     const line = `a:${BCRYPT}`
     const cases: readonly (readonly [object, RegExp])[] = [
       [{}, /^: must have exactly one of users, htpasswd, secretRef$/],
@@ -201,7 +201,7 @@ describe('configuration', () => {
     }
   })
 
-  test('many mistakes of a file are said in a few words', () => {
+  test('of many mistakes in a file the first few are reported', () => {
     const [problem] = problemsOf(basicAuthentication, { htpasswd: 'x\n'.repeat(20) })
     assert.match(problem!, /^htpasswd: line 1: .*; line 5: must be "user:hash"; and 15 more$/)
   })

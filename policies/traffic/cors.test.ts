@@ -72,7 +72,7 @@ test('case and the port of the scheme make no difference', () => {
   assert.equal(answered(config, from('http://localhost')).length, 1)
 })
 
-test('two Origin lines are nobody', () => {
+test('two Origin lines are no origin', () => {
   assert.deepEqual(answered(EXACT, [...from(APP), ...from(APP)]), ['Vary: Origin'])
   assert.deepEqual(preflight(EXACT, [...asking(APP), ...from(APP)]), ['Vary: Origin'])
 })
@@ -107,7 +107,7 @@ test('with credentials no "*" is ever sent', () => {
   assert.deepEqual(cors.warnings!(cors.schema.parse({ ...EXACT, allowCredentials: true }) as never), [])
 })
 
-test('what the upstream says about CORS is replaced', () => {
+test('CORS fields of the upstream are replaced', () => {
   const upstream: Headers = [
     ['Access-Control-Allow-Origin', '*'],
     ['access-control-allow-credentials', 'true'],

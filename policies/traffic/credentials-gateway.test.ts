@@ -140,7 +140,7 @@ test('users in a file; the file changes', async (t) => {
   })
 })
 
-test('a key or token that is refused is not in the access log, whatever the log is told to write', async (t) => {
+test('a refused key or token is not in the access log, whatever fields the log has', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'weir-refused-'))
   t.after(() => rmSync(folder, { recursive: true }))
   const path = join(folder, 'access.log')
@@ -167,7 +167,7 @@ test('a key or token that is refused is not in the access log, whatever the log 
   assert.doesNotMatch(text, /canary/)
 })
 
-test('many at once: each gets an answer, and who is known meanwhile is not made to wait', async (t) => {
+test('many logins at once: each gets an answer, and known callers do not wait', async (t) => {
   const slow = hashOf('htpasswd -nbB -C 8')
   const weir = await gateway(t, config(await echo(t), { basicAuth: { users: [`a:${slow}`, `b:${slow}`] } }))
   assert.equal((await ask(weir, basic('a:pass'))).status, 200)

@@ -233,7 +233,7 @@ test('a request that comes before the keys waits for them', async (t) => {
   assert.equal(server.requests, 1)
 })
 
-test('an issuer that is not there yet: 503 with a reason, said once in the log, and it heals by itself', async (t) => {
+test('an issuer that is not there yet: 503 with a reason, logged once, until its keys are fetched', async (t) => {
   const gone = await new KeyServer('').start()
   const { port, url } = gone
   await gone.stop()

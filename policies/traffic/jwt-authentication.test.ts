@@ -257,7 +257,7 @@ test('every constraint is a mistake with its place', () => {
   assert.deepEqual(problemsOf(jwtAuthentication, single()), [])
 })
 
-test('what is wrong in a file is said with its name, at the field', () => {
+test('mistakes in a file are reported with its name, at the field', () => {
   const files: Sources = { readFile: () => '{"keys": [canary' }
   const config = { providers: [...providers(1), { issuer: 'b', jwks: { file: 'keys.json' } }] }
   assert.throws(

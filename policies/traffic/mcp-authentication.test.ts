@@ -96,7 +96,7 @@ const ISSUER = 'https://issuer.example'
 const PRM = '/.well-known/oauth-protected-resource'
 const ASM = '/.well-known/oauth-authorization-server'
 
-test('who has no token is told where to get one, and who has one passes without it', async (t) => {
+test('without a token the challenge names the metadata; a token passes and is not sent to the backend', async (t) => {
   const gw = await gateway(t, { issuer: ISSUER, audiences: ['tools'], jwks })
   const refused = await ask(gw, '/mcp')
   assert.equal(refused.status, 401)
@@ -151,7 +151,7 @@ test('a resource that the configuration names is the audience, and where everyth
   }
 })
 
-test('a token without a scope gets 403, and is told which', async (t) => {
+test('a token without a required scope gets 403, with the scope in the challenge', async (t) => {
   const gw = await gateway(t, { issuer: ISSUER, audiences: ['tools'], jwks, requiredScopes: ['mcp:read', 'mcp:call'] })
   const withScope = async (more: object) => ask(gw, '/mcp', bearer(await token(key, hour({ aud: 'tools', ...more }))))
   assert.equal((await withScope({ scope: 'mcp:call other mcp:read' })).status, 200)
@@ -163,7 +163,7 @@ test('a token without a scope gets 403, and is told which', async (t) => {
   assert.deepEqual(JSON.parse((await ask(gw, `${PRM}/mcp`)).body).scopes_supported, ['mcp:read', 'mcp:call'])
 })
 
-test('modes: Optional lets through who shows nothing, Permissive everybody', async (t) => {
+test('modes: Optional admits requests without a token, Permissive all requests', async (t) => {
   const settings = { issuer: ISSUER, audiences: ['tools'], jwks }
   const optional = await gateway(t, { ...settings, mode: 'Optional' })
   assert.equal((await ask(optional, '/mcp')).status, 200)
@@ -275,7 +275,7 @@ test('Keycloak: keys and metadata at its own paths, registration through the gat
   assert.equal((await ask(gw, path)).status, 405)
 })
 
-test('a client that is registered already is given to whoever would register', async (t) => {
+test('a client that registers gets the configured client', async (t) => {
   const gw = await gateway(t, { issuer: ISSUER, audiences: ['tools'], jwks, clientId: 'known' })
   const registration = '{"redirect_uris":["http://localhost/cb"],"client_name":"C","client_secret":"s","extra":1}'
   const { status, body } = await ask(gw, `${ASM}/mcp/client-registration`, [], registration)
@@ -311,7 +311,7 @@ test('a route answers for its own documents, and other routes keep their paths',
   assert.equal((await ask(gw, '/.well-known/openid-configuration')).status, 404)
 })
 
-test('mistakes are told by name', () => {
+test('mistakes are reported by name', () => {
   const base = { issuer: ISSUER, jwks }
   const cases: [config: object, message: RegExp][] = [
     [{ jwks }, /^issuer: /],

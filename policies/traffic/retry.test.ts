@@ -10,7 +10,7 @@ import { retry } from './retry.ts'
 
 const POST = 'POST /a HTTP/1.1\r\nHost: a.test\r\nConnection: close\r\nContent-Length: 5\r\n\r\nhello'
 
-test('what is not said has a default', () => {
+test('fields that are absent have defaults', () => {
   assert.deepEqual(compilePolicy(retry, {}), {
     retry: {
       attempts: 1,

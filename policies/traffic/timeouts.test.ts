@@ -18,7 +18,7 @@ test('the alias of the file gives the same configuration', () => {
   assert.equal(alias!.schema!.safeParse({ request: '10s' }).success, false)
 })
 
-test('what is no duration is refused', () => {
+test('an invalid duration is refused', () => {
   assert.deepEqual(problemsOf(timeouts, {}), [': must have at least one of request, backendRequest'])
   assert.equal(problemsOf(timeouts, { request: '-1s' }).length, 1)
   assert.equal(problemsOf(timeouts, { request: 5 }).length, 1)

@@ -53,7 +53,7 @@ function post({ port }: TestGateway, trailers: string, fields = TE): Promise<str
 
 const trailersOf = (text: string) => text.slice(text.lastIndexOf('\r\n0\r\n') + 5).toLowerCase()
 
-test('trailers pass to those who asked for them', async (t) => {
+test('trailers pass to clients that asked for them', async (t) => {
   const origin = await backend(t, 'X-Sum: 1\r\n')
   const plain = await gateway(t, origin.port)
   assert.equal(trailersOf(await post(plain, 'X-Check: 2\r\n')), 'x-sum: 1\r\n\r\n')

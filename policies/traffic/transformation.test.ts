@@ -85,7 +85,7 @@ describe('pseudo headers', () => {
     assert.deepEqual([empty.status, empty.response!.get('content-length')], [200, '0'])
   })
 
-  test('what cannot be one changes nothing and is counted', () => {
+  test('a value that cannot be a header changes nothing and is counted', () => {
     const wrong: readonly (readonly [string, string])[] = [
       [':method', '"get it"'],
       [':method', '"HEAD"'],
@@ -126,7 +126,7 @@ describe('bodies', () => {
   const LARGE = JSON.stringify({ items: Array.from({ length: 60_000 }, (_, i) => i) })
   const SUM = 'string(json(response.body).items.filter(i, i % 2 == 0).size())'
 
-  test('what is expensive for the body at hand is computed in another thread, in the same order', async () => {
+  test('steps that are expensive for this body run in another thread, in the same order', async () => {
     const pool = fakePool()
     const ex = answered()
     ex.responseBytes = Buffer.from(LARGE)
@@ -148,7 +148,7 @@ describe('bodies', () => {
     assert.deepEqual([timeout.lines(), ex.responseBytes.length], ['', LARGE.length])
   })
 
-  test('only who reads or replaces a body has it collected', () => {
+  test('only a policy that reads or replaces a body has it collected', () => {
     const buffers = (config: object) => compilePolicy(transformation, config).filter!.buffers
     assert.deepEqual(buffers({ request: { set: { a: '"1"' } } }), { request: false, response: false })
     assert.deepEqual(buffers({ request: { set: { a: 'string(size(request.body))' } } }), {
@@ -173,7 +173,7 @@ describe('metadata', () => {
     assert.deepEqual(Object.keys(METADATA.get(ex)!), ['tenant', 'shade', 'all', 'n', 'late'])
   })
 
-  test('what fails is not noted, and counted; a secret is none of it', () => {
+  test('a failed expression sets no metadata and is counted; no secret is shown', () => {
     const ex = fakeExchange()
     identityOf(ex).jwt = { sub: 'ann' }
     identityOf(ex).rawToken = 'canary'

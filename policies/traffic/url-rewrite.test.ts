@@ -43,7 +43,7 @@ test('the query stays', () => {
   assert.equal(rewritten({ path: { prefix: '/x' } }, '/a?b', '/a'), '/x?b')
 })
 
-test('what is left of a path never names a host', () => {
+test('the rest of a rewritten path never names a host', () => {
   assert.equal(rewritten({ path: { prefix: '' } }, '/foo//evil.example/x', '/foo'), '/evil.example/x')
   assert.equal(rewritten({ path: { prefix: '/' } }, '/foo//evil.example/x', '/foo'), '/evil.example/x')
 })
@@ -99,7 +99,7 @@ test('auto and none decide as hostRewrite does', () => {
   assert.deepEqual(compilePolicy(urlRewrite, { authority: 'none' }), { settings: { hostRewrite: 'none' } })
 })
 
-test('what could break the request line is refused', () => {
+test('paths that could break the request line are refused', () => {
   for (const path of ['', 'x', '/a b', '/a\r\nb', '/a?b', '/a#b', '//a', '/\\a', '/\u00e4', `/${'x'.repeat(1024)}`]) {
     assert.notEqual(problemsOf(urlRewrite, { path: { full: path } }).length, 0, path)
   }

@@ -2,7 +2,7 @@ import { deepEqual, equal } from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Case, precision, recall, resultOf } from './score.ts'
 
-test('spans in code points are places of the text; a part is enough, what lies beside is wrong', () => {
+test('spans in code points are places of the text; an overlap is enough, a span beside is wrong', () => {
   const one: Case = {
     corpus: 'c',
     kind: 'k',

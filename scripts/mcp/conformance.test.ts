@@ -25,7 +25,7 @@ describe('scores', () => {
     equal(isWorse(same), false)
   })
 
-  it('that differ are told, with reasons if asked', () => {
+  it('that differ are listed, with reasons on request', () => {
     const one = compared({ a: score(2, 0), b: score(2, 0), c: score(1, 1) }, { a: score(1, 1), c: score(2, 0) })
     deepEqual(differing(one), ['a', 'b', 'c'])
     deepEqual(printMcp(one, true), [
@@ -54,7 +54,7 @@ describe('scenarios of authorization', () => {
     for (const name of older) ok(newer.includes(name), name)
   })
 
-  it('count a check once, however often it was made, and what failed once has failed', () => {
+  it('count a check once, however often it ran, and one failure is a failure', () => {
     const check = (id: string, status: string) => ({ id, status })
     const made = [check('a', 'SUCCESS'), check('a', 'SUCCESS'), check('b', 'SUCCESS'), check('b', 'FAILURE')]
     deepEqual(eachOnce([...made, check('c', 'INFO')]), [check('b', 'FAILURE'), check('a', 'SUCCESS')])

@@ -88,7 +88,7 @@ test('a client that cannot ask its user keeps its notes', async (t) => {
   match(await text(client, 'clear_notes'), /^Nothing was thrown away/)
 })
 
-test('what is no message is answered as JSON-RPC says', async () => {
+test('invalid messages get the JSON-RPC error', async () => {
   const input = new PassThrough()
   const output = new PassThrough()
   const over = serveMcp('clock', '1', input, output)

@@ -85,7 +85,7 @@ backends: [{ name: named, static: { host: b, port: 1 } }]
   assert.deepEqual(spoken(good(text)), ['HTTP2 0', 'HTTP1 0', 'HTTP2 0'])
 })
 
-test('what nobody could honour is a mistake', () => {
+test('settings that no transport can honour are mistakes', () => {
   const route = (policy: string, backend: string) =>
     `binds: [{ port: 80, listeners: [{ routes: [{ policies: ${policy}, backends: [${backend}] }] }] }]\n`
   const ai = '{ ai: { provider: { openai: {} } } }'

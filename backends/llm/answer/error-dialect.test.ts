@@ -55,7 +55,7 @@ describe('keys', () => {
     ok(!JSON.stringify(models.requests.map(({ path, headers }) => [path, headers])).includes('gateway-key'))
   })
 
-  test('what is not the gateway’s is refused; in mode Optional it may be the provider’s', async (t) => {
+  test('a key that is not the gateway’s is refused; in mode Optional it may be the provider’s', async (t) => {
     const strict = await guarded(t, KEYS)
     const body = { model: 'm', messages }
     equal((await strict.ask('/v1/chat/completions', body, { 'x-api-key': 'wrong' })).status, 401)

@@ -121,7 +121,7 @@ test('another provider is asked after each of them, and a stream ends with them'
 
 // --- reasons to stop ---
 
-test('calls are for the caller to run, whatever is said of why an answer ended', () => {
+test('an answer with tool calls ends as tool use, whatever finish reason the provider sends', () => {
   const use = { type: 'tool_use', id: 't', name: 'f', input: {} }
   for (const stop of ['end_turn', null, undefined]) {
     const whole = translated('messages', { id: 'i', content: [use], stop_reason: stop } as Json, 'completions')
@@ -148,7 +148,7 @@ test('calls are for the caller to run, whatever is said of why an answer ended',
 
 // --- members ---
 
-test('what is empty does not hide what is said beside it', () => {
+test('an empty field does not hide the field beside it', () => {
   const message = { role: 'assistant', content: 'x', reasoning_content: '', reasoning: 'deep' }
   const thought = translated('completions', { choices: [{ index: 0, message, finish_reason: 'stop' }] }, 'messages')
   deepEqual([thought.body.content[0].thinking, thought.lost.count], ['deep', 0])

@@ -54,7 +54,7 @@ test('overrides replace, defaults fill in, and all else stays, unknown fields to
   deepEqual([Object.hasOwn(seen, '__proto__'), ({} as Body).polluted], [true, undefined])
 })
 
-test('an override of the model is the provider of the model; a default is for who names none', async (t) => {
+test('no alias applies to a model that an override sets; a default is for requests without a model', async (t) => {
   const models = await provider(t)
   const ai = { provider: at('openai', models) }
   const forced = await gateway(t, { ...ai, overrides: [{ field: 'model', value: 'm9' }], modelAliases: { m9: 'no' } })
@@ -76,7 +76,7 @@ test('an override of the model is the provider of the model; a default is for wh
   deepEqual([refused.status, (await jsonOf(refused)).error.message], [400, 'model: is required, and must be a string'])
 })
 
-test('what an override makes of a stream is what the client gets', async (t) => {
+test('the client gets the streaming mode that an override sets', async (t) => {
   const models = await provider(t)
   const { ask } = await gateway(t, {
     provider: at('anthropic', models),

@@ -110,7 +110,7 @@ test('in a stream, as an event', async (t) => {
   }
 })
 
-test('a service judges them, and what cannot be read does not pass', async (t) => {
+test('a service judges error bodies, and unreadable ones do not pass', async (t) => {
   const state = await service(t)
   const { models, ask } = await stand(t, { response: [hook(state.port)] })
   models.instead = (_, response) => {

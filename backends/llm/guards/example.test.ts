@@ -6,7 +6,7 @@ import OpenAI from 'openai'
 import { startGateway } from '#engine/testing/gateway.ts'
 import { startModels } from '#engine/testing/models.ts'
 
-test('masks what is asked and what is answered, streamed or not, and refuses keys', async (t) => {
+test('masks prompts and answers, streamed or not, and refuses keys', async (t) => {
   const models = await startModels()
   t.after(() => models.close())
   const text = readFileSync(new URL('../../../docs/examples/prompt-guard.yaml', import.meta.url), 'utf8')

@@ -91,7 +91,7 @@ const DECLARED: readonly (readonly [string, object, Declare])[] = [
   ]
 ]
 
-test('what is declared is masked in every format, and stays a schema', async (t) => {
+test('tool declarations are masked in every format, and stay schemas', async (t) => {
   for (const [path, provider, body] of DECLARED) {
     const { models, ask } = await stand(t, { request: [regex()] }, provider)
     equal((await ask(path, body(`Of ${SSN}`, 123456789))).status, 200)

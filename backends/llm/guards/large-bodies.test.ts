@@ -218,7 +218,7 @@ for (const { name, provider, path, type, more, count, wire, read } of FORMATS) {
   })
 }
 
-test('where too much waits, what services would judge is refused when it is large, and small ones pass', async (t) => {
+test('with a full queue, large requests for services are refused, and small ones pass', async (t) => {
   const webhook = await service(t)
   t.mock.method(OffloadPool.prototype, 'run', () => Promise.reject(new Error('full')))
   const { wire } = FORMATS[0]!

@@ -49,7 +49,7 @@ test('the port guards all models, and each model itself too', async (t) => {
   equal(models.requests.length, before)
 })
 
-test('answers are guarded too, and what guards cannot see does not pass', async (t) => {
+test('answers are guarded too, and content that guards cannot read does not pass', async (t) => {
   const models = await provider(t)
   const { ask } = await gatewayOf(t, {
     llm: {

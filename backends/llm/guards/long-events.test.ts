@@ -76,7 +76,7 @@ for (const { path, provider, events, read } of DIALECTS) {
 const [OPENAI] = DIALECTS
 const LONG_TEXT = sse(OPENAI!.events([many(TEXT)], [])).replaceAll(`"odd":"${SSN}",`, '')
 
-test('a long event without an end, and what comes while it is searched', async (t) => {
+test('a long event without an end, and bytes that come while it is searched', async (t) => {
   const { models, ask } = await stand(t, { response: [regex()] })
   const [first, ...rest] = LONG_TEXT.split('\n\n')
   streaming(models, (response) => response.end(first))
@@ -96,7 +96,7 @@ function again(ask: (path: string, body: unknown) => Promise<Response>, models: 
   return ask(CHAT, LONG)
 }
 
-test('behind a long event, what cannot be read ends the stream, and what was said before it is there', async (t) => {
+test('after a long event, an unreadable one ends the stream, and the text before it is sent', async (t) => {
   const { models, ask } = await stand(t, { response: [regex()] })
   streaming(models, (response) => response.end(`${LONG_TEXT.split('data: [DONE]')[0]}data: "odd"\n\n`))
   const text = await (await ask(CHAT, LONG)).text()

@@ -212,7 +212,7 @@ test('a guard that would see nothing is a mistake of the configuration', async (
   await rejects(startGateway(file({ promptGuard: { request: Array(9).fill(regex()) } })), /1 to 8/)
 })
 
-test('the key of a moderation is hidden from whoever reads the configuration', () => {
+test('the key of a moderation is not shown with the configuration', () => {
   const auth = { key: 'sk-canary' }
   const guards = translateGuards({ request: [{ openAIModeration: { policies: { auth } } }] })
   const [guard] = guards.request

@@ -98,7 +98,7 @@ test('a stream with nothing in it has the bytes that the provider sent', async (
   }
 })
 
-test('what is found in a stream is masked, also where the configuration says Reject', async (t) => {
+test('matches in a stream are masked, even with the action Reject', async (t) => {
   for (const { path, provider, events, read } of DIALECTS) {
     const guard = { ...regex({ action: 'Reject' }), response: { message: 'not this' } }
     const { models, ask } = await stand(t, { response: [guard] }, provider)

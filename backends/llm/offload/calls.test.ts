@@ -319,7 +319,7 @@ for (const [kind, path] of [
   })
 }
 
-test('what is large and fails at one provider goes to the next, and is read once', async (t) => {
+test('a large request that fails at one provider goes to the next, and is read once', async (t) => {
   const models = await provider(t)
   let failures = 1
   models.instead = (request, response) => {
@@ -379,7 +379,7 @@ test('by the name of the model: a large body is sent to the pool once', async (t
   ])
 })
 
-test('where too much waits, what is large is refused, and what is small passes', async (t) => {
+test('with a full queue, large requests are refused, and small ones pass', async (t) => {
   const models = await provider(t)
   answers(models, '', answerOf)
   const { ask } = await gateway(t, both(models))
@@ -452,7 +452,7 @@ test('a client that leaves while its large request is written costs others nothi
   deepEqual(large, [false, true])
 })
 
-test('who leaves while a large answer is read is charged for it', async (t) => {
+test('a client that leaves while a large answer is read is charged for it', async (t) => {
   const models = await provider(t)
   models.instead = (request, response) => {
     response.writeHead(200, { 'content-type': 'application/json' })

@@ -290,7 +290,7 @@ test('where too much waits, a large request is refused and small ones pass', asy
   equal((await ask(CHAT, chat())).status, 200)
 })
 
-test('where too much waits, what a large answer has cost is counted all the same', async (t) => {
+test('with a full queue, the cost of a large answer is counted all the same', async (t) => {
   const models = await provider(t)
   const usage = { prompt_tokens: 3, completion_tokens: 4, total_tokens: 7 }
   const choices = [{ index: 0, message: { role: 'assistant', content: LONG }, finish_reason: 'stop' }]

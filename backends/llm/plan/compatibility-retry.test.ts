@@ -74,7 +74,7 @@ for (const [name, then] of Object.entries(FAILURES)) {
   })
 }
 
-test('what one provider has refused is not learned of the next', async (t) => {
+test('a refusal of one provider does not count for the next', async (t) => {
   const [a, b] = [await provider(t), await provider(t)]
   refusing(a, 'stream_options', FAILURES['status 503']!)
   const { ask } = await gateway(t, { groups: groups(a, b), routes: ROUTES })

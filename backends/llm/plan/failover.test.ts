@@ -152,7 +152,7 @@ test('a client that leaves while the second provider thinks ends that work, and 
   equal((await ask('/v1/chat/completions')).status, 200)
 })
 
-test('who leaves while a provider is being tried again does not keep it from being tried', async (t) => {
+test('a client that leaves during the probe of a provider does not block later probes', async (t) => {
   const [first, second] = [await models(t), await models(t)]
   refusing(first)
   const groups = [{ providers: [at('openai', first, 'a')] }, { providers: [at('openai', second, 'b')] }]
@@ -286,7 +286,7 @@ test('bodies that come slowly, or never, are not sent anywhere', async (t) => {
 
 // --- the balancer itself ---
 
-test('who comes back from rest gets one request at a time, until one succeeds', () => {
+test('a provider whose pause is over gets one request at a time, until one succeeds', () => {
   const [a, b] = [new ProviderSlot('a'), new ProviderSlot('b')]
   const groups = [[a], [b]]
   const next = (now: number) => chooseSlot(groups, [], now, () => 0)?.provider
@@ -327,7 +327,7 @@ test('a hundred requests that fail at once are one failure, and not a hundred in
   equal(slot.health.breaker.openUntil, 1610)
 })
 
-test('what was asked before a provider wanted to be left alone does not end its rest', () => {
+test('an answer to a request from before a pause does not end the pause', () => {
   const slot = new ProviderSlot('a')
   const [early, limited, other] = [new Attempt(slot, 0), new Attempt(slot, 1), new Attempt(slot, 2)]
   limited.failed(10, 60_000, 0)

@@ -185,7 +185,7 @@ for (const [field, bytes, expected] of [
   })
 }
 
-test('what was answered is in the log, and the prompt is not kept for that', async (t) => {
+test('the answer is in the log, and the prompt is not kept for that', async (t) => {
   const models = await provider(t)
   const open = opening(models, 'openai')
   const policies = { accessLog: { add: { logged: "llm.completion.join('')" } } }

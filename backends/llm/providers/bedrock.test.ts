@@ -94,7 +94,7 @@ test('requests to Bedrock are signed: the path, the body as sent, and nothing of
   deepEqual(problems, [])
 })
 
-test('a signature that does not fit is told in the words of the client', async (t) => {
+test('a signature mismatch is an error in the format of the client', async (t) => {
   const mock = await models(t)
   const problems = checkSignatures(mock, { ...KEYS, secretAccessKey: 'other' }, (request, response) =>
     mock.answer(request, response)
@@ -129,7 +129,7 @@ test('Bedrock that breaks in the middle of a stream, or of a message, ends it as
   match(await (await ask(CHAT, { ...ASK, stream: true })).text(), /"finish_reason":"stop"[^\n]*\n\ndata: \[DONE\]\n\n$/)
 })
 
-test('the default chain: credentials are fetched once for all who wait, and again before they end', async (t) => {
+test('the default chain: credentials are fetched once for all waiting requests, and again before they expire', async (t) => {
   const mock = await models(t)
   let current = KEYS
   let life = 3_600_000

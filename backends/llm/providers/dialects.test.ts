@@ -94,7 +94,7 @@ for (const [voice, say] of Object.entries(VOICES)) {
   })
 }
 
-test('thoughts that were left out are told of', async (t) => {
+test('thoughts that were left out are named as losses', async (t) => {
   const models = await provider(t)
   refusing(models, ['reasoning_content'])
   const { ask } = await gateway(t, { provider: at('custom', models), routes: ROUTES })
@@ -116,7 +116,7 @@ test('a large request is asked again too', async (t) => {
   equal(models.requests.length, 4)
 })
 
-test('what the client has written is not left out, and no other refusal is asked about again', async (t) => {
+test('fields of the client are not left out, and other refusals cause no retry', async (t) => {
   const models = await provider(t)
   const { openai, converse } = await before(t, models)
   const own = { model: 'm', messages, max_completion_tokens: 5, stream_options: { include_usage: true } }
@@ -138,7 +138,7 @@ test('what the client has written is not left out, and no other refusal is asked
   }
 })
 
-test('what does not help is not remembered', async (t) => {
+test('a change that does not help is not remembered', async (t) => {
   const models = await provider(t)
   const { converse, streamed } = await before(t, models)
   models.instead = (_, response) => {
@@ -165,7 +165,7 @@ test('a server by its name is asked in its dialect at once', async (t) => {
   equal(models.requests.at(-1)!.body.messages[1].reasoning, 'hm')
 })
 
-test('hosts have dialects, and what only looks like one has not', () => {
+test('known hosts have dialects, and similar names have none', () => {
   equal(dialectFor(null, 'API.Mistral.ai').asksUsage, false)
   equal(dialectFor(null, 'eu.api.groq.com').thoughts, null)
   deepEqual(dialectFor(null, 'notapi.mistral.ai.example'), dialectFor('openai', ''))
@@ -173,7 +173,7 @@ test('hosts have dialects, and what only looks like one has not', () => {
   for (const name of DIALECTS) equal(typeof dialectFor(name, '').limit, 'string')
 })
 
-test('a dialect that nothing is said in is refused by name', async (t) => {
+test('an empty dialect is refused by name', async (t) => {
   const models = await provider(t)
   await rejects(gateway(t, { provider: at('anthropic', models, { dialect: 'vllm' }) }), /dialect/)
   await rejects(gateway(t, { provider: at('custom', models, { dialect: 'vlm' }) }), /dialect/)

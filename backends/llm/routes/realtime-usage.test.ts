@@ -147,7 +147,7 @@ test('an event is found however its frames are cut, and with pings between', () 
   }
 })
 
-test('what is too long, compressed or masked is not read, and what follows as far as it can be', () => {
+test('long, compressed or masked messages are not read, and those that follow are, as far as possible', () => {
   const long = `${done().slice(0, -1)},"more":"${'x'.repeat(1024 * 1024)}"}`
   equal(eventsOf(Buffer.concat([frame(long), frame(done())]), 1 << 16).length, 1)
   equal(eventsOf(Buffer.concat([frame(long, 0x01), frame(done(), 0x80), frame(done())]), 1 << 20).length, 1)

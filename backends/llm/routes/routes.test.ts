@@ -114,7 +114,7 @@ test("embeddings: Gemini's client at Gemini and at OpenAI", async (t) => {
   match(error.message, /^requests\[0\]\.taskType: cannot be carried to openai/)
 })
 
-test('embeddings: who has none says so, answers that are none are a 502, errors are in the words of the client', async (t) => {
+test('embeddings: a format without them refuses, an invalid answer is a 502, errors have the format of the client', async (t) => {
   const models = await provider(t)
   const { ask: claude } = await routed(t, 'anthropic', models)
   const refused = await claude('/v1/embeddings', { model: 'm', input: 'a' })
@@ -169,7 +169,7 @@ test("counting: Anthropic's client, wherever something counts", async (t) => {
   await rejects(count('custom'), /custom has no API that counts tokens/)
 })
 
-test("counting: Gemini's client, and what the gateway adds is counted too", async (t) => {
+test("counting: Gemini's client, and the gateway's own additions are counted too", async (t) => {
   const models = await provider(t)
   const prompt = { prepend: [{ role: 'system', content: 'Be brief.' }] }
   const count = async (kind: string) =>

@@ -57,7 +57,7 @@ test('the elements of a list are the events of a stream, as they are and transla
   }
 })
 
-test('what has been said is at the client before the provider says more', async (t) => {
+test('an event is at the client before the provider sends the next', async (t) => {
   for (const kind of KINDS) {
     const { says, ask } = await started(t, kind)
     const goOn = Promise.withResolvers<void>()
@@ -154,7 +154,7 @@ test('guards mask from element to element, and a service judges the whole list',
   equal(webhook.seen.length, 1)
 })
 
-test('what a list cannot say in comments stands in its last element', async (t) => {
+test('losses of a list, which has no comments, stand in its last element', async (t) => {
   const { says, ask } = await started(t, 'anthropic')
   const block = { type: 'server_tool_use', id: 's', name: 'web_search', input: {} }
   const message = { id: 'm', model: 'm', content: [], usage: { input_tokens: 1, output_tokens: 1 } }
@@ -173,7 +173,7 @@ test('what a list cannot say in comments stands in its last element', async (t) 
   equal(list.at(-1)!['x-weir-dropped'], 'choices[0].server_tool_use')
 })
 
-test('the query goes with a native request, but for its framing and what says who asks', async (t) => {
+test('a native request keeps its query, but for framing and identity', async (t) => {
   const { models, ask } = await started(t, 'gemini')
   const query = '?alt=json&a=1&key=k&%6Bey=k&access_token=t&%24userProject=p&callback=f&b=%26'
   await (await ask(`${LIST}${query}`, ASK)).text()
@@ -193,7 +193,7 @@ test('the query goes with a native request, but for its framing and what says wh
   equal(models.requests.at(-1)!.path, '/own/m:streamGenerateContent?alt=sse&a=1')
 })
 
-test('who asks for some fields of the answer asks for its cost too', async (t) => {
+test('a request for some fields of the answer is extended by the fields of its cost', async (t) => {
   const { models, ask } = await started(t, 'gemini')
   const query = '?fields=candidates&%24%66ields=a(b),usageMetadata&fields='
   await (await ask(`${LIST}${query}`, ASK)).text()
@@ -205,7 +205,7 @@ test('who asks for some fields of the answer asks for its cost too', async (t) =
   equal(models.requests.at(-1)!.headers['x-goog-fieldmask'], 'candidates,usageMetadata')
 })
 
-test('only who asks for events gets events', () => {
+test('only a client that asks for events gets events', () => {
   const asks = (query: string, isStreamed = true) => wantsList({ client: 'gemini', isStreamed, query })
   deepEqual(
     ['', '?alt=json', '?a=alt=sse', '?alt=ssee'].map((query) => asks(query)),

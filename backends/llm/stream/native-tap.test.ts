@@ -174,7 +174,7 @@ test('an event that is whole goes on at once, also when its last line end comes 
   }
 })
 
-test('what is not understood passes: the client may understand it', () => {
+test('unknown events pass: the client may know them', () => {
   const wire = Buffer.from('data: {"choices": 7, "error": \n\ndata: [1]\n\ndata: "usage": {\n\ndata: [DONE]\n\n')
   const { text, usage } = passed(tapOf('completions'), wire, [10])
   assert.deepEqual([text, usage], [wire.toString(), null])

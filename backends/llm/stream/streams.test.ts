@@ -151,7 +151,7 @@ test('the official clients read on over comments', async (t) => {
   equal(text, 'Hello, world')
 })
 
-test('what is new in its own format does not end a native stream', async (t) => {
+test('unknown events of its own format do not end a native stream', async (t) => {
   const provider = await models(t)
   const news = 'event: response.news\ndata: {"type":"response.output_item.added","item":{"no":"type"}}\n\n'
   const end =
@@ -250,7 +250,7 @@ test('an event without end, or of nothing but empty lines of data, is given up',
   match(text, /the event is too long/)
 })
 
-test('what a stream cannot say in the format of its client stands in a comment ahead of its end', async (t) => {
+test('losses of a stream stand in a comment before its end', async (t) => {
   const provider = await models(t)
   const of = (url: string) => gateway(t, url, provider)
   const block = (index: number, content: object) =>

@@ -12,7 +12,7 @@ test('a signature passes through its own format as it is, and through another se
   assert.deepEqual(openSignature('AbC', 'messages'), { format: 'messages', data: 'AbC' })
 })
 
-test('what only looks like a sealed one is a signature of the format itself', () => {
+test('a signature that only looks sealed is one of the format itself', () => {
   for (const value of ['weir.', 'weir.x', `weir.${Buffer.from('["none","x"]').toString('base64url')}`]) {
     assert.deepEqual(openSignature(value, 'gemini'), { format: 'gemini', data: value })
   }

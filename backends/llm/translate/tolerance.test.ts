@@ -46,7 +46,7 @@ function sent(
 
 const others = (client: Client): FormatName[] => TARGETS.filter((to) => to !== client)
 
-test('what is changed or left out of no account is named all the same', () => {
+test('insignificant changes and losses are named all the same', () => {
   const pdf = { file_data: 'data:application/pdf;base64,AAAA', filename: 'a.pdf' }
   const file = { role: 'user', content: [{ type: 'file', file: pdf }] }
   const named = sent('completions', 'gemini', { messages: [file] }).losses
@@ -155,7 +155,7 @@ describe('nothing of instructions, content and tools is left out without a refus
   }
 })
 
-test('no-ops, hints and what SDKs leave in answers are named, and refuse nothing', () => {
+test('no-ops, hints and leftovers of SDKs in answers are named, and refuse nothing', () => {
   const harmless = { store: false, modalities: ['text'], logit_bias: {}, prompt_cache_key: 'k', seed: 1 }
   const call = { id: 'a', index: 0, type: 'function', function: { name: 'f', arguments: '{}', parsed_arguments: {} } }
   const echo = { role: 'assistant', content: 'x', provider_specific_fields: { a: 1 }, audio: null, tool_calls: [call] }
@@ -210,7 +210,7 @@ test('JSON without a schema is asked for by an instruction', () => {
   match(sent('gemini', 'responses', gemini).body, /"input":.*JSON object/)
 })
 
-test('who asks is a hash where the name is too long or has signs that are not taken', () => {
+test('the user is a hash where the name is too long or has characters that are not allowed', () => {
   const long = 'x'.repeat(300)
   for (const to of others('messages')) {
     const { rewrite } = sent('messages', to, { metadata: { user_id: long } })
@@ -372,7 +372,7 @@ describe("tools that the client runs are others' functions", () => {
     deepEqual(sent('responses', 'messages', { tool_choice: { type: 'web_search' } }).losses.kinds, ['meaning'])
   })
 
-  test('what a tool of the client has shown stays text and images, and does not become JSON', () => {
+  test('the result of a client tool stays text and images, and does not become JSON', () => {
     const image = 'data:image/png;base64,iVBORw0KGgo='
     const input = [
       HI,
@@ -391,7 +391,7 @@ describe("tools that the client runs are others' functions", () => {
     ok(!body.includes('input_image'), body)
   })
 
-  test('a tool of the client with the name of a function is refused: their calls could not be told apart', () => {
+  test('a client tool with the name of a function is refused: their calls would be ambiguous', () => {
     const tools = [
       { type: 'function', name: 'patch', parameters: { type: 'object' } },
       { type: 'custom', name: 'patch' }

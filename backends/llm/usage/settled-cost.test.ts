@@ -35,7 +35,7 @@ test('an answer that cannot be read, or not be written for the client, has been 
   equal(response.status, 502)
 })
 
-test('what is no count is owed as the nearest one, however it is said', async (t) => {
+test('an invalid count is charged as the nearest valid one', async (t) => {
   const models = await provider(t)
   const ask = { model: 'm', messages: [{ role: 'user', content: 'hi' }] }
   const wire = ['{"choices":[{"index":0,"delta":{"content":"a"},"finish_reason":"stop"}]}', '', '[DONE]']

@@ -39,7 +39,7 @@ describe('a server that wants a token', () => {
     }
   })
 
-  it('tells nobody where the token is the gateway’s, or there is none', async (t) => {
+  it('names no metadata where the token is the gateway’s, or there is none', async (t) => {
     for (const [more, auth] of [
       [{}, null],
       [TOKENS, 'Bearer own']

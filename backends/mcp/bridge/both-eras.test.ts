@@ -235,7 +235,7 @@ describe('an anonymous client of 2026-07-28', () => {
     return ((await answer.json()) as { result: { supportedVersions: string[] } }).result.supportedVersions
   }
 
-  it('is offered a handshake by whoever keeps sessions, and its own revision by all others', async (t) => {
+  it('is offered a handshake by servers with sessions, and its own revision by all others', async (t) => {
     const old = httpTarget('old', (await startMcp(t, { setUp: stateful })).port)
     const young = httpTarget('young', (await startStateless(t, { setUp: stateless })).port)
     const dual = httpTarget('dual', (await startStateless(t, { isDual: true, setUp: stateless })).port)

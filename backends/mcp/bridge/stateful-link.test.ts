@@ -86,7 +86,7 @@ describe('a session with a stateless server', () => {
     deepEqual(meta['io.modelcontextprotocol/clientCapabilities'], { elicitation: {}, roots: {} })
   })
 
-  it('does not begin where the server is of no era, and says what the server said', async (t) => {
+  it('does not begin where the server is of no era, and has the error of the server', async (t) => {
     const raw = new ScriptedTarget()
     raw.answer = (request) => request.error(-32600, 'go away')
     equal(await send(worker(t, raw).open(optionsFor('s', null)), INITIALIZE).code(), -32600)

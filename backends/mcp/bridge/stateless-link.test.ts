@@ -393,7 +393,7 @@ describe('a stateful server', () => {
     equal(raw.methods.includes('resources/unsubscribe'), false)
   })
 
-  it('leaves sessions to others, whoever has many under way', async (t) => {
+  it('bounds the sessions of one caller, so that others get theirs', async (t) => {
     const raw = old((request) => {
       if (request.message.params?.name === 'quick') request.result({ content: [] })
     })

@@ -84,7 +84,7 @@ describe('several targets', () => {
     await rejects(client.readResource({ uri: 'file:///a.txt' }), /Unknown resource: file:\/\/\/a.txt/)
   })
 
-  it('with plain names: what two have is ambiguous, what one has is not', async (t) => {
+  it('with plain names: a name of two targets is ambiguous, a name of one is not', async (t) => {
     const { url, logged } = await two(t, { prefixMode: 'never' })
     const { client } = await clientOf(t, url)
     // Nothing is listed that cannot be called.

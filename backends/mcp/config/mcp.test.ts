@@ -147,7 +147,7 @@ test('settings of the backend, by their names here and elsewhere', () => {
   assert.equal(backendOf(`targets: [${ECHO}], sessionRouting: Stateless`).sessionRouting, 'Stateless')
 })
 
-test('mistakes of targets are told by name', () => {
+test('mistakes of targets are reported by name', () => {
   const cases: [text: string, message: RegExp][] = [
     ['', /targets: must have 1 to 32 entries/],
     ['{ name: a }', /must have exactly one of mcp, sse, stdio, openapi, static$/],
@@ -199,7 +199,7 @@ test('mistakes of targets are told by name', () => {
   }
 })
 
-test('words that clients have for targets are told in the words of the file', () => {
+test('names of targets in client configurations are refused with the names of the file', () => {
   const target = (text: string) => wrongTarget(text).join('\n')
   assert.match(target('{ name: a, stdio: { command: npx, args: [x] } }'), /stdio\.command: is called cmd here/)
   assert.match(target('{ name: a, mcp: { url: "http://b/mcp" } }'), /mcp\.url: is called host here, which takes a URL/)
@@ -209,7 +209,7 @@ test('words that clients have for targets are told in the words of the file', ()
   )
 })
 
-test('mistakes of settings are told by name', () => {
+test('mistakes of settings are reported by name', () => {
   const cases: [text: string, message: RegExp][] = [
     ['sessionRouting: Stateful, statefulMode: stateful', /statefulMode: says again what sessionRouting says/],
     ['prefixMode: sometimes', /must be one of conditional, always, never/],
@@ -289,7 +289,7 @@ test('the form of resources: a list of expressions and an action', () => {
   assert.deepEqual(of('{ rules: [] }'), { allow: [], deny: [], require: [] })
 })
 
-test('mistakes of rules are told where they stand', () => {
+test('mistakes of rules are reported at their place', () => {
   const route = (policies: string, backend: string) =>
     `binds: [{ port: 80, listeners: [{ routes: [{ policies: { ${policies} }, backends: [{ ${backend} }] }] }] }]`
   const mcp = `mcp: { targets: [${ECHO}] }`
@@ -343,7 +343,7 @@ test('the shortcut serves everything on a port of its own', () => {
   assert.equal(good(`mcp: { port: 3100, targets: [${ECHO}] }`).binds[0]!.port, 3100)
 })
 
-test("its port is nobody else's, and its mistakes have their place", () => {
+test('its port is not shared, and its mistakes have their place', () => {
   assert.match(
     mistakes(`mcp: { mcpGuardrails: {}, targets: [${ECHO}] }`).join(),
     /mcp\.mcpGuardrails: mcp setting 'mcpGuardrails' is not in this version/

@@ -122,7 +122,7 @@ describe('freshness', () => {
     deepEqual(of('2026-07-28', list(publicly, { isComplete: false })), [true, 500, true, false])
   })
 
-  it('is none where nothing is said, or where the revision has no word for it', () => {
+  it('is none without a declared lifetime, or in a revision without the field', () => {
     deepEqual(of('2026-07-28', { ...pageOf('x'), hints: null }), [true, 0, false, true])
     equal(of('2025-11-25', list({ ttlMs: 500, isPublic: true }))[0], false)
   })

@@ -187,7 +187,7 @@ describe('a list that its server lets be kept', () => {
     equal(server.requests.length, 1)
   })
 
-  it('of a session is kept for what its server was told with it', async (t) => {
+  it('of a session is kept by the headers that its server gets', async (t) => {
     const server = await hinting(t, { ttlMs: 600_000, cacheScope: 'private' })
     const { url } = await gatewayOf(t, mcpOf([httpTarget('a', server.port)], { forwardHeaders: ['x-user'] }))
     const begun = await post(url, INITIALIZE)

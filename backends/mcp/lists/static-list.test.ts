@@ -54,7 +54,7 @@ const bytesOf = (pages: readonly Page[]): string => pages.map(({ json }) => json
 describe('a list that never changes', () => {
   const tools = Array.from({ length: 4000 }, (_, i) => tool(i))
 
-  it('is written once, a page in a turn, whoever asks how often', () => {
+  it('is written once, a page in a turn, however often it is requested', () => {
     const { target, reads } = targetOf(tools)
     const names = new Names(['a', 'b'], 'conditional')
     const { pages, turns } = written(target, names)

@@ -159,7 +159,7 @@ describe('a server that has forgotten a session', () => {
     deepEqual([stream.status, server.requestsOf('initialize').length], [405, 2])
   })
 
-  it('is not what a refused call is about: who gives its id back has read it, and it runs once', async (t) => {
+  it('is not the cause of a refused call: the server has read an id that it returns, and the call runs once', async (t) => {
     const refusals: [status: number, code: number, message: string][] = [
       [400, -32602, 'invalid session of parliament'],
       [401, -32001, 'paid, but the airline session is closed'],

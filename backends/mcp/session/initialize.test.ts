@@ -21,7 +21,7 @@ describe('initialize', () => {
     equal(refused.error.code, -32602)
   })
 
-  it('of several: the oldest revision, and what at least one of them can', () => {
+  it('of several: the oldest revision, and capabilities that at least one of them has', () => {
     const facts = (protocolVersion: string, capabilities: object) => ({
       protocolVersion,
       capabilities: capabilities as never,

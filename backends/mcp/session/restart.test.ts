@@ -63,7 +63,7 @@ async function call(url: string, session: Record<string, string>, name: string, 
 const begun = ({ seen }: Awaited<ReturnType<typeof adds>>): number =>
   seen.filter(({ body }) => body.includes('"initialize"')).length
 
-test('killed under load and started again: who connects again goes on, and no call fails', async (t) => {
+test('killed under load and started again: clients that connect again go on, and no call fails', async (t) => {
   const upstream = await adds(t)
   const port = await freePort()
   const file = fileOf(port, upstream.port)

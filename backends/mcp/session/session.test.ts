@@ -125,7 +125,7 @@ describe('Sessions', () => {
     equal(sessions.find(id!, 'me', 2802), null)
   })
 
-  it('are looked for when they lie idle, and told of', () => {
+  it('are found by the sweep when they are idle, and reported', () => {
     const sessions = new SessionStore(seal, 1000, new SharedRevocations())
     const idle: unknown[] = []
     sessions.onIdle = (session) => {

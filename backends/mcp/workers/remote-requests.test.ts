@@ -124,7 +124,7 @@ describe('a request for another worker', () => {
     equal(there.begun[1]!.timeoutMs, 1)
   })
 
-  it('that was told twice is carried out once', async (t) => {
+  it('that arrives twice is carried out once', async (t) => {
     const here = rig(t, t.name)
     const there = owner(t, t.name)
     const publish = t.mock.method(here.bus, 'publish')

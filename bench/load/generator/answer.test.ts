@@ -26,7 +26,7 @@ test('an answer is read whole, and split at every byte', () => {
   }
 })
 
-test('what lies behind the bytes of this read is not looked at', () => {
+test('bytes behind those of this read are ignored', () => {
   const reader = new AnswerReader(EXPECTED)
   const buffer = Buffer.from(FIXED)
   const half = FIXED.indexOf('\r\n\r\n') + 2
@@ -47,7 +47,7 @@ test('one reader reads many answers, and says when the server closes', () => {
   assert.equal(reader.closing, true)
 })
 
-test('wrong answers are told apart', () => {
+test('wrong answers are distinguished', () => {
   assert.equal(read(FIXED.replace('200 OK', '502 Bad Gateway')), 'status')
   assert.equal(read(FIXED.replace('HTTP/1.1', 'HTTP/1.0')), 'framing')
   assert.equal(read(FIXED.replace('hello', 'jello')), 'body')

@@ -239,7 +239,7 @@ for (const sockets of ['handles', 'net'] as const) {
       deepEqual([(await client.answer(1)).reset, (await client.answer(3)).body], [2, 'ok'])
     })
 
-    test('drain: what is under way is served, and what was on its way; then the connection ends', async () => {
+    test('drain: streams that are open or already sent are served; then the connection ends', async () => {
       const slow = Promise.withResolvers<() => void>()
       const server = await upstream(async (peer) => {
         if (/slow/.test(await peer.until('\r\n\r\n'))) slow.resolve(() => peer.send(OK))

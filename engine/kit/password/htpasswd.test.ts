@@ -8,7 +8,7 @@ const DES = 'JEtt8rHLjAde2'
 const APR1 = '$apr1$I0TjsVGO$K5F3CsqB3jIGQ3EPBCXgr.'
 const SHA256 = '$5$rekoZf74gPs0kCDI$hCEw/lXA51vt.4cikFGy4hTIiv2mSy53PZZb8GGiUuB'
 
-test('a line: user, hash, and what stands behind a second colon', () => {
+test('a line: user, hash, and the rest behind a second colon', () => {
   assert.deepEqual(parseLine(`alice:${BCRYPT}`), { user: 'alice', hash: BCRYPT })
   assert.deepEqual(parseLine(`Zoë:${DES}:a comment`), { user: 'Zoë', hash: DES })
   assert.deepEqual(parseLine(`a b:${SHA}  `), { user: 'a b', hash: SHA })

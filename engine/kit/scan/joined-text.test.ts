@@ -48,7 +48,7 @@ function streamed(parts: readonly string[], rules: readonly Rule[], size: number
   return [out, parts.map((content, i) => text.repeat(content, starts[i]!))]
 }
 
-test('in pieces as in a body, and said again as it was said', () => {
+test('text in pieces is scanned as a whole body is, and written again unchanged', () => {
   const unit = fc.constantFrom('1', '2', '-', 'a', 'b', ' ', '🙂')
   const part = fc.string({ unit, maxLength: 8 })
   const sets = [['1{2}-2'], ['ab', '1-?2'], ['12a', 'a-b1']].map((patterns) => rulesOf({ builtins: [], patterns }))

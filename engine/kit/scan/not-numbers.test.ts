@@ -45,7 +45,7 @@ const INNOCENT = [
 ]
 
 describe('it stays', () => {
-  test('what only looks like a number', () => {
+  test('digits that only look like a number', () => {
     for (const text of INNOCENT)
       equal(maskText(`It is ${text}, ok`, rulesOf({ builtins: NUMBERS, patterns: [] })), `It is ${text}, ok`)
   })

@@ -423,7 +423,7 @@ describe('thousands of characters that are not seen, in a stream', () => {
     equal(out === `{"a":"x${run}y <CREDIT_CARD> z${run}","b":1}`, true)
   })
 
-  test('wait for no longer than anybody would write them, and are kept nowhere', () => {
+  test('are held no longer than the longest way of writing them, and are not stored', () => {
     const most = 8 * HOLD_UNITS_MAX
     ok(streamed(`4111${'\u200b'.repeat(3 * most)}1111`, 64)[1] <= most + 64)
     const [out, waited] = streamed(`${'\u200b'.repeat(100)}a`.repeat(2000), 64)

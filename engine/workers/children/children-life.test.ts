@@ -98,7 +98,7 @@ test('close ends the process, step by step where it must', async (t) => {
   }
 })
 
-test('idle processes are ended, and those that somebody listens to are not', async (t) => {
+test('idle processes are ended, unless a session listens to them', async (t) => {
   const { workers, hub } = rig(t, { lookMs: 10 })
   const { port, next } = await lifeline(t)
   const spec = specOf('polite', { idleMs: 100 }, port)

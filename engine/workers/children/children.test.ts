@@ -36,7 +36,7 @@ test('a second initialize in the same words gets the first answer; other words g
   equal((await call(links[1]!, 'echo')).failure?.kind, 'expired')
 })
 
-test('only the harmless part of the environment goes in, and what the configuration says', async (t) => {
+test('a child gets the harmless part of the environment, and the variables of the configuration', async (t) => {
   process.env.WEIR_TEST_SECRET = 'hidden'
   t.after(() => delete process.env.WEIR_TEST_SECRET)
   const { workers } = rig(t)

@@ -85,7 +85,7 @@ const result = {
   cache: null
 } as const
 
-test('what another format says is said here', () => {
+test('fields of other formats are written here', () => {
   const opaque: Part = { kind: 'opaque', format: 'messages', value: { type: 'server_tool_use', id: 'x' } }
   const { body, losses } = written(
     foreign(

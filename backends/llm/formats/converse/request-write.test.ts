@@ -80,7 +80,7 @@ test('names and ids that break the rules are mapped', () => {
   assert.deepEqual(names, ['a b pdf', 'a b pdf (2)', 'document'])
 })
 
-test('what Converse cannot say is a loss with its path', () => {
+test('fields that Converse lacks are losses with their paths', () => {
   const media = {
     kind: 'image',
     source: { kind: 'url', url: 'https://x/y.png' },
@@ -177,7 +177,7 @@ test("thoughts go back with Claude's signatures, and not with others", () => {
   assert.deepEqual(written(thought('gemini')), { body: {}, losses: ['turns[0].parts[0]'] })
 })
 
-test('what has the same meaning is carried', () => {
+test('fields with the same meaning are carried over', () => {
   const { body, losses } = write(
     foreign({
       serviceTier: 'standard_only',
@@ -272,7 +272,7 @@ const CASES: readonly (readonly [name: string, body: JsonObject, model?: string]
   ['others', { outputConfig: { effort: 'low' } }, 'meta.llama3-3-70b-instruct-v1:0']
 ]
 
-test('what Converse and the families of its models have for a conversation', async (t) => {
+test('the fields of Converse and of its model families for a conversation', async (t) => {
   for (const [name, body, model] of CASES)
     await t.test(name, () => assert.deepEqual(write(read(body, model)), { body, losses: [] }))
 })

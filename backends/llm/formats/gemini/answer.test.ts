@@ -311,7 +311,7 @@ test('errors are read as they were written', () => {
   }
 })
 
-test('errors of the documentation, and what is no error of Google', () => {
+test("errors of the documentation, and errors that are not Google's", () => {
   const info = { '@type': 'type.googleapis.com/google.rpc.ErrorInfo', reason: 'API_KEY_INVALID', domain: 'x' }
   const key = { error: { code: 400, message: 'API key not valid.', status: 'INVALID_ARGUMENT', details: [info] } }
   const read = (status: number, body: string) => {

@@ -162,7 +162,7 @@ test("losses have the paths of the client's format's format", () => {
   ])
 })
 
-test('what is nested too deeply is refused', () => {
+test('a request that is nested too deeply is refused', () => {
   let deep: JsonObject = {}
   for (let i = 0; i < 100_000; i++) deep = { items: deep }
   const refused = (body: JsonObject) => assert.throws(() => read(body), FormatError)
@@ -297,7 +297,7 @@ const UNSAYABLE: Turn[] = [
   }
 ]
 
-test('what Gemini cannot say is a loss', () => {
+test('fields that Gemini lacks are losses', () => {
   const { body, losses } = write(
     foreign({
       system: [{ kind: 'text', text: 's', cache }],

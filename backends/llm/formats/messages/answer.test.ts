@@ -77,7 +77,7 @@ test('no field replaces another by its name', () => {
   assert.deepEqual([body, losses], [{ ...MESSAGE, model: 'alias', 'usage.output_tokens': 0 }, []])
 })
 
-test('what was written to caches is divided where the API divides it', () => {
+test('tokens written to caches are divided where the API divides them', () => {
   const read = (usage: JsonObject) => messages.readAnswer({ ...MESSAGE, usage }).usage
   const plain = { input_tokens: 1, output_tokens: 2 }
   assert.deepEqual(read(plain), { ...NONE, input: 1, output: 2 })

@@ -139,7 +139,7 @@ test('thinking is written in the way of the model', () => {
   assert.deepEqual(think('claude-mythos-preview', { mode: 'adaptive' }), [{ type: 'adaptive' }, undefined, []])
 })
 
-test('what the API has by another name is carried', () => {
+test('fields that the API has by another name are carried over', () => {
   const schema = { type: 'object', properties: {} }
   const [body, losses] = other({
     isStreamed: true,

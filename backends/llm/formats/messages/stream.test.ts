@@ -102,7 +102,7 @@ const STREAM: readonly WireEvent[] = [
   wire({ type: 'message_stop' })
 ]
 
-test('a streamed answer says what it would have said unstreamed', () => {
+test('a streamed answer equals the unstreamed one', () => {
   const unstreamed = messages.readAnswer({
     id: 'msg_1',
     model: 'claude-opus-4-6',
@@ -199,7 +199,7 @@ test('a malformed event is an error with its path', () => {
   }
 })
 
-test('a delta without text, another choice and what the format cannot say are no events', () => {
+test('a delta without text, another choice and content that the format lacks make no events', () => {
   const image: Part = {
     kind: 'image',
     source: { kind: 'url', url: 'x' },

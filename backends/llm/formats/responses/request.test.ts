@@ -113,7 +113,7 @@ test('tools, choice, shape of the answer and thinking', () => {
   assert.deepEqual(write(conversation), body)
 })
 
-test('what only this API can do is left over with its path; what says nothing elsewhere is not', () => {
+test('features of this API alone are unknown fields with their paths; fields without effect elsewhere are not', () => {
   const stateful = {
     previous_response_id: 'resp_1',
     conversation: { id: 'conv_1' },
@@ -213,7 +213,7 @@ test('from other formats: nothing is stored, tools are not strict, thoughts come
   assert.deepEqual(losses.fields, [])
 })
 
-test('what other formats say and this one cannot is a loss, by its name there', () => {
+test('fields of other formats that this one lacks are losses, by their names there', () => {
   const losses = new Losses()
   const sampling = { ...read({ model: 'm', input: '' }).sampling, stop: ['a'], topK: 3, seed: 1, count: 2 }
   const thought = {
@@ -460,7 +460,7 @@ const request = record(
   ['model']
 ) as fc.Arbitrary<JsonObject>
 
-test('what is read is written again, whatever fields are there', () => {
+test('a request is written as it was read, whatever fields it has', () => {
   fc.assert(
     fc.property(request, (body) => {
       const losses = new Losses()

@@ -253,7 +253,7 @@ const message = (text: string) => ({
   content: [{ type: 'output_text', text }]
 })
 
-test('what OpenAI sends: hosted tools come whole, unheard-of events are passed over', () => {
+test('a stream of OpenAI: hosted tools come whole, unknown events are skipped', () => {
   const search = { type: 'web_search_call', id: 'ws', status: 'completed', action: { type: 'search' } }
   const reasoning = { type: 'reasoning', id: 'rs', summary: [] }
   const pieces = ['a', 'b'].map((text) => ({ type: 'summary_text', text }))
