@@ -91,6 +91,7 @@ test('every peer writes its configuration, for one worker, many routes and every
       threads: 1,
       routes: 3,
       hasChain: true,
+      isLogged: true,
       model: null,
       isAtOnce: false,
       wire,

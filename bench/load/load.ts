@@ -169,8 +169,9 @@ function peersOf(workload: Workload, plan: Plan): Peer[] {
     const isMeasured =
       (workload.peer ?? peer.name) === peer.name && (peer.asks === undefined || workload.model !== null)
     const serves = isMeasured && (workload.wire === 'http' || peer.wires?.has(workload.wire) === true)
+    const hasLog = !workload.isLogged || peer.logs === true
     const chosen = plan.peers.length === 0 || plan.peers.includes(peer.name)
-    return serves && chosen && !('missing' in peer.find())
+    return serves && hasLog && chosen && !('missing' in peer.find())
   })
 }
 

@@ -1,6 +1,7 @@
 /** Starts programs, and makes sure that none outlives the bench. Programs are ended by process id only. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { closeSync, openSync } from 'node:fs'
 import { setTimeout as after } from 'node:timers/promises'
 import { processTree } from './cpu.ts'
 
@@ -12,6 +13,8 @@ const STDERR_CHARS_MAX = 4_000
 export interface Command {
   readonly program: string
   readonly args: readonly string[]
+  /** Where its stdout goes; absent: here, for firstLine. */
+  readonly stdoutFile?: string
 }
 
 export interface Running {
@@ -35,7 +38,7 @@ export async function start(command: Command, cores: string | null): Promise<Run
   await once(child, 'spawn')
   let output = ''
   // Read on behind the first line too: a full pipe would stop the program one day.
-  child.stdout!.setEncoding('utf8').on('data', (text: string) => {
+  child.stdout?.setEncoding('utf8').on('data', (text: string) => {
     if (!output.includes('\n')) output += text
   })
   return {
@@ -53,10 +56,12 @@ export async function start(command: Command, cores: string | null): Promise<Run
   }
 }
 
-function launch({ program, args }: Command, cores: string | null): ChildProcess {
+function launch({ program, args, stdoutFile }: Command, cores: string | null): ChildProcess {
   // taskset replaces itself by the program: the process id is the program's own.
   const [file, list] = cores === null ? [program, args] : ['taskset', ['-c', cores, program, ...args]]
-  const child = spawn(file, list, { stdio: ['ignore', 'pipe', 'pipe'] })
+  const output = stdoutFile === undefined ? null : openSync(stdoutFile, 'w')
+  const child = spawn(file, list, { stdio: ['ignore', output ?? 'pipe', 'pipe'] })
+  if (output !== null) closeSync(output)
   watchOver(child)
   return child
 }

@@ -53,12 +53,13 @@ export async function startSubject(
   const own = join(folder, `${workload.name}-${peer.name}`)
   mkdirSync(own, { recursive: true })
   const port = await freePort()
-  const { threads, routes, hasChain, connections, streams, model, answer, wire } = workload
+  const { threads, routes, hasChain, isLogged, connections, streams, model, answer, wire } = workload
   const isAtOnce = answer === 'chatAtOnce'
-  const how = { threads, routes, hasChain, connections, streams, model, isAtOnce, wire, certificate }
+  const how = { threads, routes, hasChain, isLogged, connections, streams, model, isAtOnce, wire, certificate }
   const setup = { port, upstreamPort, ...how, folder: own }
   const args = peer.configure(setup)
-  const process = await start({ program: command.program, args: [...command.args, ...args] }, cores)
+  const output = isLogged ? { stdoutFile: join(own, 'stdout.log') } : {}
+  const process = await start({ program: command.program, args: [...command.args, ...args], ...output }, cores)
   const job = { ...jobOf(workload), requests: requestsOf(peer, setup, workload) }
   const expected =
     peer.asks === undefined ? answerOf(peer, workload) : await learnt(peer, process, port, workload, job.requests[0]!)

@@ -26,6 +26,8 @@ export interface Workload {
   readonly routes: number
   /** The route has the policies of engine/testing/chain.ts. */
   readonly hasChain: boolean
+  /** Requests are logged, into a file. */
+  readonly isLogged: boolean
   /** Clients ask models; null: nothing but HTTP. */
   readonly model: 'native' | 'converted' | null
   /** Only this peer; null: every peer that is installed. */
@@ -57,6 +59,7 @@ const DEFAULTS = {
   threads: 1,
   routes: 0,
   hasChain: false,
+  isLogged: false,
   model: null,
   peer: null,
   base: null
@@ -179,6 +182,14 @@ export const WORKLOADS: readonly Workload[] = [
     name: 'get-1k',
     group: 'get-1k',
     about: 'GET, ten header fields each way, 1 KB answer, 64 connections'
+  },
+  {
+    ...DEFAULTS,
+    name: 'get-1k-logged',
+    group: 'get-1k-logged',
+    about: 'get-1k without X-Request-Id, each logged to a file as the proxy ships',
+    isLogged: true,
+    requests: [GET.replace(/X-Request-Id: .*\r\n/, '')]
   },
   {
     ...DEFAULTS,

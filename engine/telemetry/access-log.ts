@@ -14,9 +14,10 @@ import type { RecorderLabels } from '#engine/contract/route.ts'
 import { TCP_REASONS, type TcpSession } from '#engine/contract/tcp.ts'
 import { TRACE } from '#engine/contract/tracing.ts'
 import type { PeerCertificate } from '#engine/contract/transport.ts'
-import { type FieldValue, field, type LogFormat, timestamp } from './escape.ts'
+import { bareField, type FieldValue, field, type LogFormat, milliseconds, timestamp } from './escape.ts'
 import { ATOMIC_BYTES, type LineSink } from './line-sink.ts'
 import type { Metrics } from './metrics.ts'
+import { RepeatedField } from './repeated-field.ts'
 
 /**
  * Bounds of one field. Together they keep a line under 4096 bytes, which is what a pipe takes without splitting it
@@ -62,6 +63,12 @@ export class AccessLog implements FieldSink {
   readonly #format: LogFormat
   readonly #sink: LineSink
   readonly #metrics: Metrics
+  readonly #endpoint: RepeatedField
+  readonly #backend: RepeatedField
+  readonly #method: RepeatedField
+  readonly #host: RepeatedField
+  readonly #version: RepeatedField
+  readonly #status: RepeatedField
   /** The line that is being built, while attributes are added to it. */
   #line = ''
 
@@ -70,6 +77,13 @@ export class AccessLog implements FieldSink {
     this.#sink = sink
     this.#metrics = metrics
     this.enabled = enabled
+    const repeated = (name: string) => new RepeatedField(format, name, NAME_CHARS_MAX)
+    this.#endpoint = repeated('endpoint')
+    this.#backend = repeated('backend')
+    this.#method = repeated('http.method')
+    this.#host = repeated('http.host')
+    this.#version = repeated('http.version')
+    this.#status = repeated('http.status')
   }
 
   /** The fields that are the same for every exchange of a route, made once per recorder. */
@@ -132,7 +146,7 @@ export class AccessLog implements FieldSink {
     if (skip?.has('duration')) return line + end
     const duration = json
       ? `,"duration":${Math.round(durationMs * 1000) / 1000}`
-      : ` duration=${durationMs.toFixed(3)}ms`
+      : ` duration=${milliseconds(durationMs)}ms`
     return line + duration + end
   }
 
@@ -186,35 +200,43 @@ export class AccessLog implements FieldSink {
   #fields(ex: Exchange, status: number, reason: string, skip: Skip): string {
     const { client } = ex
     let out = ''
-    if (ex.endpoint !== null) out += this.#named('endpoint', ex.endpoint, skip)
-    if (ex.backend !== null) out += this.#named('backend', ex.backend, skip)
+    if (ex.endpoint !== null) out += this.#repeated(this.#endpoint, ex.endpoint, skip)
+    if (ex.backend !== null) out += this.#repeated(this.#backend, ex.backend, skip)
     out += this.#named('src.addr', address(client.remoteAddress, client.remotePort), skip)
     const { tls } = client
     if (tls?.peer != null) out += this.#named('src.identity', identityOf(tls.peer), skip)
-    out += this.#named('http.method', ex.method, skip)
-    out += this.#named('http.host', ex.authority, skip)
+    out += this.#repeated(this.#method, ex.method, skip)
+    out += this.#repeated(this.#host, ex.authority, skip)
     // What was refused before its target was read has none.
     const pathMax = ex.llm === null && ex.mcp === null ? PATH_CHARS_MAX : MODEL_PATH_CHARS_MAX
     if (ex.originalPath !== '' && (skip === null || !skip.has('http.path')))
       out += field(this.#format, 'http.path', ex.originalPath, pathMax)
-    out += this.#named('http.version', `HTTP/${client.httpVersion}`, skip)
-    out += this.#plain('http.status', status, skip)
+    out += this.#repeated(this.#version, `HTTP/${client.httpVersion}`, skip)
+    out += this.#repeated(this.#status, status, skip)
     if (ex.grpcStatus >= 0) out += this.#plain('grpc.status', ex.grpcStatus, skip)
     if (tls != null) out += this.#named('tls.sni', tls.serverName.slice(0, TLS_CHARS_MAX), skip)
     const trace = ex.slots === null ? null : TRACE.get(ex)
     if (trace !== null) out += this.#plain('trace.id', trace.traceId, skip) + this.#plain('span.id', trace.spanId, skip)
-    out += this.#named('reason', reason, skip)
-    if (reason !== '' && !skip?.has('reason.detail')) {
-      const detail = detailOf(ex)
-      if (detail !== null) out += field(this.#format, 'reason.detail', detail, DETAIL_CHARS_MAX)
-    }
+    if (reason !== '') out += this.#reason(ex, reason, skip)
     out += this.#plain('bytes.in', ex.bytesReceived, skip)
     out += this.#plain('bytes.out', ex.bytesSent, skip)
-    if (!skip?.has('request.id')) out += field(this.#format, 'request.id', requestIdOf(ex), NAME_CHARS_MAX)
+    // What requestIdOf takes from a client needs no escape either.
+    if (!skip?.has('request.id')) out += bareField(this.#format, 'request.id', requestIdOf(ex))
     if (ex.attempts > 1) out += this.#plain('retry.attempt', ex.attempts, skip)
     if (ex.llm !== null) out += this.#model(ex.llm, skip)
     if (ex.mcp !== null) out += this.#tools(ex.mcp, skip)
     return out
+  }
+
+  #reason(ex: Exchange, reason: string, skip: Skip): string {
+    const text = this.#plain('reason', reason, skip)
+    const detail = skip?.has('reason.detail') ? null : detailOf(ex)
+    return detail === null ? text : text + field(this.#format, 'reason.detail', detail, DETAIL_CHARS_MAX)
+  }
+
+  /** Left out when empty. */
+  #repeated(kept: RepeatedField, value: string | number, skip: Skip): string {
+    return skip?.has(kept.name) ? '' : kept.text(value)
   }
 
   /** A field that is left out when empty. */

@@ -5,6 +5,7 @@ import { findProgram, versionOf } from './program.ts'
 
 export const nginx: Peer = {
   name: 'nginx',
+  logs: true,
   wires: new Set(['https', 'h2c', 'h2']),
   find() {
     const program = findProgram('nginx')
@@ -25,7 +26,7 @@ export const nginx: Peer = {
  * written to disk. Event streams are not buffered, or they would not be streams.
  */
 function configuration(setup: Setup): string {
-  const { port, upstreamPort, threads, connections, model, wire, folder } = setup
+  const { port, upstreamPort, threads, connections, model, wire, folder, isLogged } = setup
   return `
 daemon off;
 worker_processes ${threads};
@@ -33,7 +34,7 @@ pid ${folder}/nginx.pid;
 error_log stderr crit;
 events { worker_connections ${connections + 1024}; }
 http {
-  access_log off;
+  access_log ${isLogged ? `${folder}/access.log` : 'off'};
   keepalive_timeout 3600s;
   keepalive_requests 1000000000;
   http2_max_concurrent_streams 1024;

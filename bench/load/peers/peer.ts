@@ -15,6 +15,8 @@ export interface Setup {
   readonly routes: number
   /** The one route has the policies of engine/testing/chain.ts; of Weir only. */
   readonly hasChain: boolean
+  /** The access log is on, as it ships, and goes to a file in `folder`. */
+  readonly isLogged: boolean
   /** Clients speak chat completions; of Weir, the backend is a provider that does too, or one of Anthropic's. */
   readonly model: 'native' | 'converted' | null
   /** The backend streams at once, to requests with the field X-Bench. */
@@ -48,6 +50,8 @@ export interface Peer {
   readonly translates?: true
   /** What it can be reached by; absent: by clear text only. */
   readonly wires?: ReadonlySet<WireName>
+  /** Its access log can be measured. What it writes to stdout goes to a file then. */
+  readonly logs?: true
   /** It serves models only, and words answers in its own way. */
   readonly asks?: 'models'
   /** Header fields that it needs from clients, each with its line end. */
@@ -58,7 +62,7 @@ export interface Peer {
   version(command: Command): string
   /**
    * Writes the configuration into setup.folder and gives the arguments that start the program with
-   * it: in the foreground, without an access log, with keepalive to 127.0.0.1:upstreamPort.
+   * it: in the foreground, with keepalive to 127.0.0.1:upstreamPort.
    */
   configure(setup: Setup): readonly string[]
 }

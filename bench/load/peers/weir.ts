@@ -32,6 +32,7 @@ function peer(name: string, variant: Variant): Peer {
   return {
     name,
     translates: true,
+    logs: true,
     ...(variant.wires === undefined ? {} : { wires: variant.wires }),
     find() {
       const entry = [BUNDLE, SOURCE].find((path) => existsSync(path))
@@ -47,9 +48,9 @@ function peer(name: string, variant: Variant): Peer {
   }
 }
 
-/** Level warn: access log lines are of level info. The ports of admin, stats and readiness stay closed. */
+/** Access log lines are of level info. The ports of admin, stats and readiness stay closed. */
 function configuration(setup: Setup, variant: Variant): object {
-  const { port, upstreamPort, threads, routes, hasChain, model } = setup
+  const { port, upstreamPort, threads, routes, hasChain, isLogged, model } = setup
   const { transport = 'auto', frontendPolicies } = variant
   const provider = { [model === 'converted' ? 'anthropic' : 'openai']: {}, host: '127.0.0.1', port: upstreamPort }
   const backends = model === null ? [{ host: `127.0.0.1:${upstreamPort}` }] : [{ ai: { provider } }]
@@ -65,7 +66,7 @@ function configuration(setup: Setup, variant: Variant): object {
       statsAddr: 'off',
       readinessAddr: 'off',
       workerThreads: threads,
-      logging: { level: 'warn' }
+      ...(isLogged ? {} : { logging: { level: 'warn' } })
     },
     ...(frontendPolicies === undefined ? {} : { frontendPolicies }),
     binds: [{ port, transport, listeners: [listenerOf(setup, routes === 0 ? all : many)] }]
