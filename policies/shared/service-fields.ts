@@ -45,6 +45,15 @@ export function actionOf({ append, appendAction }: HeaderValueOption): Action {
   return ACTIONS[appendAction] ?? 'overwrite'
 }
 
+/** With neither, a field replaces those of its name: of requests in OkHttpResponse, and in HeaderMutation. */
+export function replacing(option: HeaderValueOption): HeaderValueOption {
+  const saysNothing = option.append === undefined && option.appendAction === APPEND_OR_ADD
+  return saysNothing ? { ...option, append: false } : option
+}
+
+/** What HeaderValueOption.append_action is when it is not sent. */
+const APPEND_OR_ADD = 0
+
 export function changesOf(options: readonly HeaderValueOption[], ignored: () => void): FieldChange[] {
   const changes: FieldChange[] = []
   for (const option of options) {

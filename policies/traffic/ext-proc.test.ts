@@ -158,7 +158,7 @@ describe('heads', () => {
     ok(!/x-secret/i.test(text))
   })
 
-  it('are written with the four append actions', async () => {
+  it('replace those that are there, unless the service says more', async () => {
     const gateway = await start('processingMode: { responseHeaderMode: SKIP }')
     const sent = []
     for (const action of [0, 1, 2, 3] as const) {
@@ -168,7 +168,8 @@ describe('heads', () => {
       sent.push([a, b])
     }
     deepEqual(sent, [
-      ['1, 2', '2'],
+      // What is not sent is 0, too.
+      ['2', '2'],
       ['1', '2'],
       ['2', '2'],
       ['2', undefined]
@@ -180,7 +181,7 @@ describe('heads', () => {
     const rules = async (given: string, name: string) => {
       const gateway = await start(`mutationRules: ${given}`)
       service.process = at('requestHeaders', (request) => [
-        answerTo(request, { headerMutation: mutation({ [name]: 'v' }) })
+        answerTo(request, { headerMutation: mutation({ [name]: name === ':path' ? '/v' : 'v' }) })
       ])
       const status = statusOf(await send(gateway))
       return status === 200 ? (seen.at(-1)!.headers[name] ?? seen.at(-1)!.line) : status
@@ -191,6 +192,10 @@ describe('heads', () => {
     equal(await rules('{ disallowExpression: "x-.*" }', 'x-a'), 'GET /')
     equal(await rules('{ disallowExpression: "x-.*" }', 'y'), 'v')
     equal(await rules('{ allowExpression: "x-envoy-a" }', 'x-envoy-a'), 'v')
+    equal(await rules('{ disallowAll: true, allowExpression: "x-a" }', 'x-a'), 'v')
+    equal(await rules('{ disallowAll: true, allowExpression: "x-a" }', 'x-b'), 'GET /')
+    equal(await rules('{ disallowSystem: true, allowExpression: ":path" }', ':path'), 'GET /v')
+    equal(await rules('{ allowExpression: "x-.*", disallowExpression: "x-a" }', 'x-a'), 'GET /')
     equal(await rules('{ disallowIsError: true }', 'host'), 500)
   })
 

@@ -8,7 +8,7 @@ import type { GrpcAnswer, ServiceFailure } from '#engine/contract/service.ts'
 import type { HeaderValueOption, Metadata } from '#engine/proto/generated/envoy/config/core/v3/base.ts'
 import { AttributeContext } from '#engine/proto/generated/envoy/service/auth/v3/attribute_context.ts'
 import { CheckResponse, type DeniedHttpResponse } from '#engine/proto/generated/envoy/service/auth/v3/external_auth.ts'
-import { changesOf, octetsOf, settableName } from '#policies/shared/service-fields.ts'
+import { changesOf, octetsOf, replacing, settableName } from '#policies/shared/service-fields.ts'
 import { type CheckTemplate, checkRequest } from './check-request.ts'
 import type { ExtAuthConfig, GrpcCheck } from './schema.ts'
 import type { Allowed, Decision, Denied, Failed } from './verdict.ts'
@@ -182,15 +182,6 @@ function isDeep(value: unknown, levels: number): boolean {
   if (typeof value !== 'object' || value === null) return false
   return levels === 0 || Object.values(value).some((inner) => isDeep(inner, levels - 1))
 }
-
-/** Fields of a request replace those of the client unless the service says more (OkHttpResponse.headers). */
-function replacing(option: HeaderValueOption): HeaderValueOption {
-  const saysNothing = option.append === undefined && option.appendAction === APPEND_OR_ADD
-  return saysNothing ? { ...option, append: false } : option
-}
-
-/** What HeaderValueOption.append_action is when it is not sent. */
-const APPEND_OR_ADD = 0
 
 /** Names whose values cannot be sent: what the client says under them must not stand for what the service says. */
 function unfit(options: readonly HeaderValueOption[]): string[] {

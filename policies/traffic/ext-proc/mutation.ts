@@ -10,6 +10,7 @@ import {
   type FieldChange,
   isFieldName,
   octetsOf,
+  replacing,
   settableName
 } from '#policies/shared/service-fields.ts'
 import type { MutationRulesConfig } from './schema.ts'
@@ -78,9 +79,9 @@ export function changesOf(
     if (value === null || !(isPseudo || name.startsWith(':') || isFieldName(name))) return 'it sets what is no field'
     bytes += name.length + value.length
     if (bytes > CHANGES_BYTES_MAX) return 'it sets fields that are too long'
-    if (isPseudo && !rules.disallowsSystem && isAllowed(name, rules)) changes.pseudo.push([name, value])
+    if (isPseudo && isAllowed(name, rules)) changes.pseudo.push([name, value])
     else if (!isPseudo && settableName(name) !== null && isAllowed(name, rules))
-      changes.fields.push({ name, value, action: actionOf(option) })
+      changes.fields.push({ name, value, action: actionOf(replacing(option)) })
     else if (rules.disallowIsError) return DISALLOWED
   }
   return changes
@@ -88,10 +89,13 @@ export function changesOf(
 
 const DISALLOWED = 'it changes a field that it may not change'
 
-/** In the order of Envoy. */
-function isAllowed(name: string, { disallowsAll, disallowed, allowed, allowsEnvoy }: MutationRules): boolean {
-  if (disallowsAll || disallowed?.matches(name) === true) return false
-  return allowed?.matches(name) === true || allowsEnvoy || !name.startsWith('x-envoy')
+/** In the order of Envoy: what an expression says of a name goes before all else. */
+function isAllowed(name: string, rules: MutationRules): boolean {
+  const { disallowed, allowed, disallowsAll, disallowsSystem, allowsEnvoy } = rules
+  if (disallowed?.matches(name) === true) return false
+  if (allowed?.matches(name) === true) return true
+  if (disallowsAll || (disallowsSystem && name.startsWith(':'))) return false
+  return allowsEnvoy || !name.startsWith('x-envoy')
 }
 
 /** Removals come first, as in Envoy. */

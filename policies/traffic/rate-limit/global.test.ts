@@ -128,11 +128,13 @@ test('fields of the service reach backend and client; those of the engine cannot
   assert.doesNotMatch(head, /x-bad|content-length/i)
 })
 
-test('the service writes the body of a refusal', async (t) => {
-  service.judge = () => ({ overallCode: 2, rawBody: Buffer.from('slow down') })
+test('the service writes the body of a refusal, and says what it is', async (t) => {
+  const html = { key: 'Content-Type', value: 'text/html', rawValue: Buffer.alloc(0) }
+  service.judge = () => ({ overallCode: 2, rawBody: Buffer.from('slow down'), responseHeadersToAdd: [html] })
   const send = await start(t, `descriptors: [${descriptor('a', '"b"')}]`)
   const refused = await send()
   assert.match(refused, /^HTTP\/1\.1 429 [\s\S]*\r\n\r\nslow down$/)
+  assert.deepEqual(refused.match(/^content-type: .*$/gim), ['Content-Type: text/html'])
 })
 
 describe('what cannot be asked', () => {

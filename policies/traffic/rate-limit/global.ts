@@ -232,13 +232,16 @@ function unavailable(ex: Exchange, detail: string, statusOnError: number | null)
   return refuse(ex, 'RATE_LIMIT_UNAVAILABLE', null, detail)
 }
 
-function over(ex: Exchange, { retryAfterS, body }: LimitAnswer): Verdict {
+function over(ex: Exchange, { retryAfterS, body, responseFields }: LimitAnswer): Verdict {
   const headers = retryAfterS === null ? null : ['Retry-After', String(retryAfterS)]
   if (body === null) return refuse(ex, 'RATE_LIMITED', headers)
   ex.error = 'RATE_LIMITED'
-  ex.localReply = { status: 429, body, contentType: null, headers }
+  const at = responseFields.indexOf(CONTENT_TYPE)
+  ex.localReply = { status: 429, body, contentType: at < 0 ? null : responseFields[at + 1]!, headers }
   return STOP
 }
+
+const CONTENT_TYPE = 'content-type'
 
 /** Charges the descriptors with what an answer cost beyond the 1 of the request. */
 function settlement({ client, config, lost }: Plan, descriptors: readonly Descriptor[]) {
@@ -269,5 +272,9 @@ export function writeAnswer(ex: Exchange): void {
     response.append('RateLimit', answer.states)
   }
   const { responseFields } = answer
-  for (let i = 0; i < responseFields.length; i += 2) response.append(responseFields[i]!, responseFields[i + 1]!)
+  for (let i = 0; i < responseFields.length; i += 2) {
+    // A refusal has it already: it is that of the service's body, or of the gateway's own.
+    if (answer.isOver && responseFields[i] === CONTENT_TYPE) continue
+    response.append(responseFields[i]!, responseFields[i + 1]!)
+  }
 }
