@@ -26,6 +26,10 @@
  * `npm run conformance -- guards`: the builtins of prompt guards over public corpora, beside Presidio's recognisers;
  * Python packages in fixed versions are installed as above. Prints the tables of docs/guards.md. Exit code 1: the
  * precision of a detector over all corpora is below 0.95.
+ *
+ * `npm run conformance -- services [CASES]`: policies that ask services of others beside Envoy, before the same servers
+ * (scripts/services); CASES is a part of names of cases, `--tables` prints the
+ * tables of docs/services-conformance.md. Exit code 1: something differs that is not listed.
  */
 import { printCel, runCel } from '#engine/cel/testing/conformance.ts'
 import { runH2Spec } from './h2spec.ts'
@@ -70,12 +74,17 @@ if (suite === 'cel') {
   const cases = await runClients(revisions.join(' '), mode === undefined ? {} : { unsupported: mode })
   for (const line of printClients(cases, withMisses)) console.log(line)
   process.exit(cases.some(({ why }) => why !== null) ? 1 : 0)
+} else if (suite === 'services') {
+  const { runServices } = await import('./services/run.ts')
+  process.exit(
+    (await runServices(console.log, { only: revisions.join(' '), hasTables: rest.includes('--tables') })) ? 0 : 1
+  )
 } else if (suite === 'guards') {
   const { runGuards } = await import('./guards/run.ts')
   if (!(await runGuards(console.log))) process.exitCode = 1
 } else {
   console.error(
-    `conformance: the suites are: cel, guards, h2, llm-clients, mcp (${REVISIONS.join(' or ')}, or both), mcp-clients, mcp-login, openapi`
+    `conformance: the suites are: cel, guards, h2, llm-clients, mcp (${REVISIONS.join(' or ')}, or both), mcp-clients, mcp-login, openapi, services`
   )
   process.exitCode = 2
 }
