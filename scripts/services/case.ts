@@ -2,8 +2,8 @@
 import { setTimeout as after } from 'node:timers/promises'
 import { type ClientRequest, REQUEST, send } from './client.ts'
 import type { EnvoyPart } from './envoy.ts'
+import { type Plain, recordCheck, recordClient, recordLimit, recordProcessed, recordRequest } from './record.ts'
 import type { Behaviour, Ports, Servers } from './servers.ts'
-import { type Plain, tellCheck, tellClient, tellLimit, tellProcessed, tellRequest } from './told.ts'
 
 /** A policy, as each of the two has it. */
 export interface Setup {
@@ -24,11 +24,11 @@ export interface Case {
   readonly until: ((servers: Servers) => boolean) | null
 }
 
-type Given = Partial<Omit<Case, 'request' | 'behaviour' | 'name' | 'setup'>> &
+type CaseFields = Partial<Omit<Case, 'request' | 'behaviour' | 'name' | 'setup'>> &
   Partial<Behaviour> & { readonly request?: Partial<ClientRequest> }
 
 /** Cases of one setup; each name has the group in front. */
-export function group(name: string, setup: Setup, cases: Readonly<Record<string, Given>>): Case[] {
+export function group(name: string, setup: Setup, cases: Readonly<Record<string, CaseFields>>): Case[] {
   return Object.entries(cases).map(([own, { request, isOwnWords = false, until = null, ...behaviour }]) => ({
     name: `${name}: ${own}`,
     setup,
@@ -52,7 +52,7 @@ const ARRIVAL_MS = 20
 
 export async function observe(one: Case, port: number, servers: Servers): Promise<Observed> {
   servers.behave(one.behaviour)
-  const client = tellClient(await send(port, one.request, servers.asked()), one.isOwnWords)
+  const client = recordClient(await send(port, one.request, servers.firstRequest()), one.isOwnWords)
   const late = AbortSignal.timeout(SETTLE_MS_MAX)
   while (one.until !== null && !one.until(servers) && !late.aborted) await after(LOOK_MS)
   if (servers.processed.length > 0) {
@@ -61,10 +61,10 @@ export async function observe(one: Case, port: number, servers: Servers): Promis
     await after(ARRIVAL_MS)
   }
   const service = [
-    ...servers.checks.map(tellCheck),
-    ...servers.httpChecks.map(tellRequest),
-    ...servers.limits.map(tellLimit),
-    ...servers.processed.map(tellProcessed)
+    ...servers.checks.map(recordCheck),
+    ...servers.httpChecks.map(recordRequest),
+    ...servers.limits.map(recordLimit),
+    ...servers.processed.map(recordProcessed)
   ]
-  return { service, backend: servers.backend.map(tellRequest), client }
+  return { service, backend: servers.backend.map(recordRequest), client }
 }

@@ -39,9 +39,9 @@ export const REQUEST: ClientRequest = {
   goes: false
 }
 
-/** `asked` resolves when a service is asked. */
-export const send = (port: number, request: ClientRequest, asked: Promise<void>): Promise<ClientSaw> =>
-  request.http === 1 ? sendHttp1(port, request, asked) : sendHttp2(port, request, asked)
+/** `firstRequest` resolves when a service is asked. */
+export const send = (port: number, request: ClientRequest, firstRequest: Promise<void>): Promise<ClientSaw> =>
+  request.http === 1 ? sendHttp1(port, request, firstRequest) : sendHttp2(port, request, firstRequest)
 
 interface Seen {
   status: number | null
@@ -59,8 +59,8 @@ const asSeen = ({ status, headers, trailers, pieces }: Seen, isWhole: boolean): 
   isWhole
 })
 
-function sendHttp1(port: number, given: ClientRequest, asked: Promise<void>): Promise<ClientSaw> {
-  const { method, path, host, headers, body, isChunked, trailers, goes } = given
+function sendHttp1(port: number, request: ClientRequest, firstRequest: Promise<void>): Promise<ClientSaw> {
+  const { method, path, host, headers, body, isChunked, trailers, goes } = request
   const framing =
     body === null
       ? []
@@ -85,12 +85,12 @@ function sendHttp1(port: number, given: ClientRequest, asked: Promise<void>): Pr
     if (Object.keys(trailers).length > 0) client.addTrailers(trailers)
     for (const piece of body ?? []) client.write(piece)
     client.end()
-    if (goes) void asked.then(() => client.destroy())
+    if (goes) void firstRequest.then(() => client.destroy())
   })
 }
 
-function sendHttp2(port: number, given: ClientRequest, asked: Promise<void>): Promise<ClientSaw> {
-  const { method, path, host, headers, body, trailers, goes } = given
+function sendHttp2(port: number, request: ClientRequest, firstRequest: Promise<void>): Promise<ClientSaw> {
+  const { method, path, host, headers, body, trailers, goes } = request
   return new Promise((resolve) => {
     const session = http2Connect(`http://127.0.0.1:${port}`)
     const seen = nothing()
@@ -116,7 +116,7 @@ function sendHttp2(port: number, given: ClientRequest, asked: Promise<void>): Pr
     stream.on('close', () => done(stream.rstCode === 0 && seen.status !== null))
     for (const piece of body ?? []) stream.write(piece)
     if (body !== null) stream.end()
-    if (goes) void asked.then(() => stream.close(constants.NGHTTP2_CANCEL))
+    if (goes) void firstRequest.then(() => stream.close(constants.NGHTTP2_CANCEL))
   })
 }
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Observed } from './case.ts'
-import { CASES } from './cases/index.ts'
+import { CASES } from './cases.ts'
 import { differences } from './compare.ts'
 import { LISTED } from './differences.ts'
 

@@ -1,6 +1,6 @@
 /** Where two observations of a case differ. */
 import type { Observed } from './case.ts'
-import type { Plain } from './told.ts'
+import type { Plain } from './record.ts'
 
 export interface Difference {
   /** Where it is: client.status, backend.0.headers.x-a. */

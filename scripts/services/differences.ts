@@ -99,7 +99,7 @@ const EXT_AUTH: Listed[] = [
     why: 'A denial must not look like success to the client: it is 403.'
   },
   {
-    cases: named('extAuth HTTP, fields', 'told'),
+    cases: named('extAuth HTTP, fields', 'two of them, one twice'),
     at: ['service.0.headers.x-in'],
     why: 'Several lines are one with ", " in between; Envoy writes ",". They mean the same.'
   },

@@ -2,7 +2,7 @@
 import type { Difference } from './compare.ts'
 import { LISTED } from './differences.ts'
 import { ENVOY_VERSION } from './envoy.ts'
-import type { Plain } from './told.ts'
+import type { Plain } from './record.ts'
 
 export interface Judged {
   readonly name: string
@@ -56,8 +56,8 @@ const SHOWN_PLACES_MAX = 3
 const SHOWN_CHARS_MAX = 40
 const cell = (words: string): string => `\`${words.replaceAll('|', '\\|')}\``
 
-function value(given: Plain | undefined): string {
-  if (given === undefined) return 'none'
-  const words = JSON.stringify(given)
+function value(side: Plain | undefined): string {
+  if (side === undefined) return 'none'
+  const words = JSON.stringify(side)
   return words.length > SHOWN_CHARS_MAX ? `${cell(words.slice(0, SHOWN_CHARS_MAX))}...` : cell(words)
 }

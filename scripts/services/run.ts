@@ -3,7 +3,7 @@
  * services were told, what the backend got and what the client got has to be the same, but for what is listed.
  */
 import { type Case, observe, type Setup } from './case.ts'
-import { CASES } from './cases/index.ts'
+import { CASES } from './cases.ts'
 import { type Difference, differences } from './compare.ts'
 import { LISTED } from './differences.ts'
 import { covers, type Judged, report, tables } from './report.ts'

@@ -4,21 +4,19 @@ import { freePort } from '#bench/load/ports.ts'
 import { type Origin, type Seen, startOrigin } from '#engine/testing/origin.ts'
 import {
   allowed,
-  type GrpcAuthorizer,
+  type CheckRequest,
   type Judge,
   startGrpcAuthorizer
 } from '#policies/traffic/ext-auth/services.fixture.ts'
-import {
-  answerTo,
-  type Call,
-  type Processor,
-  startProcessor,
-  type TestProcessor
-} from '#policies/traffic/ext-proc/services.fixture.ts'
+import { answerTo, type Call, type Processor, startProcessor } from '#policies/traffic/ext-proc/services.fixture.ts'
 import { type LimitService, startLimitService } from '#policies/traffic/rate-limit/service.fixture.ts'
 
 /** Answers a request that is whole, or leaves it. */
 export type Reply = (response: ServerResponse, seen: Seen) => void
+
+export type { CheckRequest }
+export type ProcessingRequest = Parameters<Processor>[0]
+export type LimitRequest = Parameters<LimitService['judge']>[0]
 
 /** What the servers of a case do. */
 export interface Behaviour {
@@ -51,11 +49,11 @@ export interface Servers {
   /** Since the last call of `behave`. */
   readonly backend: readonly Seen[]
   readonly httpChecks: readonly Seen[]
-  readonly checks: GrpcAuthorizer['asked']
-  readonly processed: TestProcessor['asked']
-  readonly limits: LimitService['asked']
+  readonly checks: readonly CheckRequest[]
+  readonly processed: readonly ProcessingRequest[]
+  readonly limits: readonly LimitRequest[]
   /** Resolves when a service is asked. */
-  asked(): Promise<void>
+  firstRequest(): Promise<void>
   /** Resolves when the processor's stream is over. */
   processorIsDone(): Promise<void>
   /** Checks over gRPC that a gateway has given up. */
@@ -75,15 +73,19 @@ export interface Ports {
 
 export async function startServers(): Promise<Servers> {
   let now = WELL
-  let asked = Promise.withResolvers<void>()
+  let firstRequest = Promise.withResolvers<void>()
   const act = (): Behaviour => {
-    asked.resolve()
+    firstRequest.resolve()
     return now
   }
   const backend: Origin = await startOrigin((response, seen) => now.backend(response, seen))
   const httpCheck = await startOrigin((response, seen) => act().httpCheck(response, seen))
-  const check = await startGrpcAuthorizer((request) => act().check(request))
-  const processed: TestProcessor['asked'] = []
+  const checks: CheckRequest[] = []
+  const check = await startGrpcAuthorizer((request) => {
+    checks.push(request)
+    return act().check(request)
+  })
+  const processed: ProcessingRequest[] = []
   let turn = 0
   const turns = new WeakMap<Call, number>()
   const process = await startProcessor((request, call) => {
@@ -93,7 +95,11 @@ export async function startServers(): Promise<Servers> {
     processed.push(request)
     return act().process(request, call)
   })
-  const limit = await startLimitService((request) => act().limit(request))
+  const limits: LimitRequest[] = []
+  const limit = await startLimitService((request) => {
+    limits.push(request)
+    return act().limit(request)
+  })
   const all = [backend, httpCheck, check, process, limit]
   return {
     ports: {
@@ -107,18 +113,17 @@ export async function startServers(): Promise<Servers> {
     behave(behaviour) {
       now = { ...WELL, ...behaviour }
       turn++
-      asked = Promise.withResolvers()
+      firstRequest = Promise.withResolvers()
       process.over = Promise.withResolvers()
       check.cancelled = 0
-      for (const log of [backend.seen, httpCheck.seen, check.asked, process.asked, processed, limit.asked])
-        log.length = 0
+      for (const log of [backend.seen, httpCheck.seen, checks, processed, limits]) log.length = 0
     },
     backend: backend.seen,
     httpChecks: httpCheck.seen,
-    checks: check.asked,
+    checks,
     processed,
-    limits: limit.asked,
-    asked: () => asked.promise,
+    limits,
+    firstRequest: () => firstRequest.promise,
     processorIsDone: () => process.over.promise,
     cancelled: () => check.cancelled,
     close() {

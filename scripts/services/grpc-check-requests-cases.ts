@@ -1,6 +1,6 @@
 /** extAuth over gRPC: what the service is told of requests. */
-import { type Case, group } from '../case.ts'
-import type { Servers } from '../servers.ts'
+import { type Case, group } from './case.ts'
+import type { Servers } from './servers.ts'
 import { grpcCheck, SHORT } from './setups.ts'
 
 const PLAIN = grpcCheck()

@@ -1,6 +1,6 @@
 /** extProc: services that are slow, dead, or say what nobody has asked for. */
 import { answer, answerTo, common } from '#policies/traffic/ext-proc/services.fixture.ts'
-import { type Case, group } from '../case.ts'
+import { type Case, group } from './case.ts'
 import { body, instead, on, POST, text } from './processing-parts.ts'
 import { processing, SHORT } from './setups.ts'
 

@@ -1,6 +1,6 @@
 /** extAuth over HTTP: what the service is asked, and what becomes of its answer. */
-import { type Case, group } from '../case.ts'
-import { reply } from '../servers.ts'
+import { type Case, group } from './case.ts'
+import { reply } from './servers.ts'
 import { httpCheck, SHORT } from './setups.ts'
 
 const exact = (...names: string[]) => ({ patterns: names.map((name) => ({ exact: name })) })
@@ -35,7 +35,7 @@ const text = (value: string): Buffer[] => [Buffer.from(value)]
 const POST = { method: 'POST' }
 const TYPE = ['Content-Type', 'text/html']
 
-const ASKED: Case[] = [
+const REQUESTS: Case[] = [
   ...group('extAuth HTTP, request', PLAIN, {
     GET: {},
     'over HTTP/2': { request: { http: 2 } },
@@ -51,7 +51,7 @@ const ASKED: Case[] = [
     'a host with a port': { request: { host: 'a.test:8080' } }
   }),
   ...group('extAuth HTTP, fields', FIELDS, {
-    told: { request: { headers: ['X-In', '1', 'X-In', '2', 'Cookie', 'a=b', 'X-Other', '3'] } },
+    'two of them, one twice': { request: { headers: ['X-In', '1', 'X-In', '2', 'Cookie', 'a=b', 'X-Other', '3'] } },
     'two cookies over HTTP/2': { request: { http: 2, headers: ['cookie', 'a=b', 'cookie', 'c=d'] } },
     'UTF-8 in one': { request: { headers: ['X-In', 'caf\xc3\xa9'] } },
     'set on the request': { httpCheck: reply(200, ['X-User', 'ann', 'X-Other', '1']) },
@@ -135,4 +135,4 @@ const FAILED: Case[] = [
   ...group('extAuth HTTP, nobody listens', DEAD, { 'it refuses': refused })
 ]
 
-export const HTTP_CHECK: readonly Case[] = [...ASKED, ...ANSWERS, ...FAILED]
+export const HTTP_CHECK: readonly Case[] = [...REQUESTS, ...ANSWERS, ...FAILED]

@@ -1,8 +1,8 @@
 /** extAuth over gRPC: what becomes of what the service answers. */
 
 import { allowed, denied, option, status } from '#policies/traffic/ext-auth/services.fixture.ts'
-import { type Case, group } from '../case.ts'
-import { reply } from '../servers.ts'
+import { type Case, group } from './case.ts'
+import { reply } from './servers.ts'
 import { grpcCheck, SHORT } from './setups.ts'
 
 const PLAIN = grpcCheck()

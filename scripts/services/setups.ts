@@ -1,9 +1,9 @@
 /** Policies in the words of both. */
-import type { Setup } from '../case.ts'
-import { httpFilter } from '../envoy.ts'
-import type { Ports } from '../servers.ts'
+import type { Setup } from './case.ts'
+import { httpFilter } from './envoy.ts'
+import type { Ports } from './servers.ts'
 
-/** Ends before a case is given up, and is long for what answers at once. */
+/** Ends before a case is options up, and is long for what answers at once. */
 export const SHORT = '0.4s'
 const LONG = '5s'
 
@@ -86,8 +86,8 @@ export interface ProcessingBoth extends Both {
 
 const camel = (key: string): string => key.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase())
 
-export function processing(given: ProcessingBoth = {}): Setup {
-  const { envoy, weir, timeout = LONG, service = 'process', mode = {}, bodyBytesMax } = given
+export function processing(options: ProcessingBoth = {}): Setup {
+  const { envoy, weir, timeout = LONG, service = 'process', mode = {}, bodyBytesMax } = options
   const fields = {
     grpc_service: { envoy_grpc: { cluster_name: service }, timeout: LONG },
     message_timeout: timeout,

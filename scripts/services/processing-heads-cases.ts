@@ -2,9 +2,9 @@
 
 import { option } from '#policies/traffic/ext-auth/services.fixture.ts'
 import { mutation } from '#policies/traffic/ext-proc/services.fixture.ts'
-import { type Case, group } from '../case.ts'
-import { reply } from '../servers.ts'
+import { type Case, group } from './case.ts'
 import { body, immediately, on, override, POST, text } from './processing-parts.ts'
+import { reply } from './servers.ts'
 import { processing } from './setups.ts'
 
 const PLAIN = processing()
@@ -18,7 +18,7 @@ const ATTRIBUTES = processing({
   }
 })
 
-const TOLD: Case[] = [
+const UNCHANGED: Case[] = [
   ...group('extProc, heads told', PLAIN, {
     GET: {},
     'over HTTP/2': { request: { http: 2 } },
@@ -245,4 +245,4 @@ const OVERRIDDEN: Case[] = [
   })
 ]
 
-export const PROCESSING_HEADS: readonly Case[] = [...TOLD, ...CHANGED, ...RULED, ...IMMEDIATE, ...OVERRIDDEN]
+export const PROCESSING_HEADS: readonly Case[] = [...UNCHANGED, ...CHANGED, ...RULED, ...IMMEDIATE, ...OVERRIDDEN]

@@ -1,10 +1,8 @@
 /** What servers and clients have seen, as plain data that can be compared: without what no two runs have in common. */
 import { createHash } from 'node:crypto'
 import type { Seen } from '#engine/testing/origin.ts'
-import type { CheckRequest } from '#policies/traffic/ext-auth/services.fixture.ts'
-import type { TestProcessor } from '#policies/traffic/ext-proc/services.fixture.ts'
-import type { LimitService } from '#policies/traffic/rate-limit/service.fixture.ts'
 import type { ClientSaw } from './client.ts'
+import type { CheckRequest, LimitRequest, ProcessingRequest } from './servers.ts'
 
 export type Plain = string | number | boolean | null | readonly Plain[] | { readonly [key: string]: Plain }
 
@@ -39,7 +37,7 @@ function unframed(flat: readonly string[]): { [name: string]: Plain } {
   return fields
 }
 
-export function tellRequest({ method, url, headers, body, trailers }: Seen): Plain {
+export function recordRequest({ method, url, headers, body, trailers }: Seen): Plain {
   return {
     line: `${method} ${url.length > SHOWN_BYTES_MAX ? shown(Buffer.from(url, 'latin1')) : url}`,
     headers: unframed(headers),
@@ -49,7 +47,7 @@ export function tellRequest({ method, url, headers, body, trailers }: Seen): Pla
 }
 
 /** Of a refusal that the gateway words itself, the status. */
-export function tellClient(saw: ClientSaw, isOwnWords: boolean): Plain {
+export function recordClient(saw: ClientSaw, isOwnWords: boolean): Plain {
   if (isOwnWords) return { status: saw.status }
   return {
     status: saw.status,
@@ -81,26 +79,26 @@ const without = (fields: Readonly<Record<string, string>>): Record<string, strin
   Object.fromEntries(Object.entries(fields).filter(([name]) => !NOT_COMPARED.has(name)))
 
 /** Ports and times are other ones each time: whether they are there is what is told. */
-export function tellCheck({ attributes }: CheckRequest): Plain {
+export function recordCheck({ attributes }: CheckRequest): Plain {
   const { source, destination, request, ...others } = attributes!
   const { id: _, headers, ...http } = request!.http!
-  const peer = (given: typeof source): object => {
-    const { address, ...more } = given!
+  const peer = (end: typeof source): object => {
+    const { address, ...more } = end!
     const socket = address?.address?.$case === 'socketAddress' ? address.address.value : null
     const port = socket?.portSpecifier?.$case === 'portValue' && socket.portSpecifier.value > 0
     return { address: socket?.address, port, ...more }
   }
-  const told = {
+  const check = {
     source: peer(source),
     destination: peer(destination),
     time: request!.time !== undefined,
     http: { ...http, headers: without(headers) },
     ...others
   }
-  return plain(told) ?? null
+  return plain(check) ?? null
 }
 
-export function tellProcessed({ request, attributes, ...others }: TestProcessor['asked'][number]): Plain {
+export function recordProcessed({ request, attributes, ...others }: ProcessingRequest): Plain {
   const { $case, value } = request!
   const part =
     'headers' in value
@@ -120,5 +118,5 @@ const flatOf = ({ key, value, rawValue }: Field): string[] => [
 ]
 
 /** 0 hits are 1 (rls.proto). */
-export const tellLimit = ({ hitsAddend, ...request }: LimitService['asked'][number]): Plain =>
+export const recordLimit = ({ hitsAddend, ...request }: LimitRequest): Plain =>
   plain({ ...request, hitsAddend: Math.max(1, hitsAddend) }) ?? null

@@ -1,9 +1,9 @@
 /** extProc: bodies and trailers. */
 
 import { mutation } from '#policies/traffic/ext-proc/services.fixture.ts'
-import { type Case, group } from '../case.ts'
-import type { Reply } from '../servers.ts'
+import { type Case, group } from './case.ts'
 import { body, cleared, immediately, on, POST, resized, text } from './processing-parts.ts'
+import type { Reply } from './servers.ts'
 import { processing } from './setups.ts'
 
 const BUFFERED = processing({ mode: { request_body_mode: 'BUFFERED', response_body_mode: 'BUFFERED' } })
@@ -42,7 +42,7 @@ const empty: Reply = (response) => {
   response.writeHead(200, ['Content-Length', '0']).end()
 }
 
-const TOLD: Case[] = [
+const UNCHANGED: Case[] = [
   ...group('extProc, bodies told', BUFFERED, {
     'a response': {},
     'both sides': { request: { ...POST, body: text('hello') } },
@@ -114,7 +114,7 @@ const CHANGED: Case[] = group('extProc, changes of bodies', BUFFERED, {
   }
 })
 
-const NOT_ASKED: Case[] = group('extProc, body of the request alone', REQUEST, {
+const REQUEST_ALONE: Case[] = group('extProc, body of the request alone', REQUEST, {
   'a change of the response is none of it': {
     request: { ...POST, body: text('hello') },
     process: resized('requestBody', body('new'))
@@ -171,4 +171,10 @@ const WITH_TRAILERS: Case[] = group('extProc, trailers', TRAILERS, {
   }
 })
 
-export const PROCESSING_BODIES: readonly Case[] = [...TOLD, ...CHANGED, ...NOT_ASKED, ...LARGE, ...WITH_TRAILERS]
+export const PROCESSING_BODIES: readonly Case[] = [
+  ...UNCHANGED,
+  ...CHANGED,
+  ...REQUEST_ALONE,
+  ...LARGE,
+  ...WITH_TRAILERS
+]

@@ -1,5 +1,5 @@
 /** rateLimit.global: descriptors, and what becomes of the service's answer. */
-import { type Case, group } from '../case.ts'
+import { type Case, group } from './case.ts'
 import { limits, SHORT } from './setups.ts'
 
 const HEADER = (name: string, key: string, skips = false) => ({
@@ -141,8 +141,8 @@ const FAILED: Case[] = [
   ...group('rateLimit.global, nobody listens and failures pass', DEAD_OPEN, { 'it passes': { request } })
 ]
 
-const TOLD = limits({ ...USER, envoy: { enable_x_ratelimit_headers: 'DRAFT_VERSION_03' } })
-const FIELDS: Case[] = group('rateLimit.global, fields of limits', TOLD, {
+const WITH_FIELDS = limits({ ...USER, envoy: { enable_x_ratelimit_headers: 'DRAFT_VERSION_03' } })
+const FIELDS: Case[] = group('rateLimit.global, fields of limits', WITH_FIELDS, {
   'of an answer': { request, limit: () => ({ ...ok, statuses: [status(1, 4)] }) },
   'of a refusal': { request, limit: () => ({ ...over, statuses: [status(2, 0)] }) }
 })
