@@ -22,8 +22,9 @@ export { CelError, type ErrorCode, explain, type Problem, position } from './err
 export { HeaderFields } from './headers.ts'
 export { toJson } from './json.ts'
 export type { Needs } from './needs.ts'
+export { Double, Uint } from './numbers.ts'
 export type { Roots, Variable } from './roots.ts'
-export { Fields, typeName, type Value } from './values.ts'
+export { Duration, Fields, Timestamp, typeName, type Value } from './values.ts'
 export { pick, VARIABLES } from './variables.ts'
 
 /** What a caller can do with the result. */

@@ -2,6 +2,7 @@
  * spec.traffic.extAuth: a service decides who may pass, over gRPC as Envoy asks (envoy.service.auth.v3) or over HTTP
  * (docs/specification.md#traffic-policies). What cannot be asked is refused, unless the configuration says otherwise.
  */
+import type { Value } from '#engine/cel/index.ts'
 import { type Evaluation, evaluation } from '#engine/cel/offload.ts'
 import { LATER_AGAIN } from '#engine/contract/body.ts'
 import { type Exchange, readAs, STEP_REQUEST } from '#engine/contract/exchange.ts'
@@ -12,7 +13,8 @@ import { refuse } from '#engine/contract/refuse.ts'
 import { VerdictCache } from './ext-auth/cache.ts'
 import { type Ask, grpcAsk } from './ext-auth/grpc.ts'
 import { httpAsk } from './ext-auth/http.ts'
-import { aliasSchema, type Expressions, type ExtAuthConfig, schema } from './ext-auth/schema.ts'
+import { lifetimeMs } from './ext-auth/lifetime.ts'
+import { aliasSchema, type CacheConfig, type Expressions, type ExtAuthConfig, schema } from './ext-auth/schema.ts'
 import { applyFailure, applyVerdict, type Decision, type Failed, writeResponseFields } from './ext-auth/verdict.ts'
 
 // --- build time ---
@@ -22,6 +24,13 @@ interface Plan {
   readonly config: ExtAuthConfig
   readonly when: Evaluation | null
   readonly cache: VerdictCache | null
+  /** Of verdicts in the cache, where an expression says it. */
+  readonly lifetime: Evaluation | null
+  readonly wallNow: () => number
+}
+
+function boundsOf({ lifetime, entriesMax }: CacheConfig) {
+  return { lifetimeMs: 'ms' in lifetime ? lifetime.ms : Number.POSITIVE_INFINITY, entriesMax }
 }
 
 function compile(config: ExtAuthConfig, context: CompileContext): Compiled {
@@ -37,12 +46,26 @@ function compile(config: ExtAuthConfig, context: CompileContext): Compiled {
       : httpAsk(
           check,
           config,
-          { path: maybe(check.path), redirect: maybe(check.redirect), added: named(check.addRequestHeaders) },
+          {
+            method: maybe(check.method),
+            path: maybe(check.path),
+            authority: maybe(check.authority),
+            body: maybe(check.body),
+            redirect: maybe(check.redirect),
+            added: named(check.addRequestHeaders)
+          },
           context
         )
   const condition = when === null ? null : evaluation(when, 'request', 'bool', context.offload.run)
-  const kept = cache === null ? null : new VerdictCache(keys, cache, context.time.now)
-  const onRequest = authorize({ ask, config, when: condition, cache: kept })
+  const { now, wallNow } = context.time
+  const onRequest = authorize({
+    ask,
+    config,
+    when: condition,
+    cache: cache === null ? null : new VerdictCache(keys, boundsOf(cache), now),
+    lifetime: cache !== null && 'expression' in cache.lifetime ? evaluated(cache.lifetime.expression) : null,
+    wallNow
+  })
   const onResponse = check.kind === 'grpc' ? { onResponse: writeResponseFields } : {}
   const buffers = forwardBody === null ? {} : { buffers: { request: true } }
   return { filter: { onRequest, ...onResponse, ...buffers } }
@@ -52,7 +75,7 @@ function compile(config: ExtAuthConfig, context: CompileContext): Compiled {
 
 function authorize(plan: Plan): Hook {
   const { config, when, cache } = plan
-  const { forwardBody, statusOnError, check } = config
+  const { forwardBody, check } = config
   // A message of gRPC has a copy of the body.
   const copiesBody = forwardBody !== null && check.kind === 'grpc'
   return (ex) => {
@@ -69,24 +92,27 @@ function authorize(plan: Plan): Hook {
     return new Promise<Verdict>((resolve) => {
       plan.ask(ex, (decision) => {
         letGo(ex, copied)
-        resolve(decided(ex, decision, { cache, key, statusOnError }))
+        resolve(decided(ex, decision, plan, key))
       })
     })
   }
 }
 
-interface Asked {
-  readonly cache: VerdictCache | null
-  readonly key: string | null
-  readonly statusOnError: number | null
+function decided(ex: Exchange, decision: Decision | Failed, plan: Plan, key: string | null): Verdict {
+  // The client has gone or a timeout has answered: that answer is not to be changed.
+  const isOver = ex.step !== STEP_REQUEST
+  if ('kind' in decision) return isOver ? STOP : applyFailure(ex, decision, plan.config.statusOnError)
+  const verdict = isOver ? STOP : applyVerdict(ex, decision.verdict)
+  const { cache, lifetime, wallNow } = plan
+  if (key === null || cache === null) return verdict
+  if (lifetime === null) cache.keep(key, decision)
+  // It reads what the verdict has changed, so there is none for an exchange that is over.
+  else if (!isOver) cache.keep(key, shortened(decision, lifetimeMs(lifetime.program.run(ex) as Value, wallNow())))
+  return verdict
 }
 
-function decided(ex: Exchange, decision: Decision | Failed, { cache, key, statusOnError }: Asked): Verdict {
-  const isVerdict = !('kind' in decision)
-  if (isVerdict && key !== null) cache!.keep(key, decision)
-  // The client has gone or a timeout has answered: that answer is not to be changed.
-  if (ex.step !== STEP_REQUEST) return STOP
-  return isVerdict ? applyVerdict(ex, decision.verdict) : applyFailure(ex, decision, statusOnError)
+function shortened(decision: Decision, ms: number): Decision {
+  return { ...decision, lifetimeMs: Math.min(decision.lifetimeMs ?? ms, ms) }
 }
 
 /** A condition that fails asks; so does one that is true of one way in which the path can be read. */
@@ -100,8 +126,16 @@ function expressions({ check, cache, when }: ExtAuthConfig): string[] {
   const own =
     check.kind === 'grpc'
       ? Object.values(check.requestMetadata ?? {})
-      : [check.path ?? [], check.redirect ?? [], Object.values(check.addRequestHeaders)].flat()
-  return [...own, ...(cache?.keys ?? []), ...(when === null ? [] : [when])]
+      : [
+          check.method,
+          check.path,
+          check.authority,
+          check.body,
+          check.redirect,
+          ...Object.values(check.addRequestHeaders)
+        ]
+  const lifetime = cache !== null && 'expression' in cache.lifetime ? cache.lifetime.expression : null
+  return [...own, ...(cache?.keys ?? []), lifetime, when].filter((source) => source !== null)
 }
 
 export const extAuth: Policy = {

@@ -6,33 +6,21 @@ import { CelError, toJson, type Value } from '#engine/cel/index.ts'
 import type { Evaluation } from '#engine/cel/offload.ts'
 import { BODY_LENGTH, type Exchange } from '#engine/contract/exchange.ts'
 import type { CompileContext } from '#engine/contract/policy.ts'
-import type { HttpServiceAnswer, HttpServiceRequest, ServiceFailure } from '#engine/contract/service.ts'
-import { HeaderBlock } from '#engine/http/headers.ts'
-import { isReservedField } from '#policies/shared/field.ts'
-import { type FieldChange, isFieldText, settableName } from '#policies/shared/service-fields.ts'
+import type { HttpServiceAnswer, ServiceFailure } from '#engine/contract/service.ts'
+import { type FieldChange, settableName } from '#policies/shared/service-fields.ts'
 import { textOf } from '#policies/shared/text.ts'
-import type { Ask, NamedValues } from './grpc.ts'
+import type { Ask } from './grpc.ts'
+import { type HttpParts, type RequestPlan, requestOf } from './http-request.ts'
 import type { Expressions, ExtAuthConfig, HttpCheck } from './schema.ts'
 import type { Decision, Denied, Failed } from './verdict.ts'
 
-/** A sign-in page is some tens of kilobytes. */
-const ANSWER_BYTES_MAX = 1024 * 1024
 const OK = 200
 const FORBIDDEN = 403
 const FOUND = 302
 
-export interface HttpParts {
-  readonly path: Evaluation | null
+interface HttpPlan extends RequestPlan {
   readonly redirect: Evaluation | null
-  readonly added: NamedValues
-}
-
-interface HttpPlan extends HttpParts {
-  readonly check: HttpCheck
-  readonly config: ExtAuthConfig
   readonly metadata: readonly { readonly name: string; readonly value: Expression }[]
-  /** Counts what was left out: an expression that has failed, a field that cannot be set. */
-  readonly failed: () => void
 }
 
 /** Expressions over what the service has answered. */
@@ -43,7 +31,7 @@ function answerExpressions(given: Expressions): HttpPlan['metadata'] {
 export function httpAsk(
   check: HttpCheck,
   config: ExtAuthConfig,
-  parts: HttpParts,
+  parts: HttpParts & { readonly redirect: Evaluation | null },
   { services, failed }: CompileContext
 ): Ask {
   const client = services.http(config.service)
@@ -51,49 +39,13 @@ export function httpAsk(
   const plan: HttpPlan = { ...parts, check, config, metadata, failed: () => failed('extAuth') }
   return (ex, told) => {
     const request = requestOf(ex, plan)
-    if (request === null) {
-      const detail = `${client.name}: the expression for its path gives none`
+    if ('unusable' in request) {
+      plan.failed()
+      const detail = `${client.name}: the expression for its ${request.unusable} gives none`
       told({ kind: 'failed', detail, reply: null, isOfRequest: true })
       return
     }
     client.request(request, (answer) => told(decisionOf(ex, answer, plan, client.name)))
-  }
-}
-
-// --- what is asked ---
-
-/** Null: there is no path to ask for. */
-function requestOf(ex: Exchange, plan: HttpPlan): HttpServiceRequest | null {
-  const { config, check, path, added, failed } = plan
-  const target = path === null ? ex.originalPath + ex.query : textOf(path.program.run(ex) as Value)
-  if (target === null || !/^\/[!-"$-~]*$/.test(target)) {
-    failed()
-    return null
-  }
-  const at = target.indexOf('?')
-  const headers = new HeaderBlock()
-  for (const name of check.allowedRequestHeaders) {
-    const value = isReservedField(name) || name === 'host' ? undefined : ex.request.getAll(name)
-    if (value !== undefined) headers.receive(name, value)
-  }
-  for (const { name, value } of added) {
-    const text = textOf(value.program.run(ex) as Value)
-    if (text === null || !isFieldText(text)) failed()
-    else headers.set(name, text.trim())
-  }
-  const body = config.forwardBody === null ? null : (ex.requestBytes ?? null)
-  if (body !== null && body.length > 0) headers.receive('x-envoy-auth-partial-body', 'false')
-  return {
-    method: ex.method,
-    path: at < 0 ? target : target.slice(0, at),
-    query: at < 0 ? '' : target.slice(at),
-    headers,
-    body,
-    // The service is asked by its own name, unless it is to see the client's.
-    ...(check.allowedRequestHeaders.includes('host') ? { authority: ex.authority } : {}),
-    timeoutMs: config.timeoutMs,
-    answerBytesMax: ANSWER_BYTES_MAX,
-    ex
   }
 }
 

@@ -36,8 +36,23 @@ export interface HttpCheck {
   /** In lower case. */
   readonly allowedRequestHeaders: readonly string[]
   readonly addRequestHeaders: Expressions
+  /** Null: the method of the request. */
+  readonly method: string | null
+  /** Null: that of the service, or of the request where `host` is an allowed request header. */
+  readonly authority: string | null
+  /** Null: the body of the request where it is forwarded, otherwise none. */
+  readonly body: string | null
   readonly allowedResponseHeaders: readonly string[]
   readonly responseMetadata: Expressions
+}
+
+/** Milliseconds, or an expression over the request with what the verdict has changed. */
+export type Lifetime = { readonly ms: number } | { readonly expression: string }
+
+export interface CacheConfig {
+  readonly keys: readonly string[]
+  readonly lifetime: Lifetime
+  readonly entriesMax: number
 }
 
 export interface ExtAuthConfig {
@@ -48,7 +63,7 @@ export interface ExtAuthConfig {
   /** Of the refusal when the service cannot be asked; null: the request passes. */
   readonly statusOnError: number | null
   readonly timeoutMs: number
-  readonly cache: { readonly keys: readonly string[]; readonly lifetimeMs: number; readonly entriesMax: number } | null
+  readonly cache: CacheConfig | null
   /** Asked only where it is true; null: always. */
   readonly when: string | null
 }
@@ -63,14 +78,26 @@ const answerExpressions = () => entries(expression(RESPONSE_ROOTS))
 const text = () => expression(REQUEST_HEAD_ROOTS, 'string')
 const names = () => list(shortString(), 0, ENTRIES_MAX)
 
-/** Expressions for header fields. */
+/** Parts of the start line, by the names that the closest peer gives them in `addRequestHeaders`. */
+const METHOD = ':method'
+const AUTHORITY = ':authority'
+
+/** Expressions for header fields, and for method and authority. */
 const fields = () =>
   expressions().superRefine((map, context) => {
     for (const key of Object.keys(map)) {
+      if (key === METHOD || key === AUTHORITY) continue
       for (const { message } of headerName().safeParse(key).error?.issues ?? [])
         context.addIssue({ code: 'custom', path: [key], message })
     }
   })
+
+const bodyText = () => text().optional().describe('The body that the service gets, in place of that of the request.')
+
+function requestParts(fields: Expressions = {}, body: string | null = null) {
+  const { [METHOD]: method = null, [AUTHORITY]: authority = null, ...addRequestHeaders } = fields
+  return { method, authority, addRequestHeaders, body }
+}
 
 const bodyFields = {
   forwardBody: z
@@ -79,19 +106,34 @@ const bodyFields = {
     .describe('The service is told the body, which is kept whole for it; 413 beyond maxSize bytes.')
 }
 
+const positive = () => duration().refine((ms) => ms > 0, 'must be longer than 0s')
+
+const lifetime = () =>
+  z
+    .string()
+    .transform((text, context): Lifetime => {
+      const read = positive().safeParse(text)
+      if (read.success) return { ms: read.data }
+      const computed = expression(REQUEST_HEAD_ROOTS).safeParse(text)
+      if (computed.success) return { expression: text }
+      const { issues } = (/^[\d.]/.test(text) ? read : computed).error
+      for (const { message } of issues) context.addIssue({ code: 'custom', message })
+      return z.NEVER
+    })
+    .describe(
+      'A duration, or an expression that gives a duration or when the verdict ends (a timestamp, seconds of Unix time).'
+    )
+
 const cache = () =>
   z.strictObject({
     key: z.union([expression(REQUEST_HEAD_ROOTS), list(expression(REQUEST_HEAD_ROOTS), 1, 16)]),
-    ttl: duration().refine((ms) => ms > 0, 'must be longer than 0s'),
+    ttl: lifetime(),
     maxEntries: whole(1, CACHE_ENTRIES_MAX).optional()
   })
 
 const commonFields = {
   failureMode: failureMode(),
-  timeout: duration()
-    .refine((ms) => ms > 0, 'must be longer than 0s')
-    .optional()
-    .describe('Default 2s.'),
+  timeout: positive().optional().describe('Default 2s.'),
   cache: cache().optional().describe('Verdicts that are kept for requests with the same key.'),
   when: expression(REQUEST_HEAD_ROOTS, 'bool').optional().describe('The service is asked only where it is true.')
 }
@@ -111,7 +153,7 @@ function commonOf({ failureMode: mode, timeout, cache: kept, when }: Common) {
     cache:
       kept === undefined
         ? null
-        : { keys: [kept.key].flat(), lifetimeMs: kept.ttl, entriesMax: kept.maxEntries ?? CACHE_ENTRIES_DEFAULT }
+        : { keys: [kept.key].flat(), lifetime: kept.ttl, entriesMax: kept.maxEntries ?? CACHE_ENTRIES_DEFAULT }
   }
 }
 
@@ -142,6 +184,7 @@ const httpCheck = () =>
       redirect: text().optional(),
       allowedRequestHeaders: names().optional(),
       addRequestHeaders: fields().optional(),
+      body: bodyText(),
       allowedResponseHeaders: names().optional(),
       responseMetadata: answerExpressions().optional()
     })
@@ -151,6 +194,7 @@ const httpCheck = () =>
         redirect,
         allowedRequestHeaders,
         addRequestHeaders,
+        body,
         allowedResponseHeaders,
         responseMetadata
       }): HttpCheck => ({
@@ -158,7 +202,7 @@ const httpCheck = () =>
         path: path ?? null,
         redirect: redirect ?? null,
         allowedRequestHeaders: lower(allowedRequestHeaders ?? ['authorization']),
-        addRequestHeaders: addRequestHeaders ?? {},
+        ...requestParts(addRequestHeaders, body),
         allowedResponseHeaders: lower(allowedResponseHeaders ?? []),
         responseMetadata: responseMetadata ?? {}
       })
@@ -192,6 +236,7 @@ const peerHttp = () =>
     redirect: text().optional(),
     includeResponseHeaders: names().optional(),
     addRequestHeaders: fields().optional(),
+    body: bodyText(),
     metadata: answerExpressions().optional()
   })
 
@@ -242,7 +287,7 @@ function peerCheck({ grpc, http }: PeerProtocol = {}, headers?: readonly string[
     path: http.path ?? null,
     redirect: http.redirect ?? null,
     allowedRequestHeaders: lower(headers ?? ['authorization']),
-    addRequestHeaders: http.addRequestHeaders ?? {},
+    ...requestParts(http.addRequestHeaders, http.body),
     allowedResponseHeaders: lower(http.includeResponseHeaders ?? []),
     responseMetadata: http.metadata ?? {}
   }
