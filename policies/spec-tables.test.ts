@@ -266,7 +266,7 @@ const TRAFFIC: Table = {
       [cors({ allowHeaders: ['a b'] }), 'cors.allowHeaders[0]: must be a header name'],
       [cors({ allowHeaders: [letters(257)] }), `cors.allowHeaders[0]: ${NAME_LONG}`],
       [cors({ allowHeaders: names(65) }), 'cors.allowHeaders: must have 0 to 64 entries'],
-      [cors({ exposeHeaders: [':status'] }), 'cors.exposeHeaders[0]: must be a header name'],
+      [cors({ exposeHeaders: [':status'] }), 'cors.exposeHeaders[0]: must be a header name, not a pseudo header'],
       [cors({ allowMethods: ['A B'] }), 'cors.allowMethods[0]: must be a method such as "GET"'],
       [cors({ maxAge: '1ms' }), 'cors.maxAge: must be a whole number from 0 to 31536000, or must be whole seconds'],
       [cors({ maxAge: -1 }), 'cors.maxAge: must be a whole number from 0 to 31536000'],

@@ -12,6 +12,11 @@ export const headerName = once(() =>
     .transform((text) => text.toLowerCase())
 )
 
+/** HeaderName of a field, so not a pseudo header. */
+export const fieldName = once(() =>
+  headerName().refine((name) => !name.startsWith(':'), 'must be a header name, not a pseudo header')
+)
+
 const METHOD_EXPECTED = 'must be a method such as "GET"'
 
 /** A method (RFC 9110 section 9.1) -> upper case. */

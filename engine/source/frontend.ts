@@ -5,7 +5,7 @@ import { PROTOCOL_DEFAULTS } from '#engine/ir/plain.ts'
 import type { FrontendSettings, PolicySet } from '#engine/ir/snapshot.ts'
 import { atLeastOne } from '#engine/schema/choice.ts'
 import { duration } from '#engine/schema/duration.ts'
-import { headerName } from '#engine/schema/http.ts'
+import { fieldName } from '#engine/schema/http.ts'
 import { refused, refusedKeys, whole, type ZodType, z } from '#engine/schema/schema.ts'
 import { sound } from '#engine/schema/together.ts'
 import { frontendTlsSchema, translateFrontendTls } from './tls/schema.ts'
@@ -43,10 +43,7 @@ const timeout = (key: 'http1IdleTimeout' | 'http1HeaderTimeout' | 'bodyTimeout' 
     .describe(`${what} Default ${HTTP_DEFAULTS[key] / 1000}s.`)
 
 const requestIdSchema = atLeastOne({
-  header: headerName()
-    .refine((name) => !name.startsWith(':'), 'must be a header name, not a pseudo header')
-    .optional()
-    .describe('The field that carries the id. Default x-request-id.'),
+  header: fieldName().optional().describe('The field that carries the id. Default x-request-id.'),
   acceptFromClient: z
     .boolean()
     .optional()

@@ -4,7 +4,7 @@ import type { Exchange } from '#engine/contract/exchange.ts'
 import { identityOf } from '#engine/contract/identity.ts'
 import type { KeyLocation } from '#engine/contract/route.ts'
 import { oneOf } from '#engine/schema/choice.ts'
-import { headerName } from '#engine/schema/http.ts'
+import { keyHeader } from '#engine/schema/credential.ts'
 import { tinyString, z } from '#engine/schema/schema.ts'
 import { withoutBlanks } from './text.ts'
 
@@ -22,16 +22,7 @@ const parameter = () => z.strictObject({ name: tinyString().regex(TOKEN, 'must b
 /** Exactly one of header, queryParameter and cookie. */
 export const location = () =>
   oneOf({
-    header: z
-      .strictObject({
-        name: headerName().refine((name) => !name.startsWith(':'), 'must be a header name, not a pseudo header'),
-        prefix: z
-          .string()
-          .max(64)
-          .regex(/^[!-~]*[!-~ ]?$/, 'must be visible characters, with at most one space at the end')
-          .optional()
-      })
-      .optional(),
+    header: keyHeader().optional(),
     queryParameter: parameter().optional(),
     cookie: parameter().optional()
   }).transform(({ header, queryParameter, cookie }): Location => {

@@ -11,7 +11,7 @@ import type { Compiled, Policy } from '#engine/contract/policy.ts'
 import { answer } from '#engine/contract/refuse.ts'
 import type { HeaderBlock } from '#engine/http/headers.ts'
 import { duration } from '#engine/schema/duration.ts'
-import { headerName, method } from '#engine/schema/http.ts'
+import { fieldName, method } from '#engine/schema/http.ts'
 import { deferred, list, shortString, whole, z } from '#engine/schema/schema.ts'
 import { onlyValue } from '#policies/shared/only-value.ts'
 import { type OriginMatcher, originMatcher, originPatternProblem } from '#policies/shared/origin-pattern.ts'
@@ -27,8 +27,6 @@ const origin = () =>
     const problem = originPatternProblem(text)
     if (problem !== null) context.addIssue({ code: 'custom', message: problem })
   })
-
-const fieldName = () => headerName().refine((name) => !name.startsWith(':'), 'must be a header name')
 
 const maxAge = () =>
   z.union([

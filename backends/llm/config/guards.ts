@@ -3,7 +3,7 @@ import type { AiGuard, AiGuards, AiRejection, AiRouteType } from '#backends/llm/
 import { BUILTIN_NAMES } from '#engine/kit/scan/builtins.ts'
 import { atLeastOne, oneOf } from '#engine/schema/choice.ts'
 import { duration } from '#engine/schema/duration.ts'
-import { headerName, path, regexSource } from '#engine/schema/http.ts'
+import { fieldName, path, regexSource } from '#engine/schema/http.ts'
 import { realKeys, withNeutralNames } from '#engine/schema/names.ts'
 import { host, port, target } from '#engine/schema/net.ts'
 import { ENTRIES_MAX, list, refusedKeys, shortString, whole, z } from '#engine/schema/schema.ts'
@@ -53,7 +53,7 @@ const failing = {
 
 const headerMatch = () =>
   z.strictObject({
-    name: headerName().refine((name) => !name.startsWith(':'), 'must be a header name'),
+    name: fieldName(),
     value: oneOf({ exact: z.string().max(4096).optional(), regex: regexSource().optional() })
   })
 

@@ -3,7 +3,7 @@ import { NEVER_FORWARDED } from '#backends/mcp/session/forwarded-headers.ts'
 import type { Shortcut } from '#engine/contract/backend-config.ts'
 import { oneOf } from '#engine/schema/choice.ts'
 import { duration } from '#engine/schema/duration.ts'
-import { headerName } from '#engine/schema/http.ts'
+import { fieldName } from '#engine/schema/http.ts'
 import { entriesOf, type Raw } from '#engine/schema/placed.ts'
 import { keyMissing, list, longString, refused, refusedKeys, whole, z } from '#engine/schema/schema.ts'
 import { together } from '#engine/schema/together.ts'
@@ -67,9 +67,7 @@ export const mcpSettings = () => ({
     .optional()
     .describe('For the answer of one target to a list or an initialisation. Default 30s.'),
   forwardHeaders: list(
-    headerName()
-      .refine((name) => !name.startsWith(':'), 'must be a header name')
-      .refine((name) => !NEVER_FORWARDED.has(name), 'is never forwarded to MCP servers'),
+    fieldName().refine((name) => !NEVER_FORWARDED.has(name), 'is never forwarded to MCP servers'),
     0,
     HEADERS_MAX
   )

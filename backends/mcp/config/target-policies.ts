@@ -3,8 +3,7 @@
 import type { TargetConnection } from '#backends/mcp/targets/kind.ts'
 import { transportPolicies } from '#engine/contract/backend-transport/policies.ts'
 import { atLeastOne, oneOf } from '#engine/schema/choice.ts'
-import { authKey } from '#engine/schema/credential.ts'
-import { headerName } from '#engine/schema/http.ts'
+import { authKey, keyHeader } from '#engine/schema/credential.ts'
 import { deferred, refused, refusedKeys, z } from '#engine/schema/schema.ts'
 import { mcpPolicies } from './policies.ts'
 
@@ -21,17 +20,7 @@ const auth = () =>
     },
     {
       location: oneOf({
-        header: z
-          .strictObject({
-            name: headerName().refine((name) => !name.startsWith(':'), 'must be a header name, not a pseudo header'),
-            prefix: z
-              .string()
-              .max(64)
-              .regex(/^[!-~]*[!-~ ]?$/, 'must be visible characters, with at most one space at the end')
-              .optional()
-              .describe('Before the key. Default nothing.')
-          })
-          .optional(),
+        header: keyHeader().optional(),
         ...refusedKeys('location of the key of an MCP target', ['cookie', 'queryParameter'])
       })
         .optional()
