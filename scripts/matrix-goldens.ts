@@ -6,7 +6,7 @@ export type Client = ClientFormat
 export interface Feature {
   readonly name: string
   readonly has: (conversation: Conversation) => boolean
-  /** Only a hint: a provider that does the same unasked need not be told. */
+  /** Only a hint: a provider that does the same by default need not get it. */
   readonly isHint?: true
   /** Merged over the format's smallest request; left out where the format has no such thing. */
   readonly goldens: Readonly<Partial<Record<Client, JsonObject>>>

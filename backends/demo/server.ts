@@ -30,7 +30,7 @@ export async function startDemoServer(): Promise<DemoServer> {
   const sockets = new Set<Duplex>()
   server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     sockets.add(socket)
-    // The client has gone: there is nobody to tell.
+    // The client has gone: the error has no reader.
     socket.on('error', () => socket.destroy())
     socket.on('close', () => sockets.delete(socket))
     upgrade(request, socket, head)

@@ -163,12 +163,12 @@ class LlmBackend implements CompiledBackend {
     })
   }
 
-  /** Does `step`; what is wrong with the client's request is told in its own terms. */
+  /** Runs `step`; a mistake of the client is reported in the client's own terms. */
   #try(ex: Exchange, client: ClientFormat | null, step: () => void): void {
     try {
       step()
     } catch (error) {
-      // Nobody above waits for what is thrown behind a body, and the process must outlive every body.
+      // An error thrown after a body has no caller to catch it, and the process must outlive every body.
       if (client === null) this.#context.fail(ex, 'INTERNAL')
       else if (error instanceof FormatError) this.#refuse(ex, client, error.field, error.message)
       else if (error instanceof RangeError) this.#refuse(ex, client, '', TOO_DEEP)
@@ -194,7 +194,7 @@ class LlmBackend implements CompiledBackend {
       const slot = chooseSlot(state.groups, state.tried, performance.now(), this.#random)
       if (slot === null && state.attemptCount === 0) throw state.refusal!
       if (slot === null) {
-        // The request is not to blame: somebody else would have taken it.
+        // The request is not to blame: another provider would have taken it.
         this.#context.fail(ex, 'NO_BACKEND')
         return
       }
@@ -229,7 +229,7 @@ class LlmBackend implements CompiledBackend {
     made: Promise<ApplyWritten>
   ): void {
     const { round } = state
-    // Given up meanwhile, nobody is to blame: none has been asked.
+    // Cancelled meanwhile, no provider is to blame: none has been tried.
     ex.onRetry = () => this.#endAttempt(ex, state)
     const isCurrent = () => state.round === round && ex.response === null && !ex.responseDone
     whenSettled(made, isCurrent, (take) => {

@@ -33,7 +33,7 @@ export interface Conversation {
   /** Null: the provider's default. */
   readonly thinking: Thinking | null
   readonly serviceTier: string | null
-  /** Who asks, as the caller tells it: `user`, `metadata.user_id`, `safety_identifier`. */
+  /** The end user, as the caller names it: `user`, `metadata.user_id`, `safety_identifier`. */
   readonly user: string | null
   readonly metadata: { readonly [key: string]: string } | null
   /** Fields that have no place here, by their path ("messages[0].name"). Their own format writes them back. */

@@ -41,7 +41,7 @@ class ModelDispatcher implements CompiledBackend {
   readonly #splits: ReadonlyMap<string, Split>
   readonly #aliases: ReadonlyMap<string, string>
   readonly #known: ModelNames
-  /** What is said where nothing is. */
+  /** The defaults. */
   readonly #nowhere: string
   readonly #services: readonly CompiledBackend[]
   readonly #random = xorshift32()
@@ -130,7 +130,7 @@ class ModelDispatcher implements CompiledBackend {
     try {
       this.#choose(ex, model(), client)
     } catch (error) {
-      // Nobody above waits for what is thrown behind a body.
+      // An error thrown after a body has no caller to catch it.
       if (error instanceof FormatError) this.#refuse(ex, client, 400, error)
       else if (error instanceof RangeError) this.#refuse(ex, client, 400, new FormatError('', TOO_DEEP))
       else this.#context.fail(ex, 'INTERNAL')

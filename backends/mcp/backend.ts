@@ -93,7 +93,7 @@ class CompiledMcpBackend implements CompiledBackend {
     ex.backend = this.#context.name
     ex.backendType = mcpBackend
     ex.dialect = dialect
-    // What targets are told besides requests has no span of its own.
+    // Messages to targets beside requests have no span of their own.
     TRACE.get(ex)?.inject(ex.request)
     const reply = new Reply(ex, this.#context, this.#services.keepalive)
     if (!isOriginAllowed(ex)) reply.refuse(403, REFUSED, 'Forbidden: requests from this Origin are not answered')

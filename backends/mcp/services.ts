@@ -146,5 +146,5 @@ export class Services {
   }
 }
 
-/** What a client is told of a target that did not respond: no secrets, nothing that the target wrote itself. */
+/** The message for the client about a target that did not respond: no secrets, nothing that the target wrote itself. */
 export const failureText = (target: string, { message }: LinkFailure): string => `target ${target}: ${message}`

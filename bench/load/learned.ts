@@ -45,7 +45,7 @@ export async function learn(
   return common(samples, pieces)
 }
 
-/** Throws an Error when an answer lacks what was said, or when they differ in length. */
+/** Throws an Error when an answer lacks one of `pieces`, or when they differ in length. */
 export function common(samples: readonly string[], pieces: readonly string[]): Learned {
   const [text = ''] = samples
   let at = 0

@@ -81,7 +81,7 @@ export async function startSubject(
 function requestsOf(peer: Peer, setup: Setup, { requests }: Workload): readonly string[] {
   if (peer.asks === undefined) return requests
   const fields = peer.fields?.(setup) ?? ''
-  // One of them would compress its answers, which nobody else does for them.
+  // One of them would compress its answers, which no other does for them.
   return requests.map((text) => text.replace('\r\n', `\r\n${fields}`).replace(/Accept-Encoding: .*\r\n/, ''))
 }
 

@@ -40,7 +40,7 @@ const ROOTS: Roots = {
   mcp: { type: 'map', fields: { tool: { type: 'map', fields: { name: { type: 'string' } } } } }
 }
 
-/** What the other libraries want to be told about the variables. */
+/** Declarations of variables that the other libraries need. */
 const NAMES = Object.keys(ROOTS)
 
 function contextOf(i: number): Record<string, Value> {

@@ -43,7 +43,7 @@ export interface RuntimeDeps {
   /** BackendContext.worker. Absent: of none, nothing is served here. */
   readonly worker?: BackendContext['worker']
   readonly revocations: Revocations
-  /** Where parts of the Snapshot were written. Absent or null: nobody knows. */
+  /** Where parts of the Snapshot were written. Absent or null: unknown. */
   readonly places?: Places | null
 }
 

@@ -17,7 +17,7 @@ export interface ServiceParts {
   readonly compile: (backend: Backend, name: string) => CompiledBackend
 }
 
-/** A backend that somebody asks as a service. */
+/** A backend that a policy or another backend uses as a service. */
 export interface UsedService {
   readonly backend: Backend
   readonly compiled: CompiledBackend

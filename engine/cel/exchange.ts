@@ -22,7 +22,7 @@ import { VARIABLES } from './variables.ts'
 /** What expressions have noted under names of their own (policy `transformation`), as JSON. */
 export const METADATA = new Slot<Record<string, unknown>>()
 
-/** What the authorization service has said of the exchange (policy `extAuth`), as JSON. */
+/** What the authorization service has answered (policy `extAuth`), as JSON. */
 export const EXT_AUTHZ = new Slot<Readonly<Record<string, unknown>>>()
 
 /** The part of an exchange that expressions can read: what offload.ts takes to another thread. */

@@ -27,7 +27,7 @@ export interface CelLogJob {
 type Scalar = string | number | boolean | null
 
 interface Written {
-  /** Null: that could not be told. */
+  /** Null: the expression has failed. */
   readonly isWanted: boolean | null
   /** Of each field of the configuration: those that it has become; null: it has no value that can be written. */
   readonly fields: readonly (readonly (readonly [name: string, value: Scalar])[] | null)[]

@@ -15,7 +15,7 @@ export function readsContent(needs: Needs): boolean {
   return ['llmRequest', ...fields].some((name) => needs.reads(name))
 }
 
-/** What was said travels as the data that the expressions read. */
+/** Prompts and answers travel as the data that the expressions read. */
 export function packContent(content: ModelContent | undefined, all: readonly Needs[]): PackedContent {
   const packed: PackedContent = {}
   if (content === undefined || !all.some(readsContent)) return packed

@@ -34,7 +34,7 @@ export interface PlacedPolicy {
 export interface BackendPolicies {
   /** Names in a configuration -> the field that they say. */
   readonly keys: Readonly<Record<string, string>>
-  /** By these names; none where `inside` is said. */
+  /** By these names; none where `inside` is set. */
   readonly schemas: Readonly<Record<string, z.ZodOptional>>
   /** They act on backends of every kind; otherwise on those whose kind lists them. */
   readonly actsOnAll?: true
@@ -55,7 +55,7 @@ export interface BackendPolicies {
   }
   /** What a value alone shows. */
   readonly checkValue?: (policy: PlacedPolicy, sources: DocumentSources, report: Report) => void
-  /** What takes a backend on which they act and all that is said of it, least precise first. */
+  /** Needs a backend on which they act and all policies around it, least precise first. */
   readonly check?: (
     backend: JudgedBackend,
     policies: readonly PlacedPolicy[],

@@ -52,7 +52,7 @@ export interface BackendContext {
   readonly offload: Offload
   /** Longest body that may be kept whole. */
   readonly maxBufferBytes: number
-  /** Somebody reads what models answer when the exchange is over (llm.completion): streams are to be noted down. */
+  /** llm.completion is read when the exchange is over: streams are recorded for it. */
   readonly keepsAnswers?: boolean
   /** To the log of the process, for what no exchange can tell. Never anything secret. */
   readonly log: (level: 'info' | 'warn' | 'error', message: string) => void
@@ -61,7 +61,7 @@ export interface BackendContext {
 export interface CompiledBackend {
   /** False while nothing of it can be reached: another backend of the route is the better choice. */
   readonly isUsable: () => boolean
-  /** Absent: who is refused on the way to it is told as text. */
+  /** Absent: a client that is refused before the backend gets a text. */
   readonly dialect?: DialectFinder
   /** Where its clients show their keys when not in Authorization; null or absent: nowhere else. */
   readonly keyLocations?: readonly KeyLocation[] | null
@@ -75,7 +75,7 @@ export interface CompiledBackend {
   readonly serve: (ex: Exchange) => void
 }
 
-/** Where connections go whose bytes nobody reads. */
+/** Where connections go that are passed on unread. */
 export interface StreamDestination {
   /** Null: to the server that the client names (SNI), on the port that it has connected to. */
   readonly to: Destination | HostGroup | null

@@ -33,7 +33,7 @@ interface CollectorOptions {
   readonly expected: number
   /** Of these bytes and what came with them it makes do; absent: it wants all of the body. */
   readonly enough?: number
-  /** Whose bytes they are, for the account; null: nobody's. */
+  /** The owner of the bytes, for the account; null: none. */
   readonly ex?: Exchange | null
   /** It comes from a client, and others may want the room. */
   readonly mayGiveWay?: boolean
@@ -52,7 +52,7 @@ export class Collector implements BodyTaker, Arriving {
   readonly #pieces = new Pieces()
   /** Where a long body goes as it comes: to join its pieces at the end would take milliseconds. */
   #whole: Buffer | null = null
-  /** The same where nobody has said how long it is. */
+  /** The same for a body of unknown length. */
   #room: GrowableBuffer | null = null
   #length = 0
   /** Since lastAt. */
@@ -77,7 +77,7 @@ export class Collector implements BodyTaker, Arriving {
     this.#length = lengthOf(held)
   }
 
-  /** True: what is too long is not kept, and the caller that was told so decides. */
+  /** True: a body that is too long is not kept, and the caller, which gets that as a result, decides. */
   take(chunk: Buffer, start: number, end: number): boolean {
     if (this.#length > this.#max) return true
     const at = this.#length
@@ -107,7 +107,7 @@ export class Collector implements BodyTaker, Arriving {
     this.#giveUp('still')
   }
 
-  /** Who asks for room may be the one that gives way: what it is told first holds. */
+  /** The exchange that asks for room may be the one that gives way: the first result holds. */
   #giveUp(why: NotKept): void {
     if (this.#length === Number.POSITIVE_INFINITY) return
     this.#length = Number.POSITIVE_INFINITY
@@ -117,7 +117,7 @@ export class Collector implements BodyTaker, Arriving {
     this.#done(null, why)
   }
 
-  /** Who has sent so much may be believed that more comes. */
+  /** A client that has sent so much will probably send the rest. */
   #gather(): void {
     if (this.#length <= this.#expected) this.#whole = joined(this.#pieces.list, Math.min(this.#expected, this.#max))
     else if (this.#expected === 0) {
@@ -229,7 +229,7 @@ function keepRequest(ex: Exchange, bytes: Buffer): void {
   ex.heldRequest = bytes.length === 0 ? null : [bytes]
 }
 
-/** The body of the gateway's own reply. Nobody changes it: a fixed reply has the same bytes for every exchange. */
+/** The body of the gateway's own reply. It never changes: a fixed reply has the same bytes for every exchange. */
 export function replyBytes({ body }: LocalReply): Buffer {
   if (typeof body !== 'object' || body === null) return Buffer.from(body ?? '')
   return Buffer.isBuffer(body) ? body : Buffer.concat(body)

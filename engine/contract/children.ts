@@ -71,7 +71,7 @@ export interface ChildFailure {
    * started. `broken`: it ended with the request under way. `tooLarge`: it said more than lineBytesMax at once.
    */
   readonly kind: 'expired' | 'refused' | 'unreachable' | 'broken' | 'tooLarge'
-  /** In words for the client and the log; nothing that the process has said. */
+  /** A reason for the client and the log, without anything that the process has written. */
   readonly message: string
   /** HTTP status, where one came. */
   readonly status?: number
@@ -84,7 +84,7 @@ export interface ChildRequest {
   readonly id: string | number
   /** `params._meta.progressToken`: its progress comes to this request. */
   readonly progressToken: string | number | null
-  /** `initialize` is said once to a process: who says it again, in the same words, gets the first answer. */
+  /** A process gets `initialize` once: a later one with the same content gets the first answer. */
   readonly isInitialize: boolean
   /** For ChildSpec.start: handed on as a structured clone. */
   readonly extra?: unknown
@@ -111,7 +111,7 @@ export interface ChildNotice {
 export interface ChildLink {
   /** Names the very process that has answered; null: none has. */
   readonly instance: string | null
-  /** Returns what gives it up: the process is told so, and nothing more comes. */
+  /** Returns a function that cancels it: the process gets a cancellation, and no event follows. */
   request(request: ChildRequest, events: ChildRequestEvents): () => void
   /** Null: it is on its way. */
   send(notice: ChildNotice): Promise<ChildFailure | null>

@@ -9,7 +9,7 @@ export interface HasClient {
   readonly client: { readonly remoteAddress: string }
 }
 
-/** Who asks, as far as the network tells: an address of IPv4, or the network of one of IPv6. */
+/** The client as far as the network identifies it: an IPv4 address, or the network of an IPv6 address. */
 export function clientKey({ client }: HasClient): string {
   const address = client.remoteAddress
   if (!address.includes(':')) return address

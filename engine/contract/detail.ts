@@ -8,7 +8,7 @@ import type { PolicyPlaces } from './route.ts'
 
 export type { Detail } from './exchange.ts'
 
-/** What the engine itself can tell of a code when nobody has left a detail. */
+/** The engine's own detail of a code when no policy has left one. */
 const BY_CODE: { readonly [code in ErrorCode]?: (ex: Exchange) => string | null } = {
   REQUEST_TIMEOUT: ({ route }) =>
     route === null ? null : `timeouts.request is ${route.settings.requestTimeoutMs}ms${placed(route, 'timeouts')}`,

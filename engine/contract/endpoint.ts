@@ -37,7 +37,7 @@ export interface EndpointOptions {
   readonly tls: TlsSettings | null
   /** Absent: HTTP/1.1, as long as an answer takes. */
   readonly http?: SpokenHttp
-  /** Absent: nothing is said. */
+  /** Absent: the default. */
   readonly resilience?: Resilience
 }
 

@@ -1,4 +1,4 @@
-/** Cancels what a hook waits for when nobody waits for the hook any more. Costs nothing where nobody asks for it. */
+/** Cancels what a hook waits for when the exchange is over. Costs nothing where it is not used. */
 import { STEP_RECORDED } from './exchange.ts'
 import { Slot, type SlotHolder } from './slot.ts'
 
@@ -23,14 +23,14 @@ export function signalOf(ex: EndingExchange): AbortSignal {
   return controller.signal
 }
 
-/** Told when an exchange is over, whatever its end. */
+/** Called when an exchange is over, whatever its end. */
 export interface EndListener {
   exchangeOver(): void
 }
 
 const LISTENERS = new Slot<EndListener[]>()
 
-/** The same without an AbortController, for what is asked with every request. Told at once when it is over already. */
+/** The same without an AbortController, for use on every request. Called at once when the exchange is over already. */
 export function listenForEnd(ex: EndingExchange, listener: EndListener): void {
   if (ex.step === STEP_RECORDED) {
     listener.exchangeOver()
@@ -41,7 +41,7 @@ export function listenForEnd(ex: EndingExchange, listener: EndListener): void {
   else listeners.push(listener)
 }
 
-/** It need not be told any more. */
+/** Removes the listener. */
 export function forgetEnd(ex: SlotHolder, listener: EndListener): void {
   const listeners = LISTENERS.get(ex)
   const at = listeners?.indexOf(listener) ?? -1
@@ -59,6 +59,6 @@ export function whenOver(ex: EndingExchange, step: () => void): () => void {
 export function abortSignal(ex: SlotHolder): void {
   CONTROLLER.get(ex)?.abort()
   const listeners = LISTENERS.get(ex)
-  // Taken out one by one: who is told may forget itself, and others.
+  // Taken out one by one: a listener may remove itself and others.
   for (let last = listeners?.pop(); last !== undefined; last = listeners?.pop()) last.exchangeOver()
 }

@@ -32,20 +32,20 @@ export const STEP_RECORDED = 4
 /** A response that the gateway makes itself. */
 export interface LocalReply {
   readonly status: number
-  /** Text, or bytes as they are sent, or pieces of them that nobody changes any more; null for none. */
+  /** Text, or bytes as they are sent, or pieces of them that do not change any more; null for none. */
   readonly body: string | Buffer | readonly Buffer[] | null
   /** Content type of the body; text/plain when null. */
   readonly contentType: string | null
   /** Further headers, flat: name, value, ... */
   readonly headers: readonly string[] | null
-  /** What a gRPC client is told; absent: what its status means. */
+  /** The gRPC status for the client; absent: derived from the HTTP status. */
   readonly grpcStatus?: number | undefined
 }
 
 /** Beyond the code of an error: a text, or what makes one of the exchange when it is over (detail.ts). */
 export type Detail = string | ((ex: Exchange) => string)
 
-/** What a client is told of an error, in its own words: JSON, and headers (flat) beside those of the refusal. */
+/** An error in the client's format: JSON, and headers (flat) beside those of the refusal. */
 export type Dialect = (
   status: number,
   message: string
@@ -84,7 +84,7 @@ export interface ClientStream {
   sendBody(ex: Exchange, chunk: Buffer, start: number, end: number, slot: ReadSlot | null): boolean
   /** Bytes of the response that wait until the client opens a window for them; absent: there are no windows. */
   readonly unsentBytes?: number
-  /** Something that was handed over has not been taken yet; false when nobody will take it. Absent: cannot be told. */
+  /** Handed-over bytes have not been taken yet; false when they never will be. Absent: unknown. */
   readonly hasUnsent?: boolean
   /** Ends the response. `trailers`: header lines each ended by CRLF, or '' for none. */
   sendEnd(ex: Exchange, trailers: string): void
@@ -193,7 +193,7 @@ export class Exchange {
   requestLength: number
   /** The token of a permitted Upgrade (for example "websocket"), or null. */
   upgrade: string | null = null
-  /** The client reads trailers, and has said so (TE). */
+  /** The client accepts trailers (TE: trailers). */
   wantsTrailers = false
   /** Fields of the request with "_" in their names go on (http/request-rules.ts). */
   keepsUnderscores = false
@@ -245,7 +245,7 @@ export class Exchange {
   answerHook: AnswerHook | null = null
   /** Translates the bytes of the response on their way, or null. */
   tap: ResponseTap | null = null
-  /** How the client wants to be told of an error. Null: as its route says, or as text. */
+  /** The format of errors for the client. Null: that of its route, or text. */
   dialect: Dialect | null = null
   /**
    * For the backend: called when the attempt at hand is given up for another one, its response still in its place.

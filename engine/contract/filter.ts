@@ -10,7 +10,7 @@ export const CONTINUE = 0
 /** ex.localReply or ex.error is set: skip to the response hooks. */
 export const STOP = 1
 export type Verdict = typeof CONTINUE | typeof STOP
-/** Who is asked will call back: for what waits with every exchange, where a promise would be felt (3 us under load). */
+/** The hook will call back: for waits of every exchange, where a promise costs too much (3 us under load). */
 export const LATER = 2
 
 /**

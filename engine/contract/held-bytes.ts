@@ -15,14 +15,14 @@ export interface HeldBytes {
   readonly workers: number
   /** Little of it is left, for clients that keep little. */
   readonly isScarce: boolean
-  /** Somebody was refused without asking for room. */
+  /** A body was refused without an attempt to make room. */
   refuse(): void
   /** False: there is no room for so many more, and nothing has been charged. */
   take(bytes: number): boolean
   give(bytes: number): void
 }
 
-/** For tests of parts, and for threads that serve nobody. */
+/** For unit tests, and for threads that serve no traffic. */
 const NO_BOUND: HeldBytes = {
   max: Number.POSITIVE_INFINITY,
   workers: 1,
@@ -63,7 +63,7 @@ const UNSENT_MIN = 16 * 1024
 
 let account = NO_BOUND
 
-/** The request's body of `ex` is whole, or nobody waits for it any more. */
+/** The request's body of `ex` is whole, or no longer wanted. */
 export function arrived(ex: Exchange): void {
   if (ex.held !== null) ex.held.arriving = null
 }
@@ -81,7 +81,7 @@ function makeRoom(): void {
  */
 function isGreedy(ex: Exchange): boolean {
   const client = clientKey(ex)
-  // Who has no address is nobody by himself: calls of the gateway's own, which it makes for all.
+  // Exchanges without an address have no owner: they are the gateway's own calls, made for all clients.
   if (client === '') return false
   if (turnStartedAt - countedAt > COUNT_EVERY_MS) {
     countedAt = turnStartedAt
@@ -110,7 +110,7 @@ export function heldBytesMax(): number {
 
 /** `ex` keeps so many bytes more. False: there is no room. `body`: what they are part of, if it is arriving. */
 export function hold(ex: Exchange, bytes: number, body: Arriving | null = null): boolean {
-  // What comes behind the record is kept for nobody.
+  // Bytes after the record are not kept.
   if (ex.step === STEP_RECORDED || bytes === 0) return true
   const { isScarce } = account
   if (isScarce && isGreedy(ex)) {

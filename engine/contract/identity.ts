@@ -1,4 +1,4 @@
-/** Who calls, as far as policies have found out. An exchange on which none has found anybody allocates nothing. */
+/** The caller, as far as policies have identified it. An exchange without an identity allocates nothing. */
 
 /** Claims of a token, metadata of an API key, or the name of a user: JSON. */
 export type Claims = Readonly<Record<string, unknown>>

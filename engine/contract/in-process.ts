@@ -40,7 +40,7 @@ export interface CallEvents {
 }
 
 export interface Call {
-  /** Gives it up: the connection is closed, and nothing more is told. */
+  /** Cancels the call: the connection is closed, and no event follows. */
   abort(): void
   resume(): void
   /** Of a request whose body is a stream: copies or sends `bytes`. False: stop until CallEvents.writable. */
@@ -83,7 +83,7 @@ export interface InProcess {
   answer(ex: Exchange, status: number, headers: HeaderBlock, events: AnswerEvents): Answer
 }
 
-/** Where configurations are only looked at: nothing is served, so nobody asks. */
+/** For configurations that are only checked: nothing is served. */
 export const NO_CALLS: InProcess = {
   call() {
     throw new Error('nothing is served here')

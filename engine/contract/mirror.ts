@@ -9,7 +9,7 @@ export interface MirrorPlan {
   readonly share: number
 }
 
-/** The copies of one exchange that are still being fed: they are told of its body as it comes. */
+/** The copies of one exchange that are still being sent: they get its body as it comes. */
 export interface Copies {
   body(chunk: Buffer, start: number, end: number): void
   end(trailers: string): void

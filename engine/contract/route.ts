@@ -50,7 +50,7 @@ export interface MirrorRecorder extends Recorder {
 export interface PolicyPlaces {
   /** Where a policy stands, by its name: paths in the configuration, the least precise first. */
   readonly placesOf?: (policy: string) => readonly string[]
-  /** Where what stands at such a path was written: `weir.yaml:41:7`. Absent or null: nobody knows. */
+  /** Where the value at such a path was written: `weir.yaml:41:7`. Absent or null: unknown. */
   readonly sourceOf?: (path: string) => string | null
 }
 
@@ -70,7 +70,7 @@ export interface Route extends PolicyPlaces {
   readonly settings: RouteSettings
   /** Null: an attempt that fails is the last one. */
   readonly retry: RouteRetry | null
-  /** Null: nobody else gets a copy of the request. */
+  /** Null: the request is not mirrored. */
   readonly mirrors: readonly RouteMirror[] | null
   /** Sends the exchange to its backend. */
   readonly serve: (ex: Exchange) => void
@@ -78,7 +78,7 @@ export interface Route extends PolicyPlaces {
   readonly dialect?: DialectFinder | null
   /** Where clients show keys beside Authorization, as all of its backends have it; null or absent: nowhere. */
   readonly keyLocations?: readonly KeyLocation[] | null
-  /** Somebody reads ex.servedAt or ex.respondedAt. */
+  /** ex.servedAt or ex.respondedAt is read. */
   readonly isTimed: boolean
   /** Somebody reads the request's body, or what a backend has made of it, when the answer has begun; absent: nobody. */
   readonly keepsRequest?: boolean

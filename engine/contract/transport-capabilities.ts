@@ -23,7 +23,7 @@ export interface TransportCapabilities {
     tls: TlsVersions & { readonly handshakeTimeoutMs: number; readonly alpn: readonly string[] }
   ): SettingFault[]
   listenerFaults(listener: ListenerFacts): SettingFault[]
-  /** What nobody notices at run time and the user has to know; null: nothing. */
+  /** A difference that does not show at run time and that the user has to know; null: none. */
   readonly warning: string | null
 }
 

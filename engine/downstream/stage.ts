@@ -117,7 +117,7 @@ export abstract class Stage<Place extends StageContext = StageContext> implement
     if (!this.isOver) this.context.timers.arm(this.#timer, turnStartedAt, ms)
   }
 
-  /** The client goes before it has said enough. One that has said nothing (a health check) leaves no trace. */
+  /** The client leaves before it has sent enough. One that has sent nothing (a health check) leaves no trace. */
   onEnd(): void {
     if (this.#kept === null) this.forceClose()
     else this.refuse('CLIENT_GONE')

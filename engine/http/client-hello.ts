@@ -84,7 +84,7 @@ export function readClientHello(bytes: Buffer, start: number, end: number): Clie
   return readMessage(message, MESSAGE_HEADER, message.length)
 }
 
-/** Other protocols that arrive on a TLS port, told apart so that a log line can say what to fix. */
+/** Other protocols that arrive on a TLS port, recognized so that a log line can say what to fix. */
 function notTls(bytes: Buffer, start: number, end: number): ClientHelloFault | 'more' {
   const first = bytes[start]!
   if (first === ALERT) return 'alert'

@@ -62,7 +62,7 @@ export interface Listener extends PolicyPhases {
   readonly tcpRoutes: readonly TcpRouteSpec[]
 }
 
-/** A route of connections whose bytes nobody reads. */
+/** A route of connections that are passed on unread. */
 export interface TcpRouteSpec {
   readonly name: string
   /** Names in SNI, as Listener.hostname; empty: every name of the listener. */

@@ -46,7 +46,7 @@ function buildGrpcReply(ex: Exchange, reply: LocalReply): void {
   const block = new HeaderBlock()
   block.receive('Date', httpDate())
   block.receive('Content-Type', 'application/grpc')
-  // To a caller who has set a deadline this is its end; "unavailable" would ask it to try again.
+  // For a caller with a deadline this is its end; "unavailable" would make it try again.
   const isLate = ex.error === 'REQUEST_TIMEOUT' || ex.error === 'UPSTREAM_TIMEOUT'
   ex.grpcStatus = reply.grpcStatus ?? (isLate ? GRPC_DEADLINE_EXCEEDED : grpcStatusOf(reply.status))
   block.receive('grpc-status', String(ex.grpcStatus))

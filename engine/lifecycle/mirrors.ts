@@ -42,7 +42,7 @@ export class Mirrors {
 
   /** Sends copies of ex, as its hooks have left it, to the mirrors that are due. */
   begin(ex: Exchange, mirrors: readonly RouteMirror[]): void {
-    // What follows an upgrade is a conversation: there is nobody to hold a second one with.
+    // An upgrade begins a conversation, which cannot be mirrored.
     if (ex.upgrade !== null) return
     if (isCopyEnough(ex.request)) {
       for (const mirror of mirrors) mirror.looped()
@@ -119,7 +119,7 @@ class Copy implements Copies, ClientStream {
     const headers = request.copy()
     if (ex.slots !== null) TRACE.get(ex)?.inject(headers)
     const copy = new Exchange(this, method, path, query, authority, headers, requestBody, requestLength, turnStartedAt)
-    // Nobody waits for a 100 here: the body comes when the client sends it.
+    // A copy waits for no 100: the body comes when the client sends it.
     copy.request.remove('expect')
     // A mirror may lead back here, and its copies would be copied without end.
     copy.request.append('Via', COPY_VIA)

@@ -18,7 +18,7 @@ export function spliceExchange(ex: Exchange, over: () => void): void {
   server.join(ex.tap === null ? client : new Heard(client, ex, ex.tap), closed)
 }
 
-/** The client's end, for a server that somebody listens to. */
+/** The client's end, for a server whose bytes are read by a tap. */
 class Heard implements SpliceEnd {
   readonly #client: SpliceEnd
   readonly #ex: Exchange

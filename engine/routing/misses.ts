@@ -56,7 +56,7 @@ export function nearestOf(misses: readonly Miss[]): Miss | undefined {
   }, undefined)
 }
 
-/** For the log of a request without a route. `sourceOf`: where a match was written; null: nobody knows. */
+/** For the log of a request without a route. `sourceOf`: where a match was written; null: unknown. */
 export function nearestText(
   routes: readonly MatchedRoute[],
   ex: Exchange,

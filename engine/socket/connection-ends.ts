@@ -2,7 +2,7 @@
 import type { Handle } from './handles.ts'
 import { type ConnectionEnds, plainAddress } from './wire.ts'
 
-/** As they are told once. */
+/** As they are reported once. */
 export class KnownEnds implements ConnectionEnds {
   remoteAddress: string
   remotePort: number
@@ -60,7 +60,7 @@ export class HandleEnds implements ConnectionEnds {
     this.setPeer(found.address ?? '', found.port ?? 0)
   }
 
-  /** The handle goes. What has been asked for once, a log may ask for again; of those that we dial, nobody does. */
+  /** The handle goes. A log may read addresses again that were read once; for dialled connections it does not. */
   handleGone(): void {
     if (this.#remote !== null) this.#local = this.localAddress
     this.#handle = null

@@ -52,7 +52,7 @@ export class HandleWire implements Wire {
   #ended = false
   #closing = false
   #lingering = false
-  /** Of what we send; null: nobody has asked for it. */
+  /** Of sent bytes; null: not requested. */
   #end: HalfClose | null = null
   readonly #handle: OwnedHandle
   readonly #shared: Shared
@@ -150,7 +150,7 @@ export class HandleWire implements Wire {
   #gather(chunk: Buffer, start: number, end: number): boolean {
     const { outbox } = this.#shared
     outbox.beginRound()
-    // The region can only grow while nobody else has taken the memory behind it.
+    // The region can only grow while the memory behind it is free.
     if (this.#outbox !== null && (this.#outbox !== outbox || this.#boxEnd !== outbox.used)) this.flush()
     const text = this.#out
     if (!outbox.fits(text.length + (end - start))) return false

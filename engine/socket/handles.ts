@@ -55,7 +55,7 @@ export interface TlsHandle extends Handle {
   verifyError(): (Error & { code?: string }) | null
   getPeerCertificate(isShort: boolean): { readonly raw?: Buffer } | undefined
   isSessionReused(): boolean
-  /** From then on `onkeylog` is told of each secret, from within OpenSSL. Absent in a Node that has no such thing. */
+  /** From then on `onkeylog` is called with each secret, from within OpenSSL. Absent in a Node without it. */
   enableKeylogCallback?(): void
   onkeylog?: ((line: Buffer) => void) | null
   /** Frees what OpenSSL has of it; not from within one of its callbacks. */

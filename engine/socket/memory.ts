@@ -36,7 +36,7 @@ export class ReadSlot {
   }
 }
 
-/** Stands for bytes that nobody changes any more: they need no copy, however long a write points to them. */
+/** Stands for bytes that do not change any more: they need no copy, however long a write points to them. */
 export const STILL = new ReadSlot(-1, Buffer.alloc(0))
 
 export class ReadMemory {
@@ -52,7 +52,7 @@ export class ReadMemory {
   #textStart = 0
   #textEnd = 0
 
-  /** `base`: offset of at least ReadMemory.size bytes of `memory` that nobody else uses. */
+  /** `base`: offset of at least ReadMemory.size bytes of `memory` that are not used otherwise. */
   constructor(memory: ArrayBuffer, base: number) {
     this.bytes = Buffer.from(memory)
     this.shared = base

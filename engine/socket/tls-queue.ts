@@ -36,7 +36,7 @@ export class TlsQueue {
     for (const slot of slots) if (slot !== null) this.#memory.returned(slot)
   }
 
-  /** Nobody will send it. */
+  /** It will never be sent. */
   clear(): void {
     for (const slot of this.#slots) if (slot !== null) this.#memory.returned(slot)
     this.#pieces = []

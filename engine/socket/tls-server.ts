@@ -119,7 +119,7 @@ export class TlsServer {
   }
 }
 
-/** The handshake over a handle that nobody else uses. Returns a function that gives up. */
+/** The handshake over a handle without another user. Returns a function that cancels it. */
 export function startOverHandle(
   below: Handle,
   first: Buffer,
@@ -136,7 +136,7 @@ export function startOverHandle(
       return
     }
     const peer = server.requestsCertificate ? peerOf(handle.getPeerCertificate(true)?.raw) : null
-    // Asking OpenSSL for an error that nobody looks at is not free.
+    // Reading OpenSSL's error costs, so it is read only when it is used.
     const refusal = server.requestsCertificate ? server.refuses(peer, codeOf(handle.verifyError())) : null
     if (refusal !== null) {
       wire.destroy()
@@ -257,7 +257,7 @@ function alertOver(socket: TLSSocket, server: TlsServer, refuse: (code: string, 
   socket.on('keylog', judge)
 }
 
-/** Nobody reads yet: without being asked the socket would not say that its client has gone. */
+/** Until there is a reader: without reads a socket does not report that its client has gone. */
 function lookAt(socket: TLSSocket): () => void {
   const look = () => {
     if (socket.readableLength === 0) socket.read(0)

@@ -59,10 +59,10 @@ export class TlsWire implements Wire {
   #broken = false
   #closing = false
   #lingering = false
-  /** Of what we send; null: nobody has asked for it. */
+  /** Of sent bytes; null: not requested. */
   #end: HalfClose | null = null
 
-  /** `below`: a connected handle that nobody else uses any more. `handle`: TLS over it. */
+  /** `below`: a connected handle without another user. `handle`: TLS over it. */
   constructor(below: Handle, handle: TlsHandle, shared: TlsShared, secured: Secured) {
     this.#below = below as Below
     this.#below.wire = this

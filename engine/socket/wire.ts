@@ -18,7 +18,7 @@ export interface WireOwner {
   onDrain(): void
 }
 
-/** Who is connected to whom. */
+/** The addresses of both ends. */
 export interface ConnectionEnds {
   /** Ip, or '' when it is not known. */
   readonly remoteAddress: string
@@ -72,7 +72,7 @@ export type Bulk = typeof BULK_NONE | typeof BULK_BODY | typeof BULK_LONG
 /** Text leaves before the round ends when it gets this long: only then is it known whether the peer reads. */
 export const TEXT_WAITING_MAX = 64 * 1024
 
-/** An owner for wires that nobody listens to any more. */
+/** An owner for wires whose events are ignored. */
 export const NO_OWNER: WireOwner = {
   onRead() {},
   onEnd() {},

@@ -133,7 +133,7 @@ class Checks {
   #checkReference(reference: PlacedReference, around: readonly PlacedPolicy[], bind: PlacedBind): void {
     const { backend } = reference
     const own = this.#at(reference)
-    // That there is no such backend is said elsewhere.
+    // Another check reports that there is no such backend.
     if (backend === undefined) {
       if (this.#policies.actsOnAll) this.#reach(around)
       return

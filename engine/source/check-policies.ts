@@ -217,7 +217,7 @@ function compileAll(
   }
 }
 
-/** Services that nobody asks: their names are judged. */
+/** Services that no policy uses: their names are checked all the same. */
 function namedServices({ backends }: ConfigTree, kinds: Kinds): Services {
   const names = (judged: ConfigTree['backends']) => judged.flatMap(({ raw }) => text(raw.name) ?? [])
   const known = names(backends)
@@ -237,7 +237,7 @@ function namedServices({ backends }: ConfigTree, kinds: Kinds): Services {
   }
 }
 
-/** What policies are told about the matches of a route; null when one of them is wrong. */
+/** The matches of a route as policies get them; null when one of them is wrong. */
 function matchesOf(value: unknown): CompiledMatch[] | null {
   const values = Array.isArray(value) && value.length > 0 ? value : [{}]
   const matches = values.flatMap((match: unknown) => compiledMatch(objectOf(match).path) ?? [])

@@ -9,7 +9,7 @@ import { type ConfigTree, type Finding, listenersOf } from './tree.ts'
 
 const settings = z.object(requestFields)
 
-/** Of a listener as read; the defaults where it is wrong, which is said elsewhere. */
+/** Of a listener as read; the defaults where it is wrong, which another check reports. */
 function rulesOf(raw: Raw): RequestRules {
   const result = settings.safeParse(raw)
   return translateRequestRules(result.success ? result.data : {})

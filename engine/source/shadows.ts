@@ -73,11 +73,11 @@ class Shadows {
     let isReached = false
     hostsOf(route).forEach((hostname, h) => {
       const host = narrower(this.#listener.hostname, hostname)
-      // Who gets requests for the host, or for those that a wildcard covers and no longer one does.
+      // The routes that get requests for the host, or for those that a wildcard covers and no longer one does.
       const other = host === undefined ? undefined : this.#listeners.covering(host)[0]
       if (other !== undefined && other !== this.#listener) {
         const message = `is never a host of this listener: requests for it go to the listener "${other.name}"`
-        // Without host names of its own it is the listener's, and every route would be told.
+        // Without host names of its own it is the listener's, and every route would get a warning.
         if (route.hostnames.length > 0) findings.push(this.#warn([r, 'hostnames', h], message))
         return
       }

@@ -210,7 +210,7 @@ class Placing {
   #isFree(slot: Path, level: 'route' | 'rule' | 'backend' | 'part', clash: () => void): boolean {
     if (this.#get(slot) === undefined) return true
     if (level === 'backend' || level === 'part') return false
-    // What is said of a rule replaces what points at its route, but for policies that add up.
+    // A policy of a rule replaces one that points at its route, unless policies add up.
     const isOfRoute = this.#brought.has(`route ${JSON.stringify(slot)}`)
     if (level === 'rule' && isOfRoute && !this.#addUp.has(slot.at(-1))) return true
     clash()

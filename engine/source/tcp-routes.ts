@@ -1,4 +1,4 @@
-/** `tcpRoutes`: where connections go whose bytes nobody reads. Schema, checks and translation. */
+/** `tcpRoutes`: routes of connections that are passed on unread. Schema, checks and translation. */
 
 import type { TcpRouteSpec } from '#engine/ir/snapshot.ts'
 import { oneOf } from '#engine/schema/choice.ts'
@@ -127,7 +127,7 @@ function checkListener(listener: PlacedListener, { listeners }: PlacedBind, kind
   for (const route of tcpRoutesOf(listener)) checkPlain(route, kinds, report)
 }
 
-/** Without TLS nobody names a server. */
+/** Without TLS there is no server name. */
 function checkPlain({ raw, path }: Placed, kinds: Kinds, report: Report): void {
   if (Array.isArray(raw.hostnames) && raw.hostnames.length > 0)
     report([...path, 'hostnames'], 'connections of plain TCP name no host: only TLS does', undefined, 'key')

@@ -252,7 +252,7 @@ class Translator {
     return { backend, weight: input.weight ?? 1, policies: canonicalPolicies(input.policies, this.#keys) }
   }
 
-  /** The name of its backend. One of which more is said around it is a backend of this route's own. */
+  /** The name of its backend. With more policies around it, it is a backend of this route's own. */
   #referred(input: ReferenceInput, index: number, place: string, { path, port, levels: around }: Around): string {
     const named = input.backend === undefined ? undefined : this.#named.get(input.backend)
     const own = named?.input.policies

@@ -8,7 +8,7 @@ import type { Finding } from './tree.ts'
 type Issue = z.core.$ZodIssue
 type RawIssue = z.core.$ZodRawIssue
 
-/** Stands for a value that could not be read. Its source has said why, so nothing more is said about it. */
+/** Stands for a value that could not be read. Its source has reported why, so no other mistake is reported. */
 export const UNREADABLE = Symbol('unreadable')
 
 export type Outcome<T> = { readonly value: T } | { readonly findings: readonly Finding[] }
@@ -78,7 +78,7 @@ function isAboutWhole(issue: Issue): boolean {
 
 function hintOf(issue: Issue): string | undefined {
   if (issue.code !== 'invalid_value' || typeof issue.input !== 'string') return undefined
-  // A schema with a message of its own has said what is the matter.
+  // A schema with a message of its own has reported the mistake.
   if (!issue.message.startsWith('must be')) return undefined
   const near = nearest(issue.input, issue.values.map(String))
   return near === null ? undefined : `did you mean "${near}"?`

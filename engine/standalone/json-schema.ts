@@ -6,7 +6,7 @@ import { isRefused, z } from '#engine/schema/schema.ts'
 import { kindsOf } from '#engine/source/kinds.ts'
 import { configSchema } from '#engine/source/schema.ts'
 
-/** Its name, and no address: nobody serves it (docs/design/031-package.md#the-schemas-name). */
+/** Its name, not an address: it is not served (docs/design/031-package.md#the-schemas-name). */
 const ID = `urn:weir:configuration:${VERSION}`
 const COMMENT =
   'Write it with "weir schema > weir.schema.json", and begin a YAML file beside it with this line: ' +

@@ -138,7 +138,7 @@ class Watcher implements FileWatch {
     this.#isEmpty = text === '' && (isPoll || this.#isEmpty)
     const now = hash(text)
     if (now === this.#hash || isHalfWritten) return
-    // No event has told of the change, so nobody knows whether it is over.
+    // No event has reported the change, so it may go on.
     if (isPoll) this.#soon()
     else {
       this.#hash = now

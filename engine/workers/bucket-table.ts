@@ -64,7 +64,7 @@ const TRIES = 8
 
 /** What happened that an operator should know; since the start of the process, modulo 2^32. */
 export interface BucketCounts {
-  /** Requests whose caller could not be told. */
+  /** Requests whose caller is unknown. */
   readonly unknown: number
   /** New callers that had to share a bucket, because the table is full of buckets in use. */
   readonly crowded: number

@@ -95,7 +95,7 @@ class SharedLimit implements Limit {
     // The empty text is the name of what all share.
     if (caller !== null && caller !== '') {
       const own = this.#findOrMake(caller, this.#own)
-      // Without the lock nobody knows whether there is one: to let it share would be to let it have both.
+      // Without the lock it is unknown whether there is one: to let it share would be to let it have both.
       if (own !== NO_ROOM) return own
       this.#table.countCrowded()
     }

@@ -19,7 +19,7 @@ export interface Job {
   readonly argument: unknown
 }
 
-/** Runs the engine's jobs and `more`. Rejects at a name that nobody has. */
+/** Runs the engine's jobs and `more`. Rejects for an unknown name. */
 export function runnerOf(more: JobRows): (job: Job) => Promise<unknown> {
   /** What an expression reads of models' requests and answers, made by the row of their backend. */
   const contentOf = async ({ llm }: PackedFacts): Promise<ModelContent | undefined> => {

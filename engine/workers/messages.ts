@@ -34,7 +34,7 @@ export type ToWorker =
   | {
       readonly kind: 'snapshot'
       readonly snapshot: SnapshotDelta
-      /** Where its parts were written (engine/ir/places.ts); absent or null: nobody knows. */
+      /** Where its parts were written (engine/ir/places.ts); absent or null: unknown. */
       readonly places?: SharedArrayBuffer | null
     }
   /** Another log level for this worker's access log. */

@@ -16,7 +16,7 @@ const IDLE_MS = 30_000
 
 interface Class {
   readonly lane: string
-  /** Who has turns in the lane, before those of clients: an expression of the configuration. */
+  /** The owner of turns in the lane, before those of clients: an expression of the configuration. */
   readonly caller: (argument: unknown) => string
 }
 
@@ -82,7 +82,7 @@ interface PendingJob {
   readonly reject: (error: unknown) => void
 }
 
-/** One thread, and who waits for it. */
+/** One thread, and the jobs that wait for it. */
 class Lane {
   readonly #entry: string
   readonly #jobMsMax: number

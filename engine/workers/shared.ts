@@ -100,7 +100,7 @@ export class SharedRevocations implements Revocations {
     return Atomics.load(this.#marks, slotOf(mark)) === mark
   }
 
-  /** Half of the mark and the time are one number: nobody reads the one without the other. */
+  /** Half of the mark and the time are one number, so that they are always read together. */
   touch(mark: bigint, now: number): void {
     Atomics.store(this.#marks, placeOf(mark), BigInt.asIntN(64, ((mark >> 32n) << 32n) | BigInt(ticksOf(now))))
   }

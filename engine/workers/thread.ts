@@ -40,7 +40,7 @@ export class SpareThread {
     if (thread === null) return null
     this.#thread = null
     if (this.#heapMb < heapMb || this.#heapMb > 2 * heapMb) {
-      // Resolves with an exit code that nobody asks for.
+      // Resolves with an exit code that is not used.
       thread.terminate().catch(() => undefined)
       return null
     }

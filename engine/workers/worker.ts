@@ -100,7 +100,7 @@ export class WorkerThread {
   // --- configuration ---
 
   async #take(snapshot: Snapshot, places: Places | null): Promise<void> {
-    // A draining worker opens nothing any more; nobody waits for its answer.
+    // A draining worker opens nothing any more, and its answer is not awaited.
     if (this.#draining) return
     const opened = new Map<number, OpenBind>()
     try {

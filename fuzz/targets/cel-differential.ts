@@ -97,7 +97,7 @@ function generate(choices: Choices, depth: number, names: readonly string[]): st
 }
 
 const ENV = celEnv()
-/** A failure of either; which error it is differs and matters to nobody. */
+/** A failure of either; which error it is differs and does not matter. */
 const FAILED = 'failed'
 
 export function run(data: Buffer): void {

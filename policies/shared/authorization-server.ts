@@ -8,7 +8,7 @@ import { type Fetched, fetchText } from './fetch-text.ts'
 
 export type Metadata = Readonly<Record<string, unknown>>
 
-/** How long it is taken as it is; how long nobody is asked after a failure. */
+/** How long it is used without being fetched again; how long after a failure it is not fetched. */
 const FRESH_MS = 300_000
 const FAILED_MS = 5_000
 const FETCH = { bytesMax: 256 * 1024, timeoutMs: 5_000 }

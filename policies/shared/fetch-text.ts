@@ -1,4 +1,4 @@
-/** One request over HTTP for somebody's document: bounded in time and size, redirects are not followed. */
+/** Fetches one document over HTTP: bounded in time and size, redirects are not followed. */
 
 export interface FetchBounds {
   readonly bytesMax: number

@@ -20,7 +20,7 @@ export function refusedClaims(claims: Claims, rules: ClaimRules, now: number): E
     if (!Object.hasOwn(claims, name) || claims[name] === null) return 'JWT_CLAIM_MISSING'
   }
   if (exp !== undefined && now >= exp * 1000 + rules.leewayMs) return 'JWT_EXPIRED'
-  // A token from the future: the clocks differ by more than agreed, or somebody makes tokens in advance.
+  // A token from the future: the clocks differ by more than agreed, or tokens are made in advance.
   if (nbf !== undefined && now < nbf * 1000 - rules.earlyMs) return 'JWT_NOT_YET_VALID'
   return iat !== undefined && now < iat * 1000 - rules.earlyMs ? 'JWT_NOT_YET_VALID' : null
 }

@@ -25,7 +25,7 @@ export function parseToken(token: string): ParsedToken | null {
   if (token.length > TOKEN_CHARS_MAX) return null
   const first = token.indexOf('.')
   const last = token.lastIndexOf('.')
-  // Exactly three parts: five would be an encrypted token, which nobody here could read.
+  // Exactly three parts: five would be an encrypted token, which cannot be read here.
   if (first <= 0 || token.indexOf('.', first + 1) !== last) return null
   const header = readObject(token.slice(0, first))
   const claims = readObject(token.slice(first + 1, last))

@@ -70,7 +70,7 @@ export const removed = () => list(tinyString(), 1, REMOVED_MAX)
 /** Made of a request's body, which is kept for them until the exchange is over. */
 const REQUEST_VARIABLES = ['llmRequest', 'llm.prompt', 'llm.params']
 
-/** What expressions need that is not kept for anybody else (AccessLogPlan, TracingPlan). */
+/** What expressions need that is kept for them alone (AccessLogPlan, TracingPlan). */
 export function readsOf(programs: readonly Expression[]) {
   return {
     readsAnswers: programs.some(({ needs }) => needs.reads('llm.completion') || needs.reads('llm.toolCalls')),

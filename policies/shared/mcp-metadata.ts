@@ -19,7 +19,7 @@ export interface McpAuthority {
   /** Names as RFC 9728 has them. */
   readonly resourceMetadata: Metadata
   readonly requiredScopes: readonly string[]
-  /** Whom clients are told of. 'auto': the issuer, but where its metadata has to be adapted, and may be (standsIn). */
+  /** The server that clients are sent to. 'auto': the issuer, unless its metadata has to be adapted (standsIn). */
   readonly authorizationServer: 'auto' | 'issuer' | 'gateway'
 }
 
@@ -75,7 +75,7 @@ export function serverDocument(authority: McpAuthority, place: ServerUrl, metada
   if (isHere || needsAdapting(authority)) delete out.signed_metadata
   const [audience] = audiences ?? []
   if (provider === 'auth0' && audience !== undefined) {
-    // Without it the issuer gives tokens that nobody but itself can read.
+    // Without it the issuer gives tokens that only it can read.
     out.authorization_endpoint = withAudience(out.authorization_endpoint, audience)
   }
   // Browsers may not ask the issuer itself: it does not let them.

@@ -12,7 +12,7 @@ import { type McpAuthority, registered, registrationUrl } from './mcp-metadata.t
 
 const BODY_BYTES_MAX = 64 * 1024
 const BOUNDS = { bytesMax: BODY_BYTES_MAX, timeoutMs: 10_000 }
-/** Registrations under way in one thread: anybody can ask for one. */
+/** Registrations under way in one thread: every client can begin one. */
 const REGISTRATIONS_MAX = 8
 
 /** Read by programs in browsers, of any origin. */
@@ -65,7 +65,7 @@ function parsed(bytes: Buffer | null): object | undefined {
   }
 }
 
-/** A refusal of the issuer is told as it is; what it says is JSON, or nothing is passed on. */
+/** A refusal of the issuer is passed on as it is. Its body is JSON, or it is not passed on. */
 async function passOn(ex: Exchange, url: string, registration: object): Promise<Verdict> {
   const headers = { accept: 'application/json', 'content-type': 'application/json' }
   const request = { method: 'POST', headers, body: JSON.stringify(registration) }

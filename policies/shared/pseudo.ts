@@ -40,7 +40,7 @@ function setStatus(ex: Exchange, text: string): boolean {
   ex.status = status
   const hasNone = hasNoContent(status, ex.method)
   if (hasNone && !hadNone) ex.response.remove('content-length')
-  // A client that expects a body waits for the end of the connection where no length is said.
+  // A client that expects a body and gets no length waits for the end of the connection.
   if (hadNone && !hasNone && ex.responseBody === BODY_NONE) ex.response.set('Content-Length', '0')
   return true
 }

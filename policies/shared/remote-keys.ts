@@ -10,7 +10,7 @@ import type { KeySet } from './jwt-keys.ts'
 /** After a failure: doubled with each further one, up to the age at which keys are refreshed or this. */
 const RETRY_FIRST_MS = 500
 const RETRY_MAX_MS = 60_000
-/** Between two fetches that tokens with unknown keys may cause: anybody can send those. */
+/** Between two fetches that tokens with unknown keys may cause: every client can send those. */
 const COOL_DOWN_MS = 10_000
 /** A key that the issuer did not have: not asked for again in this time, unless the keys change. */
 const UNKNOWN_MS = 60_000

@@ -1,4 +1,4 @@
-/** Tokens whose signature has been verified: bounded, those that nobody uses any more are forgotten first. */
+/** Tokens whose signature has been verified: bounded, the least recently used are evicted first. */
 import type { Claims } from '#engine/contract/identity.ts'
 
 const TOKENS_MAX = 10_000

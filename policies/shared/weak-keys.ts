@@ -1,4 +1,4 @@
-/** Public keys that anybody can sign for, or whose private part can be computed. */
+/** Public keys under which anyone can sign, or whose private part can be computed. */
 
 /** RFC 7518 sections 3.3 and 3.5. Longer ones than 16384 bits would take milliseconds to verify. */
 const RSA_BITS_MIN = 2048

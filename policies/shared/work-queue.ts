@@ -1,4 +1,4 @@
-/** Asynchronous work, so much at a time; what finds no place to wait is told so at once. */
+/** Asynchronous work with a bound on what runs and on what waits; work beyond that is refused at once. */
 
 export class WorkQueue {
   readonly #runningMax: number

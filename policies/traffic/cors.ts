@@ -142,7 +142,7 @@ class PreflightReply implements LocalReply {
   }
 }
 
-/** What a preflight was told, for the log. */
+/** The answer to a preflight, for the log. */
 function preflight(ex: Exchange): string {
   const place = placeOf(ex, 'cors')
   const { origin, isAllowed } = CORS_DECISION.get(ex) ?? { origin: null, isAllowed: false }
@@ -181,7 +181,7 @@ function allows({ origins }: Plan, origin: string): boolean {
   return origins === null || origins.matches(origin)
 }
 
-/** What a preflight is told beside what every answer says. Lists with "*" echo what is asked for. */
+/** Fields of a preflight's answer beside those of every answer. Lists with "*" echo the request. */
 function permissions(request: HeaderBlock, wanted: string, plan: Plan): string[] {
   const { methods, headers, maxAge } = plan
   const out: string[] = []
@@ -241,7 +241,7 @@ function namesIn(response: HeaderBlock): string {
     names.add(name.toLowerCase())
   })
   for (const own of OWN) names.delete(own)
-  // Scripts never see it, whatever is said here.
+  // Scripts never see it, whatever the list has.
   names.delete('set-cookie')
   return [...names].join(', ')
 }

@@ -49,7 +49,7 @@ const schema = deferred(() =>
 const place = (ex: Exchange): string => placeOf(ex, 'directResponse')
 
 function compile({ status, body, bodyExpression }: z.output<typeof schema>, context: CompileContext): Compiled {
-  // One reply for all requests: nobody changes it.
+  // One reply for all requests: it never changes.
   const fixed: LocalReply = { status, body: body ?? null, contentType: null, headers: null }
   if (bodyExpression === undefined) return { filter: { onRequest: (ex) => answer(ex, fixed, place) } }
   const { failed, offload } = context

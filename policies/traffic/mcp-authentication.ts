@@ -293,7 +293,7 @@ async function serve(ex: Exchange, parts: Parts, place: ServerUrl): Promise<Verd
 
 /** Null: nothing that the client sent may be repeated. */
 function placeHere(ex: Exchange, path: string, { fixed }: Parts): ServerUrl | null {
-  // Or somebody in front of us has ended TLS. Nothing but a better scheme comes of it.
+  // Or a proxy before the gateway has ended TLS. The worst that can come of it is a better scheme.
   const scheme = ex.request.get('x-forwarded-proto') === 'https' ? 'https' : schemeOf(ex.client)
   const here = serverUrlOf(scheme, ex.authority, path)
   return here === null || fixed === null ? here : { origin: fixed.origin, path: here.path }
@@ -313,7 +313,7 @@ function authenticate(ex: Exchange, parts: Parts): Verdict | Promise<Verdict> {
   return verdict.then((outcome) => (ex.step === STEP_REQUEST ? decide(ex, token, outcome, parts) : STOP))
 }
 
-/** In mode Permissive a token that is not valid is nobody's. */
+/** In mode Permissive a token that is not valid identifies no caller. */
 function decide(ex: Exchange, token: string, found: Claims | ErrorCode, parts: Parts): Verdict {
   const { mode, requiredScopes } = parts.config
   if (typeof found === 'string') {

@@ -262,7 +262,7 @@ function isFieldValue(text: string): boolean {
 /** False: the value is none that a body can be. */
 function writeBody(ex: Exchange, replace: Steps['replaceBody'], value: Value): boolean {
   if (value instanceof Uint8Array) {
-    // Nobody writes them again: bodies need no copy.
+    // They are not written again: bodies need no copy.
     replace(ex, bufferOf(value))
     return true
   }

@@ -74,7 +74,7 @@ const countdown: Tool = {
       throw new Error(`from is a whole number from 1 to ${STEPS_MAX}`)
     for (let step = 1; step <= from; step++) {
       progress(step, from, `${from - step} to go`)
-      // Behind it: clients forget who waits for progress when the answer comes with the last of it.
+      // After it: clients stop listening for progress when the answer comes with the last of it.
       await pause(STEP_MS, undefined, { signal })
     }
     return 'Lift-off'

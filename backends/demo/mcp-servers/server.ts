@@ -19,7 +19,7 @@ export type Json = Readonly<Record<string, unknown>>
 
 /** What a tool may do beside answering. */
 export interface Call {
-  /** Told to a client that wants to know; `total` steps in all. */
+  /** For a client that wants progress; `total` steps in all. */
   progress(step: number, total: number, message: string): void
   /** Asks the user. Null: the client cannot ask, or the user does not want to say. */
   elicit(message: string, requestedSchema: Json): Promise<Json | null>
@@ -33,7 +33,7 @@ export interface Tool {
   readonly description: string
   readonly inputSchema: Json
   readonly annotations?: Json
-  /** The text of the answer. Throws an Error whose message the model is told. */
+  /** The text of the answer. Throws an Error whose message goes to the model. */
   readonly run: (args: Json, call: Call) => string | Promise<string>
 }
 

@@ -43,7 +43,7 @@ export class RealtimeSession {
     }
   }
 
-  /** What is said ahead of anything that the client says. */
+  /** Events before any of the client. */
   opened(): object[] {
     return this.#numbered([{ type: 'session.created', session: this.#session }])
   }
@@ -90,7 +90,7 @@ export class RealtimeSession {
     ]
   }
 
-  /** An item of the conversation is told of when it comes and when it is whole. */
+  /** An item of the conversation is announced when it comes and when it is whole. */
   #keep(item: Item): Event[] {
     const fields = { previous_item_id: this.#lastItem, item }
     this.#lastItem = item.id

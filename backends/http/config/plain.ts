@@ -117,7 +117,7 @@ export const dynamicConfig: BackendConfig = {
   }
 }
 
-/** With what is said of connections and of HTTP around it. */
+/** With the policies for connections and for HTTP around it. */
 function reached<T extends PlainBackend>(plain: T, { levels, transportOf }: TranslateContext): T {
   const transport = transportOf()
   const http = mergedHttp(allLevels(levels))

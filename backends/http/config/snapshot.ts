@@ -13,7 +13,7 @@ export interface StaticBackend {
   readonly unixPath: string | null
   /** Several servers that do the same, of which the fields above say the first; absent: one. */
   readonly hosts?: readonly WeightedHost[]
-  /** Absent: nothing is said. */
+  /** Absent: the default. */
   readonly transport?: BackendTransport | undefined
   readonly http?: BackendHttp
   readonly policies: PolicySet

@@ -36,7 +36,7 @@ export interface Translation {
   readonly proceed: Proceed
   /** What the client sent; null: those of the exchange will do. */
   readonly fields: HeaderBlock | null
-  /** Told of the tap of an answer that comes as events. */
+  /** Called with the tap of an answer that comes as events. */
   readonly streamed: (tap: CostTap) => void
 }
 
@@ -59,7 +59,7 @@ export class Answers {
     response.remove('set-cookie')
     // Also of an error, which may say again what was asked or answered.
     const isGuarded = this.#guards.guardsAnswers
-    // Of its own format a client may undo what nobody asked for: it passes, and is not counted.
+    // A client that speaks the provider's format can decode codings itself: the answer passes, and is not counted.
     if (isCoded(ex) && isNative && ex.status < 300 && !isGuarded) return CONTINUE
     const why = unreadable(ex, isCoded(ex) && (isGuarded || !isNative))
     const framing = ex.status < 300 ? framingOf(response.get('content-type') ?? '') : null
@@ -73,7 +73,7 @@ export class Answers {
     return this.#whole(ex, proceed, () => convert(ex, chat, format, why), later)
   }
 
-  /** Of what nobody reads. */
+  /** For answers that are not read. */
   pass({ response }: Exchange): ReturnType<AnswerHook> {
     response?.remove('set-cookie')
     return CONTINUE
@@ -217,7 +217,7 @@ export class Answers {
     return CONTINUE
   }
 
-  /** What a stream has cost that nobody gets. */
+  /** The cost of a stream that the client does not get. */
   #countStream(ex: Exchange, translation: Translation, buffered: Buffer, framing: () => Framing): void {
     const passing = translateCollected(ex, translation, buffered, framing)
     if (Buffer.isBuffer(passing)) return

@@ -1,4 +1,4 @@
-/** How a provider is shown who asks (docs/specification.md#backend-authentication). */
+/** Which credentials a provider gets (docs/specification.md#backend-authentication). */
 import type { AiAuth } from '#backends/llm/config/snapshot.ts'
 import { secret } from '#engine/kit/secret.ts'
 import { oneOf } from '#engine/schema/choice.ts'

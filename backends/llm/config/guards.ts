@@ -113,7 +113,7 @@ export const promptGuard = () =>
 export type FileGuards = z.output<ReturnType<typeof promptGuard>>
 type FileGuard = NonNullable<FileGuards['request']>[number]
 
-/** What passes there nobody knows. */
+/** Its content is unknown. */
 const UNGUARDED: ReadonlySet<string> = new Set(['Passthrough', 'Realtime'])
 
 /** The first route where guards would stand and see nothing, or null. */

@@ -11,7 +11,7 @@ import { clearTextHosts, namedProviders, providersOf, uselessCaching, uselessCac
 
 const modelsOf = ({ raw, path }: Placed): Placed[] => entriesOf(raw.models, [...path, 'models'])
 
-/** Null: a policy around the backend has said it. */
+/** Null: a policy around the backend has it. */
 function locateInModels({ raw, path }: Placed, text: string): { readonly path: Path; readonly prefix: string } | null {
   const within = parsePath(text)
   return valueAt(raw, within) === undefined ? null : { path: [...path, ...within], prefix: '' }

@@ -88,7 +88,7 @@ export interface FileProvider {
   readonly [kind: string]: unknown
 }
 
-/** `outer`: what the backend says of requests to all its providers. `transport`: all that is said of connections. */
+/** `outer`: the backend's settings for requests to all its providers. `transport`: all policies for connections. */
 export function providerOf(input: FileProvider, outer: FileEdits, transport?: BackendTransport): AiProvider {
   const file: FileProvider = realKeys(input)
   const kind = PROVIDERS.find(({ name }) => file[name] !== undefined)!

@@ -138,7 +138,7 @@ export interface AiProvider {
   readonly name: string
   /** One of providers/index.ts. */
   readonly type: string
-  /** Instead of the one that the request names; null: the request's. */
+  /** Instead of the model of the request; null: the request's. */
   readonly model: string | null
   /** Null: the provider's own. */
   readonly host: string | null
@@ -148,7 +148,7 @@ export interface AiProvider {
   readonly formats: readonly ('completions' | 'messages' | 'responses')[]
   readonly hasTls: boolean
   readonly transport?: BackendTransport | undefined
-  /** What the type needs to know besides, such as a place in somebody's cloud; null: nothing. */
+  /** Other settings of the type, such as a region of a cloud; null: none. */
   readonly cloud: AiCloud | null
   readonly auth: AiAuth
   /** Those of the backend, as far as the provider has none of its own. */
@@ -167,7 +167,7 @@ export interface AiCloud {
   readonly [field: string]: unknown
 }
 
-/** How a provider is shown who asks (docs/specification.md#backend-authentication). */
+/** Which credentials a provider gets (docs/specification.md#backend-authentication). */
 export type AiAuth =
   /** The client's own credential, unless a policy of the gateway has taken it. */
   | { readonly kind: 'client' }

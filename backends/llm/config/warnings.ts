@@ -64,7 +64,7 @@ function inBackend(value: Placed): Doubt[] {
   return names.includes(null) ? own : [...own, ...report(value.path, names[0]!)]
 }
 
-/** The name of a provider that can be told no marks; null: it can. */
+/** The name of a provider without cache marks; null: it has them. */
 function withoutMarks(provider: Raw): string | null {
   const fields = realKeys(provider)
   const kind = PROVIDERS.find(({ name }) => fields[name] !== undefined)

@@ -34,7 +34,7 @@ export function withSystem(
 ): JsonObject | null {
   const texts = textsOf(value)
   if (texts === null) return null
-  // What is wrong with a list is told by the reader of its format.
+  // The reader of its format reports a wrong list.
   const list = client === 'completions' ? 'messages' : client === 'responses' ? 'input' : null
   const own: readonly Json[] = list !== null && Array.isArray(body[list]) ? body[list] : []
   const names = OWN[client] ?? []

@@ -1,4 +1,4 @@
-/** What writers of streams have in common: a method for each kind of event, and what is told once, at the end. */
+/** What writers of streams share: a method for each kind of event, and the fields that are written at the end. */
 import type { ChatError, ChatEvent, Part, Signature, Usage } from '#backends/llm/conversation.ts'
 import { type AnswerContext, Losses, type StreamWriter } from './format.ts'
 
@@ -9,7 +9,7 @@ export abstract class EventWriter implements StreamWriter {
   protected readonly losses: Losses
   protected usage: Usage | null = null
   protected serviceTier: string | null = null
-  /** Choices that the format has in a stream: of more, the first is told. */
+  /** How many choices a stream of the format can have: of more, the first is written. */
   readonly #choicesMax: number
   #isOver = false
 
@@ -53,7 +53,7 @@ export abstract class EventWriter implements StreamWriter {
     }
   }
 
-  /** The usage so far; what is told of it is told with the end. */
+  /** The usage so far; it is written with the end. */
   protected used(_usage: Usage): string {
     return ''
   }

@@ -35,7 +35,7 @@ export class Fields {
     this.#outer = outer
   }
 
-  /** Made when it is asked for: of most objects nobody does. */
+  /** Made when it is read: of most objects it never is. */
   get path(): string {
     return this.#outer === null ? this.#place : this.#outer.at(this.#place)
   }
@@ -150,7 +150,7 @@ export class Fields {
     })
   }
 
-  /** Adds what nobody has asked for to `unknown`, by path (unknown-fields.ts). Null says nothing, and is left out. */
+  /** Adds fields that were not read to `unknown`, by path (unknown-fields.ts). Null means absent, and is left out. */
   leaveUnknown(unknown: Map<string, Json>): void {
     for (const name of Object.keys(this.value)) {
       const value = this.value[name]!

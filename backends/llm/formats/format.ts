@@ -46,7 +46,7 @@ export class Losses {
     if (loss === 'meaning' || !this.#fields.has(field)) this.#fields.set(field, loss)
   }
 
-  /** It is said, and not as the client has said it. */
+  /** It is written, but not as the client has written it. */
   rewrite(field: string): void {
     this.add(field, 'carried')
   }
@@ -89,7 +89,7 @@ export interface StreamReader {
   readonly lost?: Iterable<string>
 }
 
-/** What is said in, wire text out: whole SSE events. One per answer. */
+/** Events in, wire text out: whole SSE events. One per answer. */
 export interface StreamWriter {
   /** "" when the format has nothing to say for it. */
   write(event: ChatEvent): string

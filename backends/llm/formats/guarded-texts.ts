@@ -57,7 +57,7 @@ export function whole(slots: readonly Slot[]): Piece[] {
   return slots.map((slot) => pieceOf(slot, null))
 }
 
-/** What nobody knows of a value: its fields beside those that are. */
+/** Unknown fields of a value, beside the known ones. */
 export function beside(value: Value, ...known: string[]): Piece[] {
   return whole(textsBeside(value, known, ROLE))
 }

@@ -30,7 +30,7 @@ interface Unknown {
   readonly value: Json
 }
 
-/** `path` as clients are told it: names as they are. */
+/** `path` as clients see it: names as they are. */
 export function lossPath(path: string): string {
   return path.replace(QUOTED, (_, name: string, at: number) => (at === 0 ? '' : '.') + JSON.parse(name))
 }

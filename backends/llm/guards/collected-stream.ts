@@ -69,7 +69,7 @@ export class CollectedTexts {
     else this.#joined.set(key, (this.#joined.get(key) ?? '') + slot.text)
   }
 
-  /** `texts`: one for each that was told. Throws GuardUnavailable when arguments are no JSON any more. */
+  /** `texts`: one for each of `this.texts`. Throws GuardUnavailable when arguments are no JSON any more. */
   replaced(texts: readonly string[]): WireEvent[] {
     const by = new Map(this.texts.map((text, i) => [text, texts[i]!]))
     // Once for each part, and not for each of its pieces: they are as many as the answer is long.
@@ -108,7 +108,7 @@ function replacedBy(texts: ReadonlyMap<string, string>, old: string): Replaced {
   return { text, isSame: text === old }
 }
 
-/** What is said again is a text of its own here: it is the same, and told once. */
+/** A repeated text is one of its own here: it equals the first, and services get it once. */
 function keyOf({ key, isRepeated }: Piece): string | null {
   return isRepeated ? null : key
 }

@@ -12,7 +12,7 @@ export function eventTexts(format: FormatName, { name, data }: WireEvent, value:
     if (hasTwins(data, value)) throw new FormatError('', 'a field of an event comes twice')
     return FORMATS[format].eventTexts(value, name)
   }
-  // All texts of a format are in objects: what is in another value nobody has looked through.
+  // All texts of a format are in objects: other values are not searched.
   if (data !== '' && data.trim() !== '[DONE]') throw new FormatError('', 'an event is no JSON object')
   return { pieces: [], ends: ALL }
 }

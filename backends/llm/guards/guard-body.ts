@@ -20,7 +20,7 @@ const BROKEN_STATUS = { request: 400, response: 502 } as const
 export type Outcome =
   | { readonly kind: 'pass'; readonly bytes: Buffer; readonly isChanged: boolean }
   | { readonly kind: 'reject'; readonly reply: AiRejection }
-  /** Nobody waits for it any more. */
+  /** It is no longer wanted. */
   | { readonly kind: 'over' }
 
 export interface Body {
@@ -67,7 +67,7 @@ export async function guardBody(guards: readonly AiGuard[], body: Body, run: Run
 
 /** Rules that follow one another are one step: a body is read and written once for all of them. */
 function stepsOf(guards: readonly AiGuard[], { kind }: Shape): (Remote | AiRegexGuard[])[] {
-  // What nobody looks at in a stream (comments, ids) goes no further, also where a service judges first.
+  // Parts of a stream that guards do not read (comments, ids) go no further, also where a service judges first.
   const steps: (Remote | AiRegexGuard[])[] = kind === 'json' || kind === 'text' ? [] : [[]]
   for (const guard of guards) {
     const last = steps.at(-1)

@@ -6,7 +6,7 @@ import { requestReach } from '#backends/llm/formats/guarded-texts.ts'
 import { FORMATS } from '#backends/llm/formats/index.ts'
 import type { Reach } from '#engine/kit/scan/body.ts'
 
-/** Of what is no chat, where a format has it; null: nobody knows what is in it. */
+/** Of an operation that is no chat, where a format has it; null: its fields are unknown. */
 const OTHERS: { readonly [type in AiRouteType]?: { readonly [format in ClientFormat]?: Reach } | null } = {
   Passthrough: null,
   Realtime: null,

@@ -59,7 +59,7 @@ export class Guards {
     return this.#guards.response.some(({ kind }) => kind !== 'regex')
   }
 
-  /** A service that judges answers is told some of the client's fields. */
+  /** A service that judges answers gets some of the client's fields. */
   get forwardsFields(): boolean {
     return this.#guards.response.some((guard) => guard.kind === 'webhook' && guard.forward.length > 0)
   }
@@ -141,7 +141,7 @@ function servicesOf(guards: AiGuards, { services }: BackendContext): GuardServic
   return new Map(found)
 }
 
-/** Another answer has taken the place of the provider's, or nobody waits for one. */
+/** Another answer has taken the place of the provider's, or none is wanted. */
 function isOver(ex: Exchange): boolean {
   return ex.localReply !== null || ex.responseDone
 }
@@ -153,7 +153,7 @@ function shapeOf(bytes: Buffer, format: FormatName, contentType: string | null):
   return isList ? { kind: 'list', format } : { kind: 'json', reach: FORMATS[format].answerTexts, role: 'assistant' }
 }
 
-/** What cannot be looked through does not pass. Nothing of the body is told. */
+/** Content that cannot be searched does not pass. The message shows nothing of the body. */
 function refusalOf(error: unknown, status: number): AiRejection {
   if (error instanceof RangeError) return { status, message: 'the body is nested too deeply' }
   if (error instanceof SyntaxError) return { status, message: 'the body is not valid JSON' }

@@ -13,7 +13,7 @@ export function moderationQuestion(model: string, messages: readonly Message[]):
   return { model, input: messages.map(({ content }) => content) }
 }
 
-/** `count`: of texts that it was told. Throws GuardUnavailable. */
+/** `count`: of texts that it got. Throws GuardUnavailable. */
 export function moderationVerdict(answer: unknown, count: number, reply: AiRejection): Verdict {
   const results = isObject(answer) ? answer.results : null
   if (!Array.isArray(results) || results.length !== count)

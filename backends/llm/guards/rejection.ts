@@ -1,4 +1,4 @@
-/** How a client is told that a guard has rejected what it asked, or what it was to get. */
+/** The answer of a client whose request, or whose answer, a guard has rejected. */
 
 import type { AiRejection } from '#backends/llm/config/snapshot.ts'
 import type { ChatError, FormatName } from '#backends/llm/conversation.ts'

@@ -27,7 +27,7 @@ export type Side = 'request' | 'response'
 export type Verdict =
   | { readonly kind: 'pass' }
   | { readonly kind: 'reject'; readonly reply: AiRejection }
-  /** One for each that it was told. */
+  /** One for each text of the question. */
   | { readonly kind: 'replace'; readonly texts: readonly string[] }
 
 /** Of one exchange. */
@@ -44,13 +44,13 @@ export interface GuardCall {
 
 export type GuardServices = ReadonlyMap<AiGuard, HttpService>
 
-/** The service cannot be reached, is too slow, or answers what is no answer. Nothing of it is told. */
+/** The service cannot be reached, is too slow, or its answer is invalid. The message shows nothing of it. */
 export class GuardUnavailable extends Error {}
 
 /** There is no room for what it is asked, or answers: no guard has failed, and nothing passes for that. */
 export class GuardBuffersFull extends Error {}
 
-/** What the client is told then. */
+/** The message for the client then. */
 export const BUFFERS_FULL: AiRejection = { status: ERRORS.BUFFERS_FULL.status, message: ERRORS.BUFFERS_FULL.message }
 
 interface TargetUrl {
@@ -128,7 +128,7 @@ async function answerTo(
   }
 }
 
-/** fetch takes shared memory only in pieces, which are written as they are. Their length is said all the same. */
+/** fetch takes shared memory only in pieces, which are written as they are. Their length is sent all the same. */
 function framedBody(bytes: Buffer) {
   if (!isShared(bytes)) return { body: bytes, headers: {} }
   return { body: ReadableStream.from(piecesOf(bytes)), headers: { 'content-length': String(bytes.length) } }

@@ -18,7 +18,7 @@ export function questionOf(asks: ServiceSpec, messages: readonly Message[]): Buf
   return jsonBytes(question)
 }
 
-/** `count`: of texts that the service was told. Throws GuardUnavailable when `answer` is none to them. */
+/** `count`: of texts that the service got. Throws GuardUnavailable when `answer` is none to them. */
 export function verdictOf(asks: ServiceSpec, answer: Uint8Array, count: number): Verdict {
   const value = parsed(answer)
   const verdict =

@@ -42,7 +42,7 @@ interface Joined extends Text {
   idle: number
 }
 
-/** Where a part is in its text, so that it is known when it is said again. */
+/** Where a part is in its text, so that a repetition is recognized. */
 interface Part {
   readonly text: Joined
   readonly start: number
@@ -53,7 +53,7 @@ interface WaitingPiece {
   readonly slot: Slot
   readonly text: Text
   readonly end: number
-  /** The part that is said again; null: it is new. */
+  /** The part that is repeated; null: it is new. */
   readonly repeated: Part | null
 }
 
@@ -171,14 +171,14 @@ export class StreamGuard {
     if ((text.kind === 'thought' && isSpoken) || text.idle > HOLD_UNITS_MAX) this.#endRun(name)
   }
 
-  /** What its text has to be pushed to; null: it is whole, or is said again. */
+  /** What its text has to be pushed to; null: it is whole, or a repetition. */
   #add({ slot, key, kind, choice, isRepeated }: Piece, { whole, going }: Reading): Arriving | null {
     const part = isRepeated && key !== null ? this.#parts.get(key) : undefined
     if (part !== undefined && slot.text.length === part.end - part.start) {
       going.push({ slot, text: part.text, end: part.end, repeated: part })
       return null
     }
-    // Also what is said again, when it is not known what.
+    // Also a repetition of an unknown part.
     if (key === null || isRepeated) {
       whole.push(slot)
       return null

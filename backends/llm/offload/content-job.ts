@@ -12,7 +12,7 @@ import { LARGE_BYTES } from './threshold.ts'
 /** What there is of an answer. */
 export interface ContentData {
   readonly whole: { readonly bytes: Uint8Array; readonly format: FormatName } | null
-  /** What a stream has said, as far as it was noted down; null: nothing. */
+  /** The content of a stream, as far as it was recorded; null: none. */
   readonly streamed: { readonly texts: readonly string[]; readonly calls: readonly object[] } | null
 }
 

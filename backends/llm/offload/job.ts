@@ -27,7 +27,7 @@ import type { RequestFacts } from './large-request.ts'
 interface JobBody {
   /** The same for all jobs over it. */
   readonly id: number
-  /** Null: they have been told already. */
+  /** Null: the thread has them already. */
   readonly bytes: Uint8Array | null
 }
 
@@ -60,7 +60,7 @@ export interface AnswerJob {
   /** Null: only what it has cost is wanted. */
   readonly to: ClientFormat | null
   readonly context: AnswerContext
-  /** What the provider has been told as functions. */
+  /** Client tools that the provider got as functions. */
   readonly clientTools: ClientTools
 }
 
@@ -78,7 +78,7 @@ export interface EventJob {
 
 export type LargeJob = ModelJob | RequestJob | OperationJob | AnswerJob | OperationAnswerJob | EventJob
 
-/** The body has to be told (again). */
+/** The body has to be sent to the thread (again). */
 export interface EvictedBody {
   readonly kind: 'evicted'
 }
@@ -122,7 +122,7 @@ export interface TranslatedAnswer {
   /** Null: the provider's will do. */
   readonly bytes: Uint8Array | null
   readonly lost: DroppedFields
-  /** Why it cannot be told; null: it can. */
+  /** Why it cannot be translated; null: it can. */
   readonly problem: string | null
   /** Of an error that came as a success; null: the status stays. */
   readonly status: number | null
@@ -159,19 +159,19 @@ export function runLargeJob(job: LargeJob): JobResult {
 
 // --- requests ---
 
-/** Bodies that are remembered: who asks for the model asks for more at once, and who fails is followed by another. */
+/** Bodies that are kept: a request for the model is followed by one for the body, and a failed attempt by another. */
 const KEPT_MAX = 2
 const KEPT_BYTES_MAX = 32 * 1024 * 1024
 
-/** Bodies that have been told, by id, the last one last. What has been read of them is kept with them (parseAhead). */
+/** Bodies that the thread has got, by id, the last one last. Their parsed parts are kept with them (parseAhead). */
 class Bodies {
   readonly #kept = new Map<number, Buffer>()
 
-  /** Null: it has not been told, or has been forgotten. */
+  /** Null: the thread has not got it, or has dropped it. */
   take({ id, bytes }: JobBody): Buffer | null {
     const known = this.#kept.get(id)
     this.#kept.delete(id)
-    // What is told again has been read already.
+    // A body that comes again has been parsed already.
     const body = known ?? (bytes === null ? undefined : bufferOf(bytes))
     if (body === undefined) return null
     this.#kept.set(id, body)

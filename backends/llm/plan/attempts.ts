@@ -47,7 +47,7 @@ export class Attempts implements BackendState {
   /** What may follow, as long as it has not been answered; null: nothing. */
   retry: RetryState | null = null
   tap: CostTap | null = null
-  /** Fields that the provider has not been told of. */
+  /** Fields that the provider has not got. */
   dropped: DroppedFields = NONE_DROPPED
   /** What the provider that is tried has refused of what was added here, and is asked without now; null: nothing. */
   dialectOverrides: Partial<Dialect> | null = null
@@ -60,7 +60,7 @@ export class Attempts implements BackendState {
   refusal: FormatError | null = null
   /** What the client came with: an attempt leaves other keys in the request. */
   readonly keys: ClientKeys
-  /** The client's fields, where a guard is told of them when the answer is there. */
+  /** The client's fields, where a guard of answers gets them. */
   fields: HeaderBlock | null = null
 
   constructor(
@@ -78,7 +78,7 @@ export class Attempts implements BackendState {
     this.keys = keys
   }
 
-  /** The provider that was asked last has answered, and what it takes cannot be asked: it is as if nobody had. */
+  /** The last provider has answered, and what it accepts cannot be written: the attempt does not count. */
   withdraw(nowMs: number): void {
     this.attempt?.succeeded(nowMs)
     this.attempt = null

@@ -41,14 +41,14 @@ export class Health {
 
   /** `pauseMs`: the pause that the provider asks for, or null. `random`: 0 <= x < 1. `startedAt`: of the attempt. */
   failed(nowMs: number, pauseMs: number | null, random: number, startedAt = nowMs): void {
-    // Jitter, or all workers would come back at once. Who asks for nothing has not said anything.
+    // Jitter, or all workers would come back at once. A Retry-After of zero counts as none.
     this.breaker.failed(nowMs, startedAt, (ownMs) =>
       pauseMs ? Math.min(pauseMs, RETRY_AFTER_MAX_MS) * (1 + random / 10) : ownMs * (0.5 + random / 2)
     )
   }
 }
 
-/** One attempt at a provider, from when it is chosen until it is known how it went: told once, later words are void. */
+/** One attempt at a provider, from its choice until its outcome: the first outcome counts. */
 export class Attempt<T> {
   readonly slot: ProviderSlot<T>
   readonly #startedAt: number
@@ -76,7 +76,7 @@ export class Attempt<T> {
     this.slot.health.failed(nowMs, null, random, this.#startedAt)
   }
 
-  /** Nobody will know how it would have gone: the client has left. False: it was known. */
+  /** Its outcome will never be known: the client has left. False: it was known. */
   abandon(): boolean {
     if (this.#isOver) return false
     this.#isOver = true

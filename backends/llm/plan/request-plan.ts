@@ -12,7 +12,7 @@ import { providerModel, type RequestPlan } from '#backends/llm/request/provider-
 
 type ProviderSettings = Pick<AiProvider, 'type' | 'cloud' | 'formats' | 'model' | 'path' | 'pathPrefix' | 'edits'>
 
-/** Plain data, and nothing secret: it is also told to other threads. */
+/** Plain data, and nothing secret: it also goes to other threads. */
 export interface ProviderSpec {
   readonly settings: ProviderSettings
   readonly aliases: AiBackend['modelAliases']

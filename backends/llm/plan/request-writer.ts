@@ -19,7 +19,7 @@ import type { Attempts } from './attempts.ts'
 import type { ProviderRuntime } from './provider-runtime.ts'
 import { type ProviderSpec, planRequest } from './request-plan.ts'
 
-/** The fields that the provider is not told; or why it cannot be asked at all. */
+/** The fields that the provider does not get; or why the request cannot be written for it at all. */
 export type WriteOutcome = DroppedFields | FormatError
 
 /** Makes ex the request that another thread has written. Throws FormatError: no provider can be asked. */

@@ -88,7 +88,7 @@ function compile({ apiVersion }: Cloud): Provider {
       const deployment = format === 'responses' ? '' : `/deployments/${segment(model)}`
       return `/openai${deployment}${path}?api-version=${apiVersion}`
     },
-    // Tokens of Entra ID are told from the resource's keys by what they look like.
+    // Tokens of Entra ID and the resource's keys differ by their form.
     keyField: (key) => (isJwt(key) ? 'authorization' : 'api-key'),
     fields: []
   }

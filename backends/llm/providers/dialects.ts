@@ -8,7 +8,7 @@ import type { Losses } from '#backends/llm/formats/format.ts'
 import { partPath } from '#backends/llm/translate/client-paths.ts'
 import { COMPATIBLE, type CompatibleService, type Dialect, type DialectName, OPENAI } from './compatible.ts'
 
-/** Plain data, so that other threads can be told. One for each provider: what is learned of it is put here. */
+/** Plain data, so that other threads can have it. One for each provider: what is learned of it is put here. */
 export interface LearnedDialect {
   dialect: Dialect
 }

@@ -1,6 +1,6 @@
 /** How the answer to an operation other than chat is read. Plain data. */
 
-/** Whose list a client expects, by the format that its errors are told in. */
+/** Whose list a client expects, by the format of its errors. */
 export type ListClient = 'completions' | 'messages' | 'gemini'
 
 /** Formats with an API that counts tokens. */

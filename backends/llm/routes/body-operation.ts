@@ -38,7 +38,7 @@ export interface PrintedOperation extends SentOperation {
   readonly target: string
 }
 
-/** The format in which the client is told of errors. */
+/** The format of errors for the client. */
 export function operationClient(type: BodyOperationType, path: string): ClientFormat {
   if (type === 'Embeddings') return embeddingsClient(path)
   return type === 'GeminiTokenCount' ? 'gemini' : 'messages'

@@ -24,7 +24,7 @@ function inPath(path: string): ModelPath | null {
   return found !== null && METHODS.includes(found.method) ? found : null
 }
 
-/** The format in which a client that asks at `path` is told of errors. */
+/** The format of errors for a client that asks at `path`. */
 export function embeddingsClient(path: string): 'gemini' | 'completions' {
   return inPath(path) !== null ? 'gemini' : 'completions'
 }

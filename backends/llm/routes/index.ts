@@ -1,4 +1,4 @@
-/** Which route type is served how, where it is no chat; and how a client of each is told of errors. */
+/** Which code serves each route type but chat; and the format of errors for its clients. */
 
 import type { AiRouteType } from '#backends/llm/config/snapshot.ts'
 import type { ClientFormat } from '#backends/llm/conversation.ts'
@@ -24,7 +24,7 @@ export type OtherType = Exclude<AiRouteType, ChatType>
 
 export const isChat = (type: AiRouteType): type is ChatType => Object.hasOwn(CHAT, type)
 
-/** The format in which the client is told of errors; null: none that is known. */
+/** The format of errors for the client; null: unknown. */
 export function clientOf(type: AiRouteType, ex: Exchange): ClientFormat | null {
   if (isChat(type)) return CHAT[type]
   if (isBodyOperation(type)) return operationClient(type, ex.path)

@@ -27,7 +27,7 @@ export interface TranslatedOperation {
   readonly usage: Usage | null
   /** Null: the provider's will do. */
   readonly bytes: Buffer | null
-  /** Why it cannot be told; null: it can. */
+  /** Why it cannot be translated; null: it can. */
   readonly problem: string | null
 }
 

@@ -10,7 +10,7 @@ import type { AnswerSpec } from './answer-spec.ts'
 
 /** What a provider has been asked, as far as others need to know. Plain data. */
 export interface SentOperation {
-  /** Fields that it has not been told. */
+  /** Fields that the provider has not got. */
   readonly lost: DroppedFields
   /** By the provider's name; null: the client names none. */
   readonly model: string | null
@@ -24,9 +24,9 @@ export interface SentOperation {
 
 /** A kind of request. */
 export interface Operation {
-  /** In which the client is told of errors. */
+  /** Of errors for the client. */
   readonly client: ClientFormat
-  /** A request with a field that the provider cannot be told is refused. */
+  /** A request with a field that the provider lacks is refused. */
   readonly isStrict: boolean
   /** gen_ai.operation.name; null: the conventions have none. */
   readonly name: string | null
@@ -53,7 +53,7 @@ export interface OperationSource {
 
 /** What one provider is sent. */
 export interface OperationPlan extends Omit<SentOperation, 'lost'> {
-  /** Fields that it is not told. */
+  /** Fields that the provider does not get. */
   readonly lost: readonly string[]
   /** Null: the client's own bytes will do. */
   readonly body: JsonObject | null

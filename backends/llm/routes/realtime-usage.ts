@@ -123,7 +123,7 @@ export class RealtimeTap implements ResponseTap {
     this.#decoder = new FrameDecoder(new DoneEvents(found))
   }
 
-  /** Frames that nobody can read (masked, compressed) end the reading, and go on like others. */
+  /** Unreadable frames (masked, compressed) end the reading, and go on like others. */
   body(_ex: Exchange, chunk: Buffer, start: number, end: number): Buffer {
     this.#decoder.execute(chunk, start, end)
     return chunk

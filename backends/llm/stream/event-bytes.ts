@@ -41,7 +41,7 @@ export class EventBytes {
     return whole
   }
 
-  /** What is left of an event that nobody has ended. */
+  /** The rest of an unfinished event. */
   rest(): Buffer | null {
     if (this.#heldBytes === 0) return null
     const rest = this.#held.whole

@@ -19,13 +19,13 @@ export class EventOrder {
   /** Choices with calls. */
   readonly #called: number[] = []
 
-  /** Choices that must still be told why they ended, before `done`; all formats expect one at least. */
+  /** Choices that still need a stop before `done`; all formats expect one at least. */
   get unstopped(): number[] {
     if (this.#open.length === 0) return [0]
     return [...this.#open.keys()].filter((choice) => (this.#open[choice] ?? 'stopped') !== 'stopped')
   }
 
-  /** False: it repeats what has been told, and says nothing. Throws FormatError where it belongs nowhere. */
+  /** False: it repeats an earlier event, and has no content. Throws FormatError where it belongs nowhere. */
   admits(event: ChatEvent): boolean {
     if (event.kind === 'error') return true
     if (event.kind === 'start') {
@@ -46,7 +46,7 @@ export class EventOrder {
     }
   }
 
-  /** Why a choice ended, in view of what it has said. */
+  /** Why a choice ended, in view of its content. */
   stopped(event: Stop): Stop {
     return event.stop === 'end' && this.#called.includes(event.choice) ? { ...event, stop: 'tools' } : event
   }

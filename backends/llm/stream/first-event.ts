@@ -72,7 +72,7 @@ class FirstEvent implements Peek {
       this.#framing.push(chunk, start, end, events)
       for (const event of events) {
         for (const read of this.#reader.read(event)) {
-          // Who is to blame for what it asked is not served better elsewhere, and its provider is well.
+          // A client's own mistake is not served better elsewhere, and its provider is well.
           if (read.kind !== 'error' || !isFailure(read.error.status)) return 'take'
           this.#refused()
           return 'again'
@@ -80,7 +80,7 @@ class FirstEvent implements Peek {
       }
       return 'more'
     } catch {
-      // What cannot be read is told where the whole stream is.
+      // The reader of the whole stream reports what cannot be read.
       return 'take'
     }
   }

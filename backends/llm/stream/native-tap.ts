@@ -44,7 +44,7 @@ class NativeTap implements CostTap {
   readonly #bytes = new EventBytes()
   /** The first event tells the model. */
   #isFirst = true
-  /** It has said something that is not known here: perhaps its end. */
+  /** It has had an unknown event: perhaps its end. */
   #isUnread = false
   /** Long events that another thread reads. */
   #pending = 0
@@ -80,7 +80,7 @@ class NativeTap implements CostTap {
     return left.length === 0 ? null : left
   }
 
-  /** The last event may lack its empty line; half an event is for nobody. */
+  /** The last event may lack its empty line; half an event is dropped. */
   end(ex: Exchange): Buffer | null {
     const rest = this.#bytes.rest()
     const last = rest === null ? null : Buffer.concat([rest, LINE_ENDS])
@@ -127,7 +127,7 @@ class NativeTap implements CostTap {
     return Buffer.concat(kept)
   }
 
-  /** Of an event that matters. True: it says nothing but the usage, and nobody has asked. */
+  /** Of an event that matters. True: it has only the usage, and the client has not asked for it. */
   #read(ex: Exchange, bytes: Buffer): boolean {
     const { format, offload } = this.#parties
     if (bytes.length <= LARGE_BYTES || offload === null) return this.#readHere(bytes)
@@ -152,7 +152,7 @@ class NativeTap implements CostTap {
 
   #take({ events, isUnread }: EventReading): void {
     this.#isUnread ||= isUnread
-    // Who reads one event alone begins anew with it.
+    // A reader of one event alone begins anew with it.
     for (const one of events) if (one.kind !== 'start' || this.cost.model === null) this.cost.note(one)
   }
 

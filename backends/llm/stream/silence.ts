@@ -29,7 +29,7 @@ export interface SilenceOptions {
   readonly fail: Fail
 }
 
-/** Comments are for nobody (WHATWG HTML, section 9.2.7, recommends one every 15 seconds or so). */
+/** Clients skip comments (WHATWG HTML, section 9.2.7, recommends one every 15 seconds or so). */
 export const KEEPALIVE = Buffer.from(': keepalive\n\n')
 
 const TIMERS = new TimerWheel()
@@ -73,7 +73,7 @@ class SilenceTimer {
     this.#arm(this.#heardAt)
   }
 
-  /** The provider has sent something; `said`: and so has the gateway. */
+  /** The provider has sent something; `hasSent`: and so has the gateway. */
   heard(hasSent: boolean): void {
     this.#heardAt = turnStartedAt
     if (hasSent) this.#sentAt = this.#heardAt

@@ -23,7 +23,7 @@ export interface TranslatingTapOptions {
   readonly from: ProviderFormat
   readonly framing: Framing
   readonly writer: StreamWriter
-  /** What the writer could not say: told in a comment ahead of the end. */
+  /** What the writer lacks: written as a comment before the end. */
   readonly losses: Losses
   /** Same format on both sides: events pass as they are. */
   readonly isNative: boolean
@@ -36,7 +36,7 @@ export interface TranslatingTapOptions {
 /** Errors that say something of the provider, and not of what it was asked. */
 const OF_PROVIDER: ReadonlySet<ChatError['type']> = new Set(['rateLimit', 'quota', 'overloaded', 'timeout', 'internal'])
 
-/** What an answer has cost, as far as the provider has said it. */
+/** The cost of an answer, as far as the provider has sent it. */
 export class AnswerCost {
   usage: Usage | null = null
   model: string | null = null
@@ -88,11 +88,11 @@ export class TranslatingTap implements CostTap {
   readonly #order = new EventOrder()
   /** Of a native stream. */
   readonly #bytes: EventBytes | null
-  /** Native, and has said something that is not known here. */
+  /** Native, with an unknown event. */
   #isUnread = false
   /** Native, and too long to be read. */
   #isDeaf = false
-  /** The error that ends it cannot be told. */
+  /** The error that ends it cannot be written. */
   #isAbrupt = false
 
   constructor(parties: TranslatingTapOptions) {
@@ -123,7 +123,7 @@ export class TranslatingTap implements CostTap {
         for (const one of finish.events) this.cost.note(one)
         return Buffer.concat([rest === null ? NOTHING : wholeEvents(rest), Buffer.from(finish.mark)])
       }
-      // Half an event is for nobody.
+      // Half an event is dropped.
       if (rest !== null && (this.cost.isOver || this.#isUnread)) last = Buffer.concat([rest, LINE_ENDS])
     }
     if (this.cost.isOver || this.#isUnread) return last

@@ -114,7 +114,7 @@ export function asFunction({ native, name }: Tool): Tool | null {
   return { name, description, schema: kind.schema, strict: null, cache: null, native: null }
 }
 
-/** A grammar cannot be enforced, and is told. */
+/** A grammar cannot be enforced, and is sent as text. */
 function grammarOf(format: Json | undefined): string {
   if (!isObject(format) || format.type !== 'grammar') return ''
   const { syntax, definition } = isObject(format.grammar) ? format.grammar : format
@@ -141,7 +141,7 @@ function typed(list: Json | undefined): readonly JsonObject[] {
   return items.length === list.length && items.every(({ type }) => typeof type === 'string') ? items : []
 }
 
-/** Lists of texts, images and files are what they are; what else a tool may say is told as JSON. */
+/** Lists of texts, images and files stay as they are; other results of a tool become JSON. */
 function contentOf(output: Json | undefined): ToolResultPart['content'] {
   const parts = typed(output).map((part) => new Fields(part, 'output'))
   if (parts.length > 0 && parts.every(isKnown)) {
@@ -161,7 +161,7 @@ function callOf(id: string, item: JsonObject, { member, isText }: Kind, name: st
 /** Tools as functions, by their places in the client's list. */
 export type FunctionTools = ReadonlyMap<number, Tool>
 
-/** Those of `tools` that others are told as functions; one whose name a function has already is none of them. */
+/** Those of `tools` that other formats get as functions, unless a function has the same name. */
 export function functionToolsOf(tools: readonly Tool[]): FunctionTools {
   const taken = new Set(tools.flatMap(({ native, name }) => (native === null ? [name] : [])))
   const functions = new Map<number, Tool>()

@@ -137,7 +137,7 @@ function chosen(conversation: Conversation, functions: FunctionTools, losses: Lo
   return { ...conversation, toolChoice: choice, origin: { ...origin, unknownFields } }
 }
 
-/** Their calls and results: the client is told of the tools, and what becomes of these follows. */
+/** Their calls and results: losses name the tools, and these follow from them. */
 function clientCalls(conversation: Conversation): Conversation {
   return mapParts(conversation, (part) => (part.kind === 'opaque' ? (asFunctionPart(part) ?? part) : part))
 }
@@ -224,9 +224,9 @@ function errorsAsText(conversation: Conversation): Conversation {
   })
 }
 
-// --- who asks ---
+// --- the end user ---
 
-/** What a format takes for the name of who asks (OpenAI 64 characters, Anthropic 256, Bedrock few signs). */
+/** What a format accepts as the name of the end user (OpenAI 64 characters, Anthropic 256, Bedrock few characters). */
 const USERS: { readonly [format in FormatName]?: RegExp } = {
   completions: /^.{0,64}$/s,
   responses: /^.{0,64}$/s,
@@ -242,7 +242,7 @@ function opaqueUser(conversation: Conversation, to: FormatName, losses: Losses):
   return { ...conversation, user: hash('sha256', user!) }
 }
 
-/** What the client calls who asks. */
+/** The client's name for the end user. */
 function userPath({ format, wording }: Conversation['origin']): string {
   if (format === 'messages') return 'metadata.user_id'
   const isOld = format === 'responses' ? wording?.get('#user') === 'old' : wording?.has('safety_identifier') !== true

@@ -23,7 +23,7 @@ export function openSignature(text: string, format: FormatName): Signature {
 function opened(text: string): Signature | null {
   if (!text.startsWith(MARK)) return null
   const value = parseJson(Buffer.from(text.slice(MARK.length), 'base64url').toString())
-  // Somebody else's text that begins alike.
+  // Another text that begins alike.
   if (value === undefined) return null
   if (!Array.isArray(value) || value.length !== 2) return null
   const [format, data] = value as unknown[]

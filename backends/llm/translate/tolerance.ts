@@ -11,7 +11,7 @@ type Entry = ((value: Json) => boolean) | null
 
 /** How it is answered, kept or paid, and not what: the provider does as it is used to. */
 const HINT: Entry = null
-/** For the caller's own records, or what SDKs write beside what they were told. */
+/** For the caller's own records, or copied by SDKs from answers. */
 const RECORD: Entry = null
 
 const word = (value: Json): string => JSON.stringify(value).toLowerCase()

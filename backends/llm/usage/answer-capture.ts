@@ -19,7 +19,7 @@ interface Call {
   arguments: string
 }
 
-/** What a stream has said. */
+/** The content of a stream. */
 class StreamCapture {
   readonly calls: Call[] = []
   readonly #texts = new Map<number, string>()
@@ -60,11 +60,11 @@ export class AnswerCapture implements ModelContent, Capture {
   /** Milliseconds of the monotonic clock; 0: nothing yet. */
   firstTokenAt = 0
   lastTokenAt = 0
-  /** A whole answer, read when somebody asks. */
+  /** A whole answer, parsed when it is read. */
   #bytes: Buffer | null = null
   #format: FormatName | null = null
   #answer: Answer | null = null
-  /** What a stream has said is told when it is over: before that it would be a part of it. */
+  /** The content of a stream is there when the stream is over: before that it would be a part. */
   #isOver = false
   /** Null as long as nothing is noted down: most requests need none of it. */
   #pieces: StreamCapture | null = null
@@ -153,7 +153,7 @@ export class AnswerCapture implements ModelContent, Capture {
     return contentJob(this.#chat, answer, () => this.#data())
   }
 
-  /** What another thread has to be told of the answer. */
+  /** The part of the answer that another thread needs. */
   #data(): ContentData {
     const whole = this.#bytes === null || this.#format === null ? null : { bytes: this.#bytes, format: this.#format }
     const isComplete = whole === null && this.capturesStream && this.#isOver

@@ -19,7 +19,7 @@ const CONTENT =
 
 export class CaptureTap extends OuterTap {
   readonly #capture: Capture
-  /** Null: nobody asks for what is said. */
+  /** Null: the content is not read. */
   #reader: StreamReader | null
   readonly #framing: Framing
 

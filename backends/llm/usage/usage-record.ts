@@ -8,7 +8,7 @@ import type { Exchange } from '#engine/contract/exchange.ts'
 import { AnswerCapture } from './answer-capture.ts'
 import { boundedUsage } from './token-counts.ts'
 
-/** An attempt begins: `model` by the provider's name for it. `keeps`: somebody will ask what a stream has said. */
+/** An attempt begins: `model` by the provider's name for it. `keeps`: the content of a stream will be read. */
 export function beginUsageRecord(
   ex: Exchange,
   chat: ChatRequest,

@@ -71,7 +71,7 @@ export class ResourceSubscriptions {
     shared.isAsking = true
     shared.unsubscribe(() => {
       shared.isAsking = false
-      // After an error the server may go on sending: nobody listens.
+      // After an error the server may go on sending: it is ignored.
       shared.isAgreed = false
       this.#settle(uri, shared)
     })

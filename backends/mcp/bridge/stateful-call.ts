@@ -176,7 +176,7 @@ export class StatefulCall implements SessionListener {
   }
 
   #interim(inputs: JsonObject): void {
-    // While nobody waits, the next retry is said.
+    // While no request waits, the next retry gets it.
     if (this.#events === null) return
     this.round++
     const state = this.#owner.suspend(this)

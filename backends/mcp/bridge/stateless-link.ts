@@ -110,7 +110,7 @@ export class StatelessLink implements Link {
     const link = this.#parts.raw.open({ ...this.#options, upstreamSession: null, version: STATELESS })
     const { answeredBytes } = events
     const direct: LinkEvents = {
-      // Servers of this era must not send requests, and nobody could answer them.
+      // Servers of this era must not send requests, and there is no client to answer them.
       message: (serverMessage, eventId) => {
         if (!('id' in serverMessage)) events.message(serverMessage, eventId)
       },

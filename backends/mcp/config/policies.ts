@@ -39,7 +39,7 @@ interface FilePolicies {
   readonly mcp?: { readonly authorization?: McpRules | undefined } | undefined
 }
 
-/** Of validated sets, all levels together; null: nothing is said. */
+/** Of validated sets, all levels together; null: none is set. */
 export function mergedRules(levels: readonly PolicySets[]): McpRules | null {
   const sets = levels.flat() as (FilePolicies | undefined)[]
   return addRules(...sets.flatMap((set) => [set?.mcpAuthorization, set?.mcp?.authorization]))

@@ -17,7 +17,7 @@ const IDLE_MS = 1_800_000
 const TARGET_TIMEOUT_MS = 30_000
 const MESSAGE_BYTES = 8 * 1024 * 1024
 
-/** Throws an Error for a file that cannot be read (check.ts has said where). */
+/** Throws an Error for a file that cannot be read (check.ts has reported where). */
 export function translateMcp(file: FileMcp, { policies, levels, sources, transportOf }: TranslateContext): McpBackend {
   const { session, prefixMode = 'conditional', failureMode = 'failClosed' } = file
   const routing = file.sessionRouting ?? file.statefulMode ?? 'Stateful'
@@ -45,7 +45,7 @@ export function rulesAround({ around, reference }: PolicyLevels): McpRules | nul
   return around === null ? null : mergedRules([...around, reference])
 }
 
-/** What is said of connections, with what a target says itself. */
+/** The policies for connections, with the target's own. */
 type TransportOf = (...own: readonly (TargetPolicies | undefined)[]) => BackendTransport | undefined
 
 function targetOf(file: FileTarget, sources: DocumentSources, transportOf: TransportOf): McpTarget {

@@ -1,4 +1,4 @@
-/** What is said of `mcp` backends and does nothing. */
+/** Settings of `mcp` backends that have no effect. */
 import { neverHasSessions } from '#backends/mcp/targets/index.ts'
 import type { Doubt } from '#engine/contract/backend-config.ts'
 import { entriesOf, objectOf, type Placed } from '#engine/schema/placed.ts'

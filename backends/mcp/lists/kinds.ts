@@ -52,7 +52,7 @@ export function renamedItem(item: JsonObject, target: string, { by }: ListKind, 
   return { ...item, ...meta, [by]: by === 'taskId' ? names.taskId(target, name) : names.uri(target, name) }
 }
 
-/** The result of a request that nobody here remembers, of a stream that goes on: what it lists is seen as in a list. */
+/** The result of an unknown request, of a stream that goes on: what it lists is treated as a list. */
 export function listsForClient(
   result: JsonObject,
   target: string,

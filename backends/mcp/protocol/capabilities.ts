@@ -30,7 +30,7 @@ export function capabilityBits(capabilities: JsonObject): number {
   return bits
 }
 
-/** Whether a server that has declared so much has nothing to do with `method`; null: nobody knows what it has. */
+/** Whether a server that has declared so much lacks `method`; null: its capabilities are unknown. */
 export function lacksCapability(declared: number | null, method: string): boolean {
   const needed = NEEDED.get(method)
   return needed !== undefined && isDeclared(declared) && !has(declared, needed)

@@ -76,7 +76,7 @@ function mirrorRefusal(headers: HeaderBlock, message: RpcRequest): Refusal | nul
   if (method !== message.method)
     return mismatch(`Mcp-Method header value ${quote(method)} does not match body value ${quote(message.method)}`)
   const known = STATELESS_METHODS.get(message.method)
-  // Not of this era: 404 with a JSON-RPC body, so that nobody takes it for a server of the other one.
+  // Not of this era: 404 with a JSON-RPC body, so that clients do not take it for a server of the other one.
   if (known === undefined ? STATEFUL_METHODS.has(message.method) : known.owner === 'client')
     return { status: 404, error: { code: METHOD_NOT_FOUND, message: `Method not found: ${plain(message.method)}` } }
   // A method of an extension: what its name mirrors, if it has one, only its server knows.

@@ -1,4 +1,4 @@
-/** What a revision says of a method: who is asked, and who may ask. The tables are stateful.ts and stateless.ts. */
+/** A method in one revision: which side answers it, and which may send it. Tables: stateful.ts, stateless.ts. */
 
 export interface Method {
   /**

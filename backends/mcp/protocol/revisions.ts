@@ -27,7 +27,7 @@ export function eraOf(version: string): Era | null {
   return ERAS.get(version) ?? null
 }
 
-/** What to answer to `initialize` that asks for `asked` (2025-11-25, basic/lifecycle): the same, or the newest. */
+/** The revision in the answer to `initialize` (2025-11-25, basic/lifecycle): the requested one, or the newest. */
 export function agreedVersion(requested: unknown): string {
   return typeof requested === 'string' && eraOf(requested) === 'stateful' ? requested : NEWEST_STATEFUL
 }

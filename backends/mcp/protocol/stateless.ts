@@ -40,7 +40,7 @@ export const LOG_LEVELS: readonly string[] = [
   ...['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency']
 ]
 
-/** Whether a message of `level` is to be told to one who asked for `wanted`. Unknown levels are told. */
+/** Whether a message of `level` goes to a client that asked for `wanted`. Unknown levels do. */
 export function isAtLeast(level: JsonValue | undefined, wanted: string): boolean {
   const at = typeof level === 'string' ? LOG_LEVELS.indexOf(level) : -1
   return at < 0 || at >= LOG_LEVELS.indexOf(wanted)

@@ -27,12 +27,12 @@ export function callerOf({ identity }: Exchange): string {
   return hash(JSON.stringify(parts))
 }
 
-/** Whose share of what is bounded for all it is: the caller's, or that of the network of one that nobody knows. */
+/** The party whose share of bounded resources it uses: the caller, or the network of an unknown one. */
 export function partyOf(ex: Exchange): string {
   return callerOf(ex) || clientKey(ex)
 }
 
-/** A token without a subject is its own caller: two of them may be anybody's. */
+/** A token without a subject is a caller by itself: two of them may be of different users. */
 function subjectOf(jwt: Claims): unknown {
   return jwt.sub === undefined ? ['claims', jwt.client_id ?? null, jwt.azp ?? null, jwt.jti ?? null, jwt] : jwt.sub
 }

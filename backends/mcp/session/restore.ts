@@ -48,7 +48,7 @@ export function restore(of: SessionOfTarget, done: (failure: LinkFailure | null)
   const lost = session.targetSessions.get(target.name)?.upstreamId
   const { name: backend } = services.context
   const request = { backend, target: target.name, id: id ?? '', caller, lost, headers: flatten(headers) }
-  // Sessions of other kinds have one owner already: the main thread, or nobody.
+  // Sessions of other kinds have one owner already: the main thread, or none.
   const mayBeElsewhere = id !== null && target.traits.sessions === 'byId'
   const isElsewhere =
     mayBeElsewhere &&

@@ -18,9 +18,9 @@ import { Session } from './session.ts'
 const CALLERS_MAX = 2000
 
 interface CallerIdentity {
-  /** The same for all that are the same caller, and for nobody else. */
+  /** The same for all requests of one caller, and for no others. */
   readonly marks: unknown
-  /** Nobody knows whether the next request is of the same one. */
+  /** Unknown whether the next request is of the same caller. */
   readonly isAnonymous: boolean
   /** LinkOptions.party. */
   readonly party: string

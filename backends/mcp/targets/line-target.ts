@@ -106,7 +106,7 @@ class LineLink implements Link {
     return why === null ? null : toLinkFailure(why)
   }
 
-  /** There are no event ids: what was kept while nobody listened comes at once. */
+  /** There are no event ids: messages that were kept without a listener come at once. */
   listen(_lastEventId: string | null, events: ListenEvents): () => void {
     events.opened?.()
     return this.#child.listen({

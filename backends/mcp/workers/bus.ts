@@ -96,7 +96,7 @@ export class Bus {
   readonly #listeners = new Set<(message: BusMessage) => void>()
   #closed = false
 
-  /** `place`: among the workers of the process; null: a bus that nobody needs to address. */
+  /** `place`: among the workers of the process; null: a bus without an address. */
   constructor(channel = 'weir.mcp', place: BackendContext['worker'] | null = null) {
     this.#count = place?.count ?? 1
     this.#isNamed = place !== null

@@ -30,7 +30,7 @@ export interface RemoteRequest {
   /** How long it may wait to be taken, milliseconds; 0: CLAIM_MAX_MS. */
   readonly waitMs: number
   readonly body: RemoteBody
-  /** Nobody has taken it, and nobody will. */
+  /** It has not been taken, and will not be. */
   readonly lost: (events: LinkEvents) => void
 }
 

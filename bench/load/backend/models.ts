@@ -7,7 +7,7 @@ const PIECES = 50
 const PIECE = 'token '.repeat(8)
 const texts = Array.from({ length: PIECES }, (_, i) => `${String(i).padStart(4, '0')} ${PIECE}`)
 const TEXT = texts.slice(0, 14).join('')
-/** What is said, by pieces. */
+/** The texts of an answer, by pieces. */
 export const TEXTS = { whole: [TEXT], streamed: texts } as const
 
 const COMPLETIONS_USAGE = {

@@ -49,7 +49,7 @@ function clusterOf({ upstreamPort, connections, streams, wire }: Setup): object 
   }
 }
 
-/** Told which HTTP it is, as the others are. */
+/** Configured for one version of HTTP, as the others are. */
 function http(wire: Setup['wire']): object {
   const route = { match: { prefix: '/' }, route: { cluster: 'backend', timeout: '0s' } }
   const manager = {

@@ -49,7 +49,7 @@ export const litellm: Peer = {
   }
 }
 
-/** JSON is YAML. No key, as nobody else asks for one here; no log of requests, no calls home. */
+/** JSON is YAML. No key, as no other peer wants one here; no log of requests, no calls home. */
 function litellmConfiguration({ upstreamPort, model, isAtOnce }: Setup): object {
   const at = `http://127.0.0.1:${upstreamPort}`
   const provider =

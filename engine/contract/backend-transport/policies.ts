@@ -41,7 +41,7 @@ export const transportPolicies = {
   },
   checkValue({ field, value, path }, sources, report) {
     const parsed = field === 'tls' ? TLS.safeParse(value) : null
-    // What is wrong with it is said by the schema.
+    // The schema has reported its mistakes.
     if (parsed?.success !== true) return
     try {
       readTls(parsed.data, sources)

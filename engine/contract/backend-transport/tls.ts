@@ -168,7 +168,7 @@ function keyOf(path: string, cert: string, sources: Sources): string {
   try {
     key = createPrivateKey(text)
   } catch {
-    // OpenSSL's words help nobody, and what it has read is secret.
+    // OpenSSL's message is of no use, and the text is secret.
     const isEncrypted = /ENCRYPTED/.test(text)
     throw new FieldError(['key'], isEncrypted ? `${path} is encrypted` : `${path} has no private key (PEM)`)
   }

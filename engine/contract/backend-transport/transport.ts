@@ -14,7 +14,7 @@ export interface BackendTcp {
   readonly connectTimeoutMs: number | null
   /** Idle time before the first probe; 0: no probes. */
   readonly keepaliveMs: number | null
-  /** Plain servers are told who the client is, by a PROXY header of this version; null: they are not. */
+  /** The version of the PROXY header that plain servers get; null: they get none. */
   readonly proxyProtocol: 'v1' | 'v2' | null
 }
 

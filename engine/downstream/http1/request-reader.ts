@@ -339,7 +339,7 @@ export class Http1RequestReader implements MessageHandler, Deferred {
     else this.#schedulePipelined()
   }
 
-  /** Somebody still holds the headers of the last request. */
+  /** The headers of the last request are still in use. */
   renewBlock(): void {
     this.#block = new HeaderBlock()
     if (this.#parser !== null) this.#parser.block = this.#block

@@ -60,7 +60,7 @@ function refusedFraming(framing: Framing, versionMinor: number, bodyBytesMax: nu
   return bodyBytesMax > 0 && framing.length > bodyBytesMax ? 'BODY_TOO_LARGE' : null
 }
 
-/** False: something is expected that nobody here can promise (RFC 9110 section 10.1.1). */
+/** False: the request has an expectation that cannot be met here (RFC 9110 section 10.1.1). */
 export function readExpect(ex: Exchange, index: number, kind: BodyKind, versionMinor: number): boolean {
   if (ex.request.getAll('expect')?.toLowerCase() !== '100-continue') return false
   ex.expectsContinue = kind !== BODY_NONE && versionMinor === 1

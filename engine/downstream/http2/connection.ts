@@ -112,7 +112,7 @@ export class Http2Connection implements WireOwner, ReaderOwner, OpenConnection, 
     return this.#closed
   }
 
-  /** What is left is ours to take, and nobody is late with it. */
+  /** The rest is for the gateway to take, and the client is not late. */
   putOff(): void {
     this.#wait(WAIT_NOTHING)
   }
@@ -314,7 +314,7 @@ export class Http2Connection implements WireOwner, ReaderOwner, OpenConnection, 
   }
 
   onEnd(): void {
-    // As in HTTP/1 (docs/design/004-client-fin.md): nobody reads the answers any more.
+    // As in HTTP/1 (docs/design/004-client-fin.md): the client does not read the answers any more.
     this.#leave()
     this.wire.close(false)
   }

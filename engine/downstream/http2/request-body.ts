@@ -19,7 +19,7 @@ export interface BodyOwner {
 /** The stream. */
 export interface BodyReceiver {
   readonly id: number
-  /** Nobody wants what comes: it is dropped. */
+  /** The body is not wanted: it is dropped. */
   readonly wantsNothing: boolean
   /** Bytes have come. False: they are too many, or not what was announced, and have been answered. */
   onArrival(length: number): boolean

@@ -241,5 +241,5 @@ export class TrailerFields implements FieldSink {
   }
 }
 
-/** For blocks that nobody wants: they must be decoded, or the next one could not be read. */
+/** For header blocks of unwanted streams: they must be decoded to keep the table of HPACK right. */
 export const NO_FIELDS: FieldSink = { field() {} }

@@ -341,7 +341,7 @@ export class Http2Stream implements ClientStream, SendingStream, BodyReceiver {
 
   // --- the end ---
 
-  /** Ends the stream: the client is told so. */
+  /** Ends the stream with a frame to the client. */
   reset(code: number): void {
     if (this.#isClosed) return
     this.#owner.wire.write(resetFrame(this.id, code))

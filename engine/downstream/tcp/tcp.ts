@@ -161,7 +161,7 @@ export class TcpConnection implements WireOwner, OpenConnection {
     })
   }
 
-  /** Its backend may be at work on it however little is said. */
+  /** The backend may be at work on it, even when no bytes flow. */
   closeIfIdle(): boolean {
     return false
   }

@@ -73,7 +73,7 @@ export class ClientHelloStage extends Stage<ClientHelloContext> {
     }
     this.#listener = listener
     const { server, isTcp } = listener
-    // A name without a route is told so before anything is agreed, as where TLS is passed on.
+    // A name without a route gets its alert before anything is agreed, as where TLS is passed on.
     if (server === null || (isTcp && !this.#tcp?.find(serverName)?.route(serverName))) return start
     if (isTcp) this.#session = new TcpSession(this.wire, this.context.port, this.startedAt)
     this.#shake(listener, server, Buffer.from(bytes.subarray(start, end)))
@@ -90,7 +90,7 @@ export class ClientHelloStage extends Stage<ClientHelloContext> {
   }
 
   #shake(listener: TlsListener, server: TlsServer, first: Buffer): void {
-    // A PROXY header may have told another address than the socket's.
+    // A PROXY header may have named another address than the socket's.
     const { remoteAddress, remotePort } = this.wire.ends
     const giveUp = this.context.sockets.startTls(this.wire, first, server, (code, wire, facts) => {
       wire?.ends.setPeer(remoteAddress, remotePort)

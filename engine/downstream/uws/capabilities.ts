@@ -1,4 +1,4 @@
-/** What uWebSockets.js fixes and nobody can set (docs/design/005-uws-transport.md says where the numbers come from). */
+/** What uWebSockets.js fixes, without a setting (docs/design/005-uws-transport.md has the source of the numbers). */
 import type {
   HttpLimit,
   ListenerFacts,

@@ -80,7 +80,7 @@ function read(
   if (bodyBytesMax > 0 && framing.length > bodyBytesMax) return 'BODY_TOO_LARGE'
   if (framing.expect >= 0) {
     if (block.getAll('expect')?.toLowerCase() !== '100-continue') return 'EXPECTATION_FAILED'
-    // The library has told the client to continue: nobody upstream needs to say it again.
+    // The library has sent 100 Continue: the upstream need not.
     block.remove('expect')
   }
   const wantsWebSocket = framing.wantsUpgrade && block.getAll('upgrade')?.toLowerCase() === 'websocket'

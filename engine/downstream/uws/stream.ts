@@ -335,7 +335,7 @@ export class UwsStream implements RequestOwner {
     this.#arm(this.#answer.isPaused && this.#answer.isCongested ? RETRY_MS : delay)
   }
 
-  /** Nothing more happens here: the response is out, or nobody wants it. */
+  /** Nothing more happens here: the response is out, or the client has gone. */
   #finish(): void {
     this.#isLive = false
     this.#answer.drop()

@@ -22,7 +22,7 @@ export function tlsApp(
   serve: (app: TemplatedApp, tls: ClientTls) => void
 ): TemplatedApp {
   const rest = listeners.find(({ hostname }) => hostname === '*')
-  // Without a certificate the handshake of a name that nobody serves fails.
+  // Without a certificate the handshake for an unknown server name fails.
   const app = rest === undefined ? uws.SSLApp({}) : withOptions(rest, (options) => uws.SSLApp(options))
   if (rest !== undefined) serve(app, factsOf(rest))
   for (const listener of listeners) {

@@ -25,7 +25,7 @@ import { type TimerWheel, WheelTimer } from '#engine/socket/timer-wheel.ts'
 import { linesWithout } from './head.ts'
 import type { HttpResponse, us_socket_context_t, WebSocket } from './library.ts'
 
-/** Frames for a slow server that are kept; the library cannot be told to stop reading a WebSocket. */
+/** Frames that are kept for a slow server; the library cannot stop reading a WebSocket. */
 const AHEAD_BYTES_MAX = 4 * 1024 * 1024
 /** How long a server may take to close after the close frames. */
 const CLOSE_MS = 10_000

@@ -47,7 +47,7 @@ export function parseB3(text: string): TraceContext | null {
   const decision = text.charCodeAt(spanEnd) === DASH ? DECISIONS[text.charAt(spanEnd + 1)] : undefined
   if (decision === undefined) return null
   const end = spanEnd + 2
-  // A parent of the caller's span may follow: it is nobody's here.
+  // A parent of the caller's span may follow: it is not used.
   const isWhole = text.length === end || (text.charCodeAt(end) === DASH && isParent(text, end + 1))
   return isWhole ? contextOf(traceId, spanId, decision) : null
 }

@@ -47,7 +47,7 @@ export const traceparent: Propagator = {
   extract(headers) {
     const i = headers.find('traceparent', 0)
     if (i < 0) return null
-    // Nobody could say which of several is meant.
+    // Several are ambiguous.
     if (headers.find('traceparent', i + 1) >= 0) return MALFORMED
     return parseTraceparent(headers.value(i)) ?? MALFORMED
   },

@@ -90,7 +90,7 @@ export class JoinedText implements Arriving {
     return spans.length === 0 ? piece : render(piece, at, join(spans))
   }
 
-  /** A part that has been taken from `at` on, as it is said again. */
+  /** A part that has been taken from `at` on, as it is written again. */
   repeat(part: string, at: number): string {
     const end = at + part.length
     const spans = moved(spansOf(part, this.#rules), at)

@@ -141,7 +141,7 @@ class Checks {
 
   // --- files ---
 
-  /** Null when something is wrong, which has been told then. */
+  /** Null when something is wrong, which is then reported. */
   #checkFiles(tls: Raw, at: Path): Pair | null {
     const cert = this.#read(tls.cert, [...at, 'cert'])
     const key = this.#read(tls.key, [...at, 'key'])

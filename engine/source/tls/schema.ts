@@ -13,7 +13,7 @@ const ALPN_MAX = 16
 const VERSIONS: Readonly<Record<string, TlsVersion>> = { TLS_V1_2: '1.2', TLS_V1_3: '1.3' }
 
 const listenerVersion = () => z.enum(['TLS_V1_2', 'TLS_V1_3'])
-/** YAML reads 1.2 without quotes as a number, which nobody means. */
+/** YAML reads 1.2 without quotes as a number, which is never intended. */
 const version = () =>
   z.union([z.enum(['1.2', '1.3']), z.literal([1.2, 1.3])], { error: 'must be 1.2 or 1.3' }).transform(String)
 const cipherSuites = () => list(z.enum(CIPHER_SUITES as [string, ...string[]]), 1, CIPHER_SUITES.length).optional()

@@ -20,7 +20,7 @@ export interface Running {
     readonly isIdle: boolean
     readonly usedAt: number
   }
-  /** Who has had it started. */
+  /** The party that had it started. */
   readonly party: string
 }
 
@@ -52,7 +52,7 @@ export function admit(running: ReadonlyMap<string, Running>, wanted: Wanted): Ad
     const own = ofParty(all)
     if (isBelowThreshold(own.length, count, most)) continue
     const isFull = count >= most
-    // Who has more than the last few are for makes room among its own.
+    // A party with more than its share of the last few makes room among its own.
     const end = idlest(isFull && isBelowThreshold(own.length, most - 1, most) ? all : own, now)
     return end === null || ending >= allMax ? { why: isFull ? 'all' : 'share' } : { end }
   }

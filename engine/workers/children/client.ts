@@ -1,4 +1,4 @@
-/** A worker's side of the hub of child processes (hub.ts): who waits for what. */
+/** A worker's side of the hub of child processes (hub.ts): its pending requests and streams. */
 import type {
   ChildFailure,
   ChildLink,
@@ -64,7 +64,7 @@ export class ChildrenOfWorker implements Children {
     }
     const { link } = report
     inTurn(() => this.#links.get(link)?.receive(report))
-    // Also where nobody has waited for it: the hub counts what this worker has not taken.
+    // Also when no request waits for it: the hub counts what this worker has not taken.
     if (report.event === 'message' || report.event === 'answered')
       this.#post({ kind: 'child', link, op: 'took', instance: report.instance, chars: report.text.length })
   }

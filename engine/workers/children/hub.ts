@@ -69,7 +69,7 @@ export class ChildHub {
   readonly #sessions = new Map<string, ChildOfTarget>()
   readonly #instances = new Map<string, ChildSession>()
   readonly #targets = new Map<string, TargetState>()
-  /** Sessions that end: nobody uses them any more. */
+  /** Sessions that end: they are no longer used. */
   readonly #ending = new Set<Promise<void>>()
   /** By number, with the worker that has it. */
   readonly #wires = new Map<number, { readonly worker: number; readonly wire: RemoteWire }>()
@@ -117,7 +117,7 @@ export class ChildHub {
       for (const child of kind?.children?.(described as never) ?? []) prints.add(printOf({ ...child, backend }))
     }
     for (const [print, target] of this.#targets) {
-      // Who has a wire gives it up when nobody needs it; what it is made of, only its worker knows.
+      // The worker that has a wire gives it up when it is no longer used; only that worker knows what it is made of.
       if (target.isWire) continue
       if (prints.has(print)) target.retiredAt = 0
       else if (target.retiredAt === 0) target.retiredAt = performance.now()
@@ -305,7 +305,7 @@ export class ChildHub {
     return null
   }
 
-  /** Ends what nobody uses, and what the configuration has no more. */
+  /** Ends unused processes, and those that the configuration no longer has. */
   #look(): void {
     const now = performance.now()
     const used = new Set<TargetState>()

@@ -34,7 +34,7 @@ export type ChildCommand = { readonly kind: 'child'; readonly link: number } & (
       readonly party: string
     }
   | { readonly op: 'call'; readonly call: number; readonly request: ChildRequest }
-  /** Nobody waits for its answer any more. */
+  /** Its answer is no longer awaited. */
   | { readonly op: 'giveUp'; readonly call: number }
   | { readonly op: 'send'; readonly send: number; readonly notice: ChildNotice }
   | { readonly op: 'listen'; readonly isOn: boolean }

@@ -17,7 +17,7 @@ import { isTooDeep, type RpcLine, readRpcLine } from './rpc-line.ts'
 export const PENDING_MAX = 256
 /** Bytes that wait for the process to read them: one message may be as long as it may. */
 const QUEUED_BYTES_MAX = 8 * 1024 * 1024
-/** What nobody reads yet. */
+/** Messages without a reader yet. */
 const BACKLOG_MAX = 64
 const BACKLOG_CHARS_MAX = 256 * 1024
 /** Characters that a worker has been sent and has not taken: beyond, the process is not read. */
@@ -90,7 +90,7 @@ export class ChildSession {
     return this.#process.pid
   }
 
-  /** Nobody waits for an answer, nobody listens. */
+  /** No answer is awaited, and no stream is open. */
   get isIdle(): boolean {
     return this.#pending.size === 0 && this.#listeners.length === 0
   }
@@ -257,7 +257,7 @@ export class ChildSession {
 
   #response({ id }: RpcLine, text: string): void {
     const pending = typeof id === 'number' ? this.#pending.get(id) : undefined
-    // Nobody waits for it any more.
+    // It is no longer awaited.
     if (pending === undefined) return
     this.#pending.delete(id as number)
     if (!this.hasAnswered) this.#events.answered()

@@ -44,7 +44,7 @@ export class RemoteWire implements ChildChannel {
     this.#order({ op: 'resume' })
   }
 
-  /** Nobody waits for the worker, which may be gone. */
+  /** The worker is not awaited, since it may be gone. */
   end(): void {
     this.#order({ op: 'end' })
     this.over('was closed')

@@ -99,7 +99,7 @@ async function makeRealm(ask: Ask): Promise<void> {
   const person = { username: PERSON.username, email: 'ann@house.example', firstName: 'Ann', lastName: 'A' }
   // Tokens of five seconds: a client that goes on has to renew them.
   await ask('POST', null, { realm: REALM, enabled: true, sslRequired: 'none', accessTokenLifespan: 5 })
-  // Not with the realm: only who is made so has the usual roles.
+  // Not with the realm: only a user made in this way has the usual roles.
   await ask('POST', '/users', { ...person, enabled: true, emailVerified: true, credentials })
   const components = (await ask('GET', '/components')) as { id: string; providerId: string; subType?: string }[]
   const of = (id: string) => components.find(({ providerId, subType }) => providerId === id && subType === 'anonymous')!

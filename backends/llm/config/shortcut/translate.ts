@@ -88,7 +88,7 @@ function groupsOf(targets: Targets, reached: readonly AiProvider[]): AiProvider[
   const groups = new Map<number, AiProvider[]>()
   targets.forEach(({ model, priority = 0 }, i) => {
     const provider = serving(reached, model)!
-    // Where the provider is told no other name, it is told the one that the target has in the file.
+    // Without another name for the provider, it gets the name that the target has in the file.
     const named = { ...provider, name: `${model}/${i}`, model: provider.model ?? model }
     const group = groups.get(priority)
     if (group === undefined) groups.set(priority, [named])

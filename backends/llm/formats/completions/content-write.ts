@@ -91,7 +91,7 @@ function writeUser(parts: readonly Part[], turn: number, writing: Writing): void
   writing.messages.push({ role: 'user', content })
 }
 
-/** Content of the next message, with its losses told by the paths of the request. */
+/** Content of the next message; losses have the paths of the request. */
 function contentOf(placed: readonly Placed[], turn: number, writing: Writing): Json {
   const at = `${next(writing)}.content`
   const parts = placed.map(([part]) => part)

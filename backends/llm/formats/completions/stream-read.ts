@@ -19,12 +19,12 @@ const CHOICES_MAX = 1024
 interface OpenChoice {
   readonly index: number
   open: 'text' | 'thinking' | 'refusal' | null
-  /** Thoughts of the open part as far as reasoning_content told them. */
+  /** Thoughts of the open part so far, from reasoning_content. */
   thoughts: string
   readonly calls: StreamCalls
   hasRefused: boolean
   isStopped: boolean
-  /** A delta has said something. */
+  /** A delta has had content. */
   hasDelta: boolean
   /** For the next delta. */
   logprobs: Json[] | null
@@ -143,7 +143,7 @@ const isDone = (data: string): boolean => data.length < 16 && data.trim() === '[
 
 /** Null: JSON that says nothing ("", null). */
 function parse(data: string): JsonObject | null {
-  // Told below, with everything else that is no object.
+  // Reported below, with everything else that is no object.
   const value = parseJson(data) as Json | undefined
   if (isObject(value)) return value
   if (value === null || value === '') return null

@@ -24,10 +24,10 @@ interface OpenChoice {
   isLegacy: boolean
   hasLegacyCall: boolean
   hasRefused: boolean
-  /** Thoughts that are told by reasoning_content alone, until others follow. */
+  /** Thoughts that are in reasoning_content alone, until others follow. */
   pending: ThinkingPart | null
   hasBlocks: boolean
-  /** Blocks of thoughts and images that have been told: each list of a message is put together by index. */
+  /** Blocks of thoughts and images that have been written: clients join each list of a message by index. */
   blocks: number
   images: number
 }

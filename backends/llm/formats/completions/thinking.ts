@@ -9,7 +9,7 @@ import type { ReadNotes } from '#backends/llm/formats/unknown-fields.ts'
 import { openSignature, sealSignature } from '#backends/llm/translate/signature.ts'
 import type { Wording } from './wording.ts'
 
-/** Blocks are Anthropic's, and so are signatures in them that nobody sealed. */
+/** Blocks are Anthropic's, and so are signatures in them that Weir has not sealed. */
 const BLOCKS = 'messages'
 
 function thought(text: string): ThinkingPart {

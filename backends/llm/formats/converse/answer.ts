@@ -56,7 +56,7 @@ export function readAnswer(body: JsonObject): Answer {
   return answer
 }
 
-/** The model is in the request's path, and not told again. */
+/** The model is in the request's path, and not repeated. */
 export function readCost(body: JsonObject): Pick<Answer, 'usage' | 'model'> {
   const usage = Fields.of(body, '').optionalObject('usage')
   return { usage: usage === null ? null : readUsage(usage), model: '' }

@@ -18,7 +18,7 @@ const NONE: readonly ChatEvent[] = []
 /** Blocks that come as a whole (images, results of the provider's tools) are held until they end. */
 const HELD_CHARS_MAX = 32 * 1024 * 1024
 
-/** The open block. `text` and `thinking` and `toolCall` are told as they come, `held` at its end. */
+/** The open block. `text`, `thinking` and `toolCall` become events as they come, `held` at its end. */
 interface Open {
   readonly index: number
   readonly kind: 'text' | 'thinking' | 'redacted' | 'toolCall' | 'held'
@@ -163,7 +163,7 @@ class ConverseReader implements StreamReader {
         return open.hasInput ? [end] : [{ kind: 'delta', choice: 0, text: '{}', logprobs: null }, end]
       case 'text': {
         if (open.citations.length === 0) return [end]
-        // Texts are told before it is known that they are cited: the citations follow as a part of their own.
+        // Texts become events before it is known that they are cited: the citations follow as a part of their own.
         const value = { citationsContent: { citations: open.citations } }
         return [end, { kind: 'begin', choice: 0, part: { kind: 'opaque', format: 'converse', value } }, end]
       }
@@ -186,7 +186,7 @@ function joinedBase64(pieces: readonly Json[]): string {
   return Buffer.concat(pieces.map((piece) => Buffer.from(String(piece), 'base64'))).toString('base64')
 }
 
-/** Keeps a piece of a block that is told as a whole. */
+/** Keeps a piece of a block that becomes one event. */
 function hold(open: Open, delta: Fields): readonly ChatEvent[] {
   open.text += delta.optionalObject('toolUse')?.optionalString('input') ?? ''
   const bytes = delta.optionalObject('image')?.optionalObject('source')?.optionalString('bytes') ?? null

@@ -18,7 +18,7 @@ const LOST: ThinkingFields = { ...NOTHING, isLost: true }
 const ADAPTIVE_FROM = 406
 const NO_BUDGET_FROM = 407
 
-/** What a model of `family` is told of `thinking`. */
+/** The fields of `thinking` for a model of `family`. */
 export function thinkingFields(thinking: Thinking, family: Family, conversation: Conversation): ThinkingFields {
   const { mode, effort, budgetTokens } = thinking
   if (family === 'claude') return claude(thinking, conversation)
@@ -29,7 +29,7 @@ export function thinkingFields(thinking: Thinking, family: Family, conversation:
     const enabled = { type: 'enabled', maxReasoningEffort: hasWord ? word : 'medium' }
     return { ...NOTHING, additional: { reasoningConfig: mode === 'off' ? { type: 'disabled' } : enabled } }
   }
-  // Neither can these be told not to think, nor to think as they like.
+  // These have no setting for no thinking, nor for adaptive thinking.
   if (mode === 'off' || !hasWord) return mode === 'adaptive' ? NOTHING : LOST
   if (family === 'gptOss') return { ...NOTHING, additional: { reasoning_effort: word } }
   return { ...NOTHING, effort: effort === null ? word : outputEffort(effort) }

@@ -129,7 +129,7 @@ function kindOf(mediaType: string | null): MediaPart['kind'] {
   return family === 'image' || family === 'audio' || family === 'video' ? family : 'document'
 }
 
-/** Uploaded files have URIs of Google's own, which nobody else can fetch. */
+/** Uploaded files have URIs of Google's own, which no other provider can fetch. */
 function fileSource(uri: string): MediaPart['source'] {
   const isPublic = /^https?:/.test(uri) && !uri.includes('generativelanguage.googleapis.com/')
   return isPublic ? { kind: 'url', url: uri } : { kind: 'file', id: uri }

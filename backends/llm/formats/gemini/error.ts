@@ -67,7 +67,7 @@ export function errorOf(status: number, value: Json, body: string): ChatError {
   const violation = Array.isArray(violations) ? (violations[0] as Json | undefined) : undefined
   return {
     status: code,
-    // A wrong key is told as a wrong argument.
+    // Google reports a wrong key as a wrong argument.
     type: reason === 'API_KEY_INVALID' ? 'authentication' : typeOf(code, word ?? ''),
     message: text(error.message) ?? `status ${code}`,
     code: reason ?? word,

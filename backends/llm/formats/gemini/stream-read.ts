@@ -80,7 +80,7 @@ export class GeminiReader implements StreamReader {
     this.#events.push({ kind: 'start', id, model, created: readTime(fields), usage: this.#usage })
   }
 
-  /** Usage stands in every event of Google's: it is told once, with the end, and again if it comes later still. */
+  /** Every event of Google's has usage: it becomes one event, with the end, and another if it comes later still. */
   #finish(hasUsage: boolean): void {
     let isEnd = this.#choices.size > 0
     for (const choice of this.#choices.values()) if (!choice.isStopped) isEnd = false

@@ -84,7 +84,7 @@ export const writeAnswer: ChatFormat['writeAnswer'] = (answer, context, losses):
 /** Of answer `i`. */
 const choicePath = (format: FormatName, i: number): string => `${format === 'gemini' ? 'candidates' : 'choices'}[${i}]`
 
-/** As in a request, but thoughts of all providers are said, and an answer has no media and no tool results. */
+/** As in a request, but thoughts of all providers are written, and an answer has no media and no tool results. */
 function writePart(part: Part, path: string, list: readonly Json[], scene: BlockScene): JsonObject | null {
   switch (part.kind) {
     case 'thinking':

@@ -1,4 +1,4 @@
-/** What differs between Claude models, told by their names as the API, Vertex AI, Foundry and Bedrock spell them. */
+/** What differs between Claude models, by their names as the API, Vertex AI, Foundry and Bedrock spell them. */
 
 const NAME = /claude-(?:([a-z]+)-)?(\d{1,2})(?:[-.](\d{1,2})(?!\d))?(?!\d)/
 

@@ -9,7 +9,7 @@ import { CITATIONS, callSeal, opaque, redactedPart, textPart, thinkingPart } fro
 import { errorOf } from './error.ts'
 import { readAnswerTier, readStop, readUsage } from './usage.ts'
 
-/** The block that is being told. */
+/** The open block. */
 interface Open {
   readonly index: number
   readonly kind: 'text' | 'thinking' | 'redacted' | 'toolCall' | 'callSeal' | 'opaque'

@@ -14,7 +14,7 @@ const TAIL = '}}\n\n'
 
 export class MessagesWriter extends EventWriter {
   #index = -1
-  /** The part that is being told; null for what this format does not say. */
+  /** The open part; null for one that this format lacks. */
   #part: Part | null = null
   #head = ''
   #signature: Signature | null = null
@@ -165,7 +165,7 @@ export class MessagesWriter extends EventWriter {
     return this.#blockStop()
   }
 
-  /** The totals are told once, when all of them are known: other providers tell them after the stop. */
+  /** The totals are written once, when all of them are known: other providers send them after the stop. */
   protected done(): string {
     const delta = {
       stop_reason: writeStop(this.#stop?.stop ?? 'end', this.#hasRefusal),

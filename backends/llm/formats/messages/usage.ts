@@ -30,7 +30,7 @@ export function readUsage(usage: Fields, before: Usage = NO_USAGE): Usage {
   }
 }
 
-/** The API gives usage always: zeros when the provider gave none. Tokens of sound are counted, but not told apart. */
+/** The API always has usage: zeros when the provider gave none. Tokens of audio are counted, but not separately. */
 export function writeUsage(usage: Usage | null, serviceTier: string | null): Writable {
   const { input, cacheRead, cacheWrite5m, cacheWrite1h, output, reasoning } = usage ?? NO_USAGE
   const written = cacheWrite5m + cacheWrite1h

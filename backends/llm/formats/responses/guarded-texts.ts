@@ -17,10 +17,10 @@ import { isObject, type Slot, textsBelow, textsBeside, textsOf } from '#engine/k
 
 export const requestTexts = requestReach(['instructions', 'input', 'prompt'], ['tools', 'text.format'])
 
-// What the client has said itself comes back in other fields.
+// The client's own texts come back in other fields.
 export const answerTexts = answered('output', 'output_text', 'error')
 
-/** Of a response: what the client has said itself comes back in others. */
+/** Of a response: the client's own texts come back in others. */
 const RESPONSE_FIELDS = ['output', 'output_text', 'error']
 const RESPONSE_ENDS = new Set(['response.completed', 'response.incomplete', 'response.failed'])
 

@@ -149,7 +149,7 @@ function writeTools(tools: readonly Tool[], wording: Wording, losses: Losses): J
         name: tool.name,
         description: tool.description,
         parameters: wording.mark(path, 'bare') === null ? tool.schema : null,
-        // This API is strict when nothing is said, all others are not.
+        // This API is strict by default, all others are not.
         strict: tool.strict ?? (wording.isOwn ? null : false)
       })
     )
@@ -216,7 +216,7 @@ const SHARED = ['store', 'prompt_cache_key', 'prompt_cache_retention', 'prompt_c
 function writeForeign(conversation: Conversation, wording: Wording, losses: Losses): JsonObject {
   if (wording.isOwn) return {}
   const { origin, thinking, sampling } = conversation
-  // Nobody else keeps answers unasked.
+  // No other API stores answers by default.
   const body: { [name: string]: Json } = { store: false }
   const include: string[] = []
   // Only so do thoughts that are not stored come back. Models that do not think refuse it.

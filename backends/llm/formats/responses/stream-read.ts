@@ -11,13 +11,13 @@ import { readCreated, readOutputItem, readStop } from './answer.ts'
 import { callIdOf, GAP } from './content-read.ts'
 import { readUsage } from './usage.ts'
 
-/** The item whose parts are being told. */
+/** The item whose parts are becoming events. */
 interface Open {
   readonly index: number
   /** Parts begun so far; the last one is open when `isPart`. */
   count: number
   isPart: boolean
-  /** Of the text of the last part that has been told. */
+  /** Of the text of the last part that became an event. */
   length: number
   /** Of thoughts: where they come from, and which piece was last. */
   source: 'summary' | 'content' | null
@@ -204,7 +204,7 @@ class Reader implements StreamReader {
     for (const other of waiting) this.#whole(other)
   }
 
-  /** What has not been told of an item that is done: normally nothing. */
+  /** The rest of an item that is done: normally nothing. */
   #rest(open: Open, value: Json): void {
     if (open.count === 0) {
       this.#whole(value)
@@ -303,7 +303,7 @@ function withoutContent(part: Part): Part {
   return part.kind === 'text' || part.kind === 'refusal' ? { ...part, text: '' } : part
 }
 
-/** The item's thoughts are not those that have been told, but the others that it has. */
+/** The item's thoughts are not those of earlier events, but its other ones. */
 function isOther(open: Open, item: Json): boolean {
   if (open.source !== 'summary' || !isObject(item)) return false
   return Array.isArray(item.content) && item.content.length > 0

@@ -134,7 +134,7 @@ export class PostResponse implements CallEvents {
       this.#marks?.onMessage(id)
       this.#events.message(message, id ?? null)
     } else if (message.id === this.#message.id) this.#answer(message, json, id ?? null)
-    // Other ids are nobody's: this stream belongs to one request.
+    // Other ids are ignored: this stream belongs to one request.
   }
 
   /** The response has come on a stream: what follows is only its end. */
