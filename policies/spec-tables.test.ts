@@ -382,7 +382,7 @@ test('variables of expressions: read, or refused by name', () => {
   ]) {
     assert.deepEqual(rule(source), [])
   }
-  for (const name of ['mcp', 'extproc', 'llm', 'response', 'backend']) {
+  for (const name of ['mcp', 'mcpGuardrails', 'llm', 'response', 'backend']) {
     const [problem, ...more] = rule(`${name}.a == "b"`)
     assert.deepEqual(more, [])
     assert.ok(problem!.startsWith(`${ROUTE.path}authorization.rules[0]: expression 1:1: ${name} cannot be read here`))

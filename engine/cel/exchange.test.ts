@@ -145,7 +145,10 @@ test('a mistake is reported with its place, and a field that this version cannot
     problem('source.connectHeaders == "a"', REQUEST_ROOTS),
     /source\.connectHeaders cannot be read here; it has address, port/
   )
-  assert.match(problem('extproc.ok', REQUEST_ROOTS), /1:1: extproc cannot be read here; known: request, source/)
+  assert.match(
+    problem('mcpGuardrails.ok', REQUEST_ROOTS),
+    /1:1: mcpGuardrails cannot be read here; known: request, source/
+  )
   assert.match(problem('response.code == 200', REQUEST_ROOTS), /1:1: response cannot be read here; known: request/)
   assert.match(
     problem("llm.provider == 'a'", REQUEST_ROOTS),

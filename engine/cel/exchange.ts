@@ -24,6 +24,8 @@ export const METADATA = new Slot<Record<string, unknown>>()
 
 /** What the authorization service has answered (policy `extAuth`), as JSON. */
 export const EXT_AUTHZ = new Slot<Readonly<Record<string, unknown>>>()
+/** The same of the processing service (policy `extProc`). */
+export const EXT_PROC = new Slot<Readonly<Record<string, unknown>>>()
 
 /** The part of an exchange that expressions can read: what offload.ts takes to another thread. */
 export type Facts = Pick<
@@ -272,6 +274,7 @@ export const REQUEST_ROOTS: Roots<Facts> = {
   apiKey: open(({ identity }) => identity?.apiKey, { key: credential(({ identity }) => identity?.rawKey) }),
   basicAuth: { ...VARIABLES.basicAuth!, read: ({ identity }) => identity?.basicAuth ?? undefined },
   extauthz: open((ex) => EXT_AUTHZ.get(ex)),
+  extproc: open((ex) => EXT_PROC.get(ex)),
   metadata: open((ex) => METADATA.get(ex)),
   proxy: offer('proxy', proxy),
   trace: ids('trace', (ex) => traceIdsOf(ex)?.traceId),

@@ -11,7 +11,7 @@ import type { TraceIds } from '#engine/contract/tracing.ts'
 import { HeaderBlock } from '#engine/http/headers.ts'
 import { SHARED_BYTES, textBytes } from '#engine/kit/shared-bytes.ts'
 import type { Facts } from './exchange.ts'
-import { EXT_AUTHZ, LOG_ROOTS, METADATA, REQUEST_ROOTS, RESPONSE_ROOTS, traceIdsOf } from './exchange.ts'
+import { EXT_AUTHZ, EXT_PROC, LOG_ROOTS, METADATA, REQUEST_ROOTS, RESPONSE_ROOTS, traceIdsOf } from './exchange.ts'
 import { compileExpression, type Expression } from './expression.ts'
 import { CelError, type Needs, toJson, type Value, type Wanted } from './index.ts'
 import { type PackedContent, packContent, readsContent, unpackContent } from './offload-content.ts'
@@ -45,6 +45,7 @@ export type PackedFacts = Omit<Facts, 'request' | 'response' | 'llm' | 'slots'> 
   /** Null: no expression reads it. */
   readonly requestId: string | null
   readonly extauthz: Readonly<Record<string, unknown>> | null
+  readonly extproc: Readonly<Record<string, unknown>> | null
   readonly llm: (Omit<ModelUse, 'content'> & { readonly content: PackedContent }) | null
   /** Flat: name, value, ... */
   readonly requestLines: readonly string[]
@@ -156,6 +157,7 @@ export function pack(ex: Facts, all: readonly Needs[]): PackedFacts {
     metadata: METADATA.get(ex),
     requestId: some((needs) => needs.reads('request.id')) ? requestIdOf(ex) : null,
     extauthz: some((needs) => needs.reads('extauthz')) ? EXT_AUTHZ.get(ex) : null,
+    extproc: some((needs) => needs.reads('extproc')) ? EXT_PROC.get(ex) : null,
     traceIds: idsAlone(traceIdsOf(ex)),
     backend: ex.backend,
     backendType: typeOf(ex.backendType),
@@ -247,7 +249,7 @@ export function runCelJob({ source, phase, facts, wantsBytes }: CelJob, content?
 }
 
 export function unpack(
-  { requestLines, responseLines, llm, metadata, requestId, extauthz, ...rest }: PackedFacts,
+  { requestLines, responseLines, llm, metadata, requestId, extauthz, extproc, ...rest }: PackedFacts,
   content?: ModelContent
 ): Facts {
   const facts: Facts = {
@@ -269,6 +271,7 @@ export function unpack(
   if (metadata !== null) METADATA.set(facts, metadata)
   if (requestId !== null) keepRequestId(facts, requestId)
   if (extauthz !== null) EXT_AUTHZ.set(facts, extauthz)
+  if (extproc !== null) EXT_PROC.set(facts, extproc)
   return facts
 }
 

@@ -15,6 +15,7 @@ import {
   refuseBody,
   replyBytes
 } from './body.ts'
+import { resumeResponse } from './body-processor.ts'
 import { BODY_LENGTH, BODY_NONE, type Exchange } from './exchange.ts'
 import { CONTINUE, type Hook, type Verdict } from './filter.ts'
 import { arrived, hold } from './held-bytes.ts'
@@ -78,7 +79,7 @@ export function collectResponsePrefix(bytesMax: number, fail: Fail): Hook {
           resolve(CONTINUE)
         }
       })
-      ex.server?.resumeBody()
+      resumeResponse(ex)
     })
   }
 }

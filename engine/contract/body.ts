@@ -7,6 +7,7 @@ import { hasNoContent } from '#engine/http/status.ts'
 import { Pieces } from '#engine/kit/pieces.ts'
 import { allocShared, GrowableBuffer, SHARED_BYTES } from '#engine/kit/shared-bytes.ts'
 import { atRoundEnd, turnStartedAt } from '#engine/socket/round.ts'
+import { resumeRequest, resumeResponse } from './body-processor.ts'
 import type { ErrorCode } from './errors.ts'
 import { type Arriving, BODY_LENGTH, BODY_NONE, type BodyTaker, type Exchange, type LocalReply } from './exchange.ts'
 import { whenOver } from './exchange-signal.ts'
@@ -216,12 +217,16 @@ function lengthBehind(prefix: Buffer | null, held: readonly Buffer[] | null): nu
 
 /** The client may be waiting to be asked, or may have been paused. */
 export function inviteBody(ex: Exchange): void {
-  if (ex.expectsContinue) {
-    ex.expectsContinue = false
-    ex.request.remove('expect')
-    ex.client.sendInterim(100, new HeaderBlock())
-  }
-  ex.client.resumeBody()
+  askForBody(ex)
+  resumeRequest(ex)
+}
+
+/** The client may be waiting for that (RFC 9110 section 10.1.1). */
+export function askForBody(ex: Exchange): void {
+  if (!ex.expectsContinue) return
+  ex.expectsContinue = false
+  ex.request.remove('expect')
+  ex.client.sendInterim(100, new HeaderBlock())
 }
 
 function keepRequest(ex: Exchange, bytes: Buffer): void {
@@ -326,7 +331,7 @@ function gatherResponse(ex: Exchange, bytesMax: number, fail: Fail, then: () => 
       then()
     }
   })
-  ex.server?.resumeBody()
+  resumeResponse(ex)
 }
 
 function keepResponse(ex: Exchange, bytes: Buffer): void {

@@ -4,6 +4,7 @@
  */
 import type { ZodType } from '#engine/schema/schema.ts'
 import type { AccessLogPlan } from './access-log.ts'
+import type { BodyProcessing } from './body-processor.ts'
 import type { Buckets } from './buckets.ts'
 import type { Background, Filter, RetryPlan, RouteSettings } from './filter.ts'
 import type { MirrorPlan } from './mirror.ts'
@@ -43,6 +44,8 @@ export interface CompileContext {
    * call with that key, the same object ever after. `key` begins with the policy's name.
    */
   readonly state: <T extends object>(key: string, make: () => T) => T
+  /** For what works on bodies while they pass. */
+  readonly bodies: BodyProcessing
   /** In place of the globals. What a hook waits for ends with the exchange: exchange-signal.ts. */
   readonly time: Time
   /** Servers of others that the policy asks. A policy is compiled anew when a backend that it has asked for changes. */

@@ -1,3 +1,4 @@
+import { NO_BODIES } from './body-processor.ts'
 import { NO_BUCKETS } from './buckets.ts'
 import type { CompileContext, PolicyServices } from './policy.ts'
 import { NO_REMOTE_SERVICES } from './service.ts'
@@ -20,6 +21,7 @@ export function newStateStore(): PolicyServices['state'] {
 export const NO_SERVICES: Omit<CompileContext, 'maxBufferBytes' | 'state' | 'matches' | 'attachment'> = {
   offload: { run: () => Promise.reject(new Error('nothing runs here')) },
   buckets: NO_BUCKETS,
+  bodies: NO_BODIES,
   time: SYSTEM_TIME,
   services: NO_REMOTE_SERVICES,
   failed() {},

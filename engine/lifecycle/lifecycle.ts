@@ -1,5 +1,6 @@
 /** The life of one request, step by step (docs/life-of-a-request.md). Nothing here knows a protocol or a policy. */
 import { performance } from 'node:perf_hooks'
+import { type BodyProcessing, resumeRequest, resumeResponse } from '#engine/contract/body-processor.ts'
 import { ERRORS, type ErrorCode } from '#engine/contract/errors.ts'
 import {
   type Exchange,
@@ -14,7 +15,6 @@ import type { ClientEvents, ServerEvents } from '#engine/contract/exchange-event
 import { CONTINUE, type Hook, LATER, STOP } from '#engine/contract/filter.ts'
 import { handOver, letGo, releaseBodies } from '#engine/contract/held-bytes.ts'
 import { COPIES } from '#engine/contract/mirror.ts'
-import { keepForRetry } from '#engine/contract/retry.ts'
 import type { Recorder, Router } from '#engine/contract/route.ts'
 import { TRACE } from '#engine/contract/tracing.ts'
 import type { HeaderBlock } from '#engine/http/headers.ts'
@@ -23,12 +23,14 @@ import { xorshift32 } from '#engine/kit/random.ts'
 import type { ReadSlot } from '#engine/socket/memory.ts'
 import { inTurn, turnStartedAt } from '#engine/socket/round.ts'
 import type { TimerWheel } from '#engine/socket/timer-wheel.ts'
+import { bodyProcessing, endWithTap, requestRow, responseRow } from './body-processors.ts'
 import { buildReply, dropServer, replyFor, sendReply, takeReplacement } from './local-reply.ts'
 import { Mirrors } from './mirrors.ts'
+import { sendRequest, takeRequestBody, takeRequestEnd } from './request-body.ts'
 import { Retries, type RetryObserver, throughTap } from './retries.ts'
 import { spliceExchange } from './splice.ts'
 import { Timeouts } from './timeouts.ts'
-import { requestTrailers, responseTrailers } from './trailers.ts'
+import { responseTrailers } from './trailers.ts'
 
 const WAITING = 2
 
@@ -47,6 +49,8 @@ export interface LifecycleOptions {
 
 export class Lifecycle implements ClientEvents, ServerEvents {
   readonly timers: TimerWheel
+  /** For policies. */
+  readonly bodies: BodyProcessing
   readonly #options: LifecycleOptions
   readonly #retries: Retries
   readonly #mirrors: Mirrors
@@ -64,6 +68,11 @@ export class Lifecycle implements ClientEvents, ServerEvents {
       take: (ex) => this.#response(ex)
     })
     this.#timeouts = new Timeouts(timers, (ex, code) => this.#onTimeout(ex, code))
+    const response = {
+      body: this.#responseBody.bind(this),
+      end: this.#responseEnd.bind(this)
+    }
+    this.bodies = bodyProcessing(response, this)
     this.#mirrors = new Mirrors({ events: this, timers, random })
   }
 
@@ -119,45 +128,26 @@ export class Lifecycle implements ClientEvents, ServerEvents {
   }
 
   onRequestBody(ex: Exchange, chunk: Buffer, start: number, end: number, slot: ReadSlot | null): boolean {
-    if (ex.slots !== null) COPIES.get(ex)?.body(chunk, start, end)
-    if (ex.responseDone || ex.localReply !== null) return true
-    const { server, requestCollector } = ex
-    if (requestCollector !== null) return requestCollector.take(chunk, start, end)
-    if (ex.retry !== null) keepForRetry(ex, ex.retry, chunk, start, end)
-    if (server !== null) {
-      ex.bodySent = true
-      return server.sendBody(chunk, start, end, slot)
-    }
-    ex.heldRequest = keepPiece(ex.heldRequest, chunk, start, end)
-    return false
+    const row = requestRow(ex)
+    return row === null ? takeRequestBody(ex, chunk, start, end, slot) : row.write(chunk, start, end)
   }
 
   onRequestEnd(ex: Exchange, trailers: string): void {
-    // Kept also when they are sent: another attempt sends them again.
-    ex.requestTrailers = trailers
-    if (ex.slots !== null) COPIES.get(ex)?.end(trailers)
-    if (ex.server !== null) ex.server.sendEnd(requestTrailers(ex, trailers))
-    else ex.requestCollector?.end()
+    const row = requestRow(ex)
+    if (row === null) takeRequestEnd(ex, trailers)
+    else {
+      // What has come out of the processors is the request: that may have ended already.
+      ex.requestDone = row.hasEnded
+      row.end(trailers)
+    }
   }
 
   onServerReady(ex: Exchange): void {
-    const server = ex.server!
-    // A collected body is sent again when its first connection turned out to be dead.
-    const buffered =
-      ex.heldRequest ?? (ex.requestBytes === null || ex.requestBytes.length === 0 ? null : [ex.requestBytes])
-    let hasRoom = true
-    if (buffered !== null) {
-      ex.heldRequest = null
-      ex.bodySent = true
-      for (const piece of buffered) hasRoom = server.sendBody(piece, 0, piece.length, null)
-    }
-    if (ex.requestDone) server.sendEnd(requestTrailers(ex, ex.requestTrailers))
-    // Also when the request is complete: only a reading connection notices that its client leaves.
-    if (hasRoom) ex.client.resumeBody()
+    sendRequest(ex)
   }
 
   onServerWritable(ex: Exchange): void {
-    ex.client.resumeBody()
+    resumeRequest(ex)
   }
 
   // --- RESPONSE ---
@@ -221,15 +211,20 @@ export class Lifecycle implements ClientEvents, ServerEvents {
     for (const piece of buffered) hasRoom = ex.client.sendBody(ex, piece, 0, piece.length, null)
     // Without room: it has been paused for a hook, and from now on it is for the client.
     if (ex.heldTrailers !== null) this.#finish(ex, ex.heldTrailers)
-    else if (hasRoom) ex.server?.resumeBody()
+    else if (hasRoom) resumeResponse(ex)
     else ex.server?.pauseBody()
   }
 
   onResponseBody(ex: Exchange, chunk: Buffer, start: number, end: number, slot: ReadSlot | null): boolean {
     const bytes = ex.tap === null ? chunk : ex.tap.body(ex, chunk, start, end)
-    if (bytes === chunk) return this.#responseBody(ex, chunk, start, end, slot)
-    const hasRoom = bytes === null || this.#responseBody(ex, bytes, 0, bytes.length, null)
+    if (bytes === chunk) return this.#tapped(ex, chunk, start, end, slot)
+    const hasRoom = bytes === null || this.#tapped(ex, bytes, 0, bytes.length, null)
     return hasRoom && ex.tap?.isBusy !== true
+  }
+
+  #tapped(ex: Exchange, chunk: Buffer, start: number, end: number, slot: ReadSlot | null): boolean {
+    const row = responseRow(ex)
+    return row === null ? this.#responseBody(ex, chunk, start, end, slot) : row.write(chunk, start, end)
   }
 
   #responseBody(ex: Exchange, chunk: Buffer, start: number, end: number, slot: ReadSlot | null): boolean {
@@ -243,11 +238,17 @@ export class Lifecycle implements ClientEvents, ServerEvents {
   onResponseEnd(ex: Exchange, trailers: string): void {
     const { tap } = ex
     const rest = tap === null || tap.isBusy === true ? null : tap.end(ex)
-    if (rest !== null) this.#responseBody(ex, rest, 0, rest.length, null)
+    if (rest !== null) this.#tapped(ex, rest, 0, rest.length, null)
     if (tap?.isBusy === true) {
       tap.whenDone!(() => this.onResponseEnd(ex, trailers))
       return
     }
+    const row = responseRow(ex)
+    if (row === null) this.#responseEnd(ex, trailers)
+    else row.end(trailers)
+  }
+
+  #responseEnd(ex: Exchange, trailers: string): void {
     if (ex.step === STEP_SENDING) this.#finish(ex, trailers)
     else if (ex.step === STEP_RESPONSE) {
       ex.heldTrailers = trailers
@@ -256,7 +257,7 @@ export class Lifecycle implements ClientEvents, ServerEvents {
   }
 
   onClientWritable(ex: Exchange): void {
-    ex.server?.resumeBody()
+    resumeResponse(ex)
   }
 
   #finish(ex: Exchange, trailers: string): void {
@@ -279,12 +280,7 @@ export class Lifecycle implements ClientEvents, ServerEvents {
     ex.error ??= code
     dropServer(ex)
     if (ex.step === STEP_SENDING) {
-      const last = ex.tap === null ? null : ex.tap.fault(ex, code)
-      if (last !== null) {
-        ex.client.sendBody(ex, last, 0, last.length, null)
-        this.#finish(ex, '')
-        return
-      }
+      if (ex.tap !== null && endWithTap(ex, ex.tap, code, () => this.#finish(ex, ''))) return
       ex.responseDone = true
       this.#record(ex)
       ex.client.abort(ex)
@@ -296,7 +292,11 @@ export class Lifecycle implements ClientEvents, ServerEvents {
 
   /** Ends ex, which has no response yet, with `reply`. */
   reply(ex: Exchange, reply: LocalReply): void {
-    if (ex.step > STEP_SERVE) return
+    if (ex.step <= STEP_SERVE) this.replyInstead(ex, reply)
+  }
+
+  /** Ends ex with `reply`, also in place of a response that has not begun on its way to the client. */
+  replyInstead(ex: Exchange, reply: LocalReply): void {
     dropServer(ex)
     ex.localReply = reply
     this.#replyLocally(ex)

@@ -1,7 +1,7 @@
 /** Responses that the gateway makes itself: what an error code says, and the message that carries it. */
 import { replyBytes } from '#engine/contract/body.ts'
 import { ERRORS, type ErrorCode } from '#engine/contract/errors.ts'
-import { BODY_LENGTH, BODY_NONE, type Exchange, type LocalReply } from '#engine/contract/exchange.ts'
+import { BODY_LENGTH, BODY_NONE, type Exchange, type LocalReply, STEP_SENDING } from '#engine/contract/exchange.ts'
 import { refusalStatus } from '#engine/contract/refuse.ts'
 import { REPLACEMENT } from '#engine/contract/replace-answer.ts'
 import { REQUEST_ID_DEFAULTS, requestIdOf } from '#engine/contract/request-id.ts'
@@ -9,6 +9,7 @@ import { httpDate } from '#engine/http/date.ts'
 import { GRPC_DEADLINE_EXCEEDED, grpcMessage, grpcStatusOf, isGrpc } from '#engine/http/grpc.ts'
 import { HeaderBlock } from '#engine/http/headers.ts'
 import { STILL } from '#engine/socket/memory.ts'
+import { cutResponse } from './body-processors.ts'
 
 /** The reply that `code` leads to. */
 export function replyFor(ex: Exchange, code: ErrorCode): LocalReply {
@@ -95,6 +96,7 @@ export function sendReply(ex: Exchange): void {
 
 /** What `ex` waits for or holds of its backend goes: the gateway answers itself. */
 export function dropServer(ex: Exchange): void {
+  if (ex.step < STEP_SENDING) cutResponse(ex)
   const { server, pending } = ex
   ex.server = null
   ex.pending = null

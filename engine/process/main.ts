@@ -143,7 +143,7 @@ function startWorker(data: WorkerData, post: (message: ToMain) => void): WorkerT
     build: (snapshot: Snapshot, upstream, lifecycle, places) =>
       buildRuntime(snapshot, {
         policies,
-        services,
+        services: { ...services, bodies: lifecycle.bodies },
         backends,
         upstream,
         recorderFor: telemetry.recorderFor,

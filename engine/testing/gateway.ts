@@ -88,6 +88,7 @@ export async function startGateway(
         policies,
         services: {
           ...NO_SERVICES,
+          bodies: lifecycle.bodies,
           failed: telemetry.expressionFailed,
           state,
           offload,

@@ -1,4 +1,5 @@
 /** What the client of the exchange at hand last did for the connection to a backend that it keeps. */
+import { hasProcessors } from '#engine/contract/body-processor.ts'
 import { type Exchange, STEP_SENDING } from '#engine/contract/exchange.ts'
 import { turnStartedAt } from '#engine/socket/round.ts'
 
@@ -68,6 +69,7 @@ export class ClientActivity {
    * `isFull`: the backend takes nothing now.
    */
   idleSince(ex: Exchange, isFull: boolean): number {
+    if (hasProcessors(ex)) return 0
     if (this.#pausedAt === 0) return isFull || isBackendsTurn(ex) || this.#isUninvited(ex) ? 0 : this.#sentAt
     // Earlier than that a hook has the answer, and a tap that is busy is ours.
     if (ex.step !== STEP_SENDING || ex.tap?.isBusy === true) return 0

@@ -9,7 +9,8 @@ import { HeaderBlock } from '#engine/http/headers.ts'
 import type { HeaderMutation } from '#engine/proto/generated/envoy/service/ext_proc/v3/external_processor.ts'
 import { ProcessingRequest } from '#engine/proto/generated/envoy/service/ext_proc/v3/external_processor.ts'
 import { fakeExchange } from '#engine/testing/exchange.ts'
-import { Conversation, type Told } from '#policies/traffic/ext-proc/conversation.ts'
+import { Conversation } from '#policies/traffic/ext-proc/conversation.ts'
+import type { Told } from '#policies/traffic/ext-proc/lane.ts'
 import { overridden } from '#policies/traffic/ext-proc/mode-override.ts'
 import { applyChanges, changesOf, flatFields, rulesOf } from '#policies/traffic/ext-proc/mutation.ts'
 import { REQUEST, RESPONSE, type Side } from '#policies/traffic/ext-proc/side.ts'
@@ -37,7 +38,8 @@ const SIDE = { sendsHeaders: true, body: 'NONE', sendsTrailers: false } as const
 
 export function run(data: Buffer): void {
   const answers = answersOf(data)
-  assert.ok(answers.length <= 1)
+  // The side that was answered, and both sides when it is answered once more.
+  assert.ok(answers.length <= 2)
   const [answer = null] = answers
   if (answer === null || 'kind' in answer) return
   if (answer.modeOverride !== undefined) overridden({ request: SIDE, response: SIDE }, answer.modeOverride)
@@ -62,7 +64,11 @@ function answersOf(bytes: Buffer): Told[] {
   }
   const options = { messageTimeoutMs: 1, maxMessageTimeoutMs: 10, messageBytesMax: 1000, ignoresAnswers: false }
   const time = { ...SYSTEM_TIME, after: () => () => {} }
-  new Conversation({ ...options, client, time }, null).ask(QUESTION, (one) => answers.push(one))
+  const conversation = new Conversation({ ...options, client, time }, null)
+  for (const lane of [conversation.request, conversation.response]) {
+    lane.expect((one) => answers.push(one))
+    conversation.send(lane, QUESTION)
+  }
   streams[0]!.message(bytes)
   streams[0]!.message(bytes)
   return answers

@@ -31,7 +31,8 @@ function compile(config: ExtProcConfig, context: CompileContext): Compiled {
   return { filter: config.observabilityMode ? observing(plan, isAsked) : processing(plan, isAsked) }
 }
 
-function planOf(config: ExtProcConfig, { services, time, offload, failed, maxBufferBytes }: CompileContext): Plan {
+function planOf(config: ExtProcConfig, context: CompileContext): Plan {
+  const { services, time, offload, failed, maxBufferBytes, bodies } = context
   const client = services.grpc(config.service)
   const named = (given: Expressions, phase: 'request' | 'response') =>
     Object.entries(given).map(([name, source]) => ({ name, value: evaluation(source, phase, 'any', offload.run) }))
@@ -49,6 +50,7 @@ function planOf(config: ExtProcConfig, { services, time, offload, failed, maxBuf
       messageBytesMax: maxBufferBytes + ANSWER_HEAD_BYTES_MAX,
       ignoresAnswers: config.observabilityMode
     },
+    bodies,
     modes: config.modes,
     allowModeOverride: config.allowModeOverride,
     statusOnError: config.statusOnError,

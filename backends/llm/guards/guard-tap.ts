@@ -4,6 +4,7 @@ import type { ChatError } from '#backends/llm/conversation.ts'
 import { reasonOf, type WireEvent } from '#backends/llm/formats/format.ts'
 import { type AnswerCost, BROKEN, type CostTap, frame, LINE_ENDS } from '#backends/llm/stream/translating-tap.ts'
 import type { Fail } from '#engine/contract/body.ts'
+import { sendResponse } from '#engine/contract/body-processor.ts'
 import type { ErrorCode } from '#engine/contract/errors.ts'
 import { type Exchange, STEP_RECORDED, STEP_SENDING } from '#engine/contract/exchange.ts'
 import { SseTooLong } from '#engine/http/sse.ts'
@@ -157,7 +158,7 @@ export class GuardTap implements CostTap {
   }
 
   #send(ex: Exchange, bytes: Buffer | null): void {
-    if (bytes !== null && bytes.length > 0) this.#hasRoom = ex.client.sendBody(ex, bytes, 0, bytes.length, null)
+    if (bytes !== null && bytes.length > 0) this.#hasRoom = sendResponse(ex, bytes)
   }
 
   endWithError(error: ChatError): Buffer | null {

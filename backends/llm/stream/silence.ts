@@ -5,6 +5,7 @@
  */
 
 import type { Fail } from '#engine/contract/body.ts'
+import { sendResponse } from '#engine/contract/body-processor.ts'
 import { type BodyTaker, type Exchange, STEP_SENDING } from '#engine/contract/exchange.ts'
 import { whenOver } from '#engine/contract/exchange-signal.ts'
 import { turnStartedAt } from '#engine/socket/round.ts'
@@ -110,7 +111,7 @@ class SilenceTimer {
     const ex = this.#ex
     if (ex.step !== STEP_SENDING) return false
     const { comment } = this.#watching
-    return !this.#isBetween() || ex.client.sendBody(ex, comment, 0, comment.length, null)
+    return !this.#isBetween() || sendResponse(ex, comment)
   }
 }
 

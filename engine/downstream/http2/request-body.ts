@@ -34,6 +34,8 @@ export class RequestBody {
   hasEnded = false
   /** It has been passed on. */
   isPassed = false
+  /** Bytes that Content-Length says; -1: it does not. What hooks make of the exchange does not change it. */
+  announced = 0
   readonly #owner: BodyOwner
   readonly #receiver: BodyReceiver
   readonly #window: ReceiveWindow

@@ -1,6 +1,6 @@
 /** One stream of a client's HTTP/2 connection: one request and its response (RFC 9113 section 8). */
 import type { ErrorCode } from '#engine/contract/errors.ts'
-import { BODY_LENGTH, BODY_NONE, BODY_STREAM, type ClientStream, Exchange } from '#engine/contract/exchange.ts'
+import { BODY_NONE, BODY_STREAM, type ClientStream, Exchange } from '#engine/contract/exchange.ts'
 import type { ClientTls, SpliceEnd } from '#engine/contract/transport.ts'
 import type { HttpServer } from '#engine/downstream/http-server.ts'
 import type { HeaderBlock } from '#engine/http/headers.ts'
@@ -136,6 +136,7 @@ export class Http2Stream implements ClientStream, SendingStream, BodyReceiver {
     }
     this.#ex = made
     this.#isTunnel = isTunnel
+    if (this.#incoming !== null) this.#incoming.announced = made.requestBody === BODY_STREAM ? -1 : made.requestLength
     if (!endStream && !isTunnel) this.#wait(WAIT_BODY)
     events.onRequest(made)
     if (isTunnel && endStream) this.#incoming!.end('')
@@ -162,7 +163,8 @@ export class Http2Stream implements ClientStream, SendingStream, BodyReceiver {
     this.#bytes += length
     ex.bytesReceived = this.#bytes
     const { bodyBytesMax } = this.#owner.server.settings
-    const isSurplus = ex.requestBody !== BODY_STREAM && this.#bytes > ex.requestLength
+    const { announced } = this.#incoming!
+    const isSurplus = announced >= 0 && this.#bytes > announced
     if (isSurplus) this.#fault(ex, 'BAD_FRAMING')
     else if (bodyBytesMax > 0 && this.#bytes > bodyBytesMax) this.#fault(ex, 'BODY_TOO_LARGE')
     else return true
@@ -193,7 +195,8 @@ export class Http2Stream implements ClientStream, SendingStream, BodyReceiver {
       this.#closeWhenDone()
       return
     }
-    if (ex.requestBody === BODY_LENGTH && this.#bytes !== ex.requestLength) {
+    const { announced } = this.#incoming!
+    if (announced >= 0 && this.#bytes !== announced) {
       this.#fault(ex, 'BAD_FRAMING')
       return
     }

@@ -8,6 +8,7 @@ import type { GrpcAnswer, ServiceFailure } from '#engine/contract/service.ts'
 import type { HeaderValueOption, Metadata } from '#engine/proto/generated/envoy/config/core/v3/base.ts'
 import { AttributeContext } from '#engine/proto/generated/envoy/service/auth/v3/attribute_context.ts'
 import { CheckResponse, type DeniedHttpResponse } from '#engine/proto/generated/envoy/service/auth/v3/external_auth.ts'
+import { isDeep, METADATA_DEPTH_MAX } from '#policies/shared/metadata-depth.ts'
 import { changesOf, octetsOf, replacing, settableName } from '#policies/shared/service-fields.ts'
 import { type CheckTemplate, checkRequest } from './check-request.ts'
 import type { ExtAuthConfig, GrpcCheck } from './schema.ts'
@@ -18,8 +19,6 @@ const CHECK = '/envoy.service.auth.v3.Authorization/Check'
 const ANSWER_BYTES_MAX = 256 * 1024
 /** Of fields and parameters together: more are no answer, since each of them costs a look at all others. */
 const CHANGES_MAX = 256
-/** Of maps and lists in dynamic metadata: what reads them goes down into each. */
-const DEPTH_MAX = 32
 const FORBIDDEN = 403
 /** Where Envoy has the claims of a token. */
 const JWT_METADATA = 'envoy.filters.http.jwt_authn'
@@ -150,7 +149,7 @@ function judged(response: CheckResponse, service: string, ignored: () => void): 
   }
   const ok = httpResponse?.$case === 'okResponse' ? httpResponse.value : null
   const metadata = ok?.dynamicMetadata ?? response.dynamicMetadata ?? null
-  if (isDeep(metadata, DEPTH_MAX)) return failure(`${service}: its dynamic metadata is too deep`)
+  if (isDeep(metadata, METADATA_DEPTH_MAX)) return failure(`${service}: its dynamic metadata is too deep`)
   const lifetimeMs = lifetimeOf(metadata)
   if (!isAllowed) {
     const reply = httpResponse?.$case === 'deniedResponse' ? replyOf(httpResponse.value, ignored) : null
@@ -175,12 +174,6 @@ function changeCount({ httpResponse }: CheckResponse): number {
     httpResponse.value
   const lists = [headers, headersToRemove, responseHeadersToAdd, queryParametersToSet, queryParametersToRemove]
   return lists.reduce((sum, { length }) => sum + length, 0)
-}
-
-/** Whether `value` has maps or lists in each other, more than `levels` deep. */
-function isDeep(value: unknown, levels: number): boolean {
-  if (typeof value !== 'object' || value === null) return false
-  return levels === 0 || Object.values(value).some((inner) => isDeep(inner, levels - 1))
 }
 
 /** Names whose values cannot be sent: what the client says under them must not stand for what the service says. */

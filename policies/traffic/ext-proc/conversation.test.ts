@@ -7,7 +7,8 @@ import {
   ProcessingRequest,
   ProcessingResponse
 } from '#engine/proto/generated/envoy/service/ext_proc/v3/external_processor.ts'
-import { Conversation, type Told } from './conversation.ts'
+import { Conversation } from './conversation.ts'
+import type { Told } from './lane.ts'
 import { answer, answerTo } from './services.fixture.ts'
 
 const QUESTION: ProcessingRequest = ProcessingRequest.decode(Buffer.alloc(0))
@@ -37,10 +38,14 @@ function open(maxMessageTimeoutMs: number) {
   }
   const options = { messageTimeoutMs: 200, maxMessageTimeoutMs, messageBytesMax: 1000, ignoresAnswers: false }
   const conversation = new Conversation({ ...options, client, time: { ...SYSTEM_TIME, after } }, null)
-  conversation.ask(QUESTION, (one) => told.push(one))
+  const ask = () => {
+    conversation.request.expect((one) => told.push(one))
+    conversation.send(conversation.request, QUESTION)
+  }
+  ask()
   return {
     told,
-    conversation,
+    ask,
     running: () => clocks.filter(({ isOff }) => !isOff).map(({ ms }) => ms),
     ring: () => clocks.find(({ isOff }) => !isOff)!.ring(),
     say: (response: ProcessingResponse) => events!.message(ProcessingResponse.encode(response).finish()),
@@ -81,10 +86,10 @@ describe('the time for one message', () => {
   })
 
   it('begins anew with each message', () => {
-    const { say, running, conversation } = open(60_000)
+    const { say, running, ask } = open(60_000)
     say(more(30))
     say(answerTo({ ...QUESTION, request: { $case: 'requestHeaders', value: NO_HEADERS } }))
-    conversation.ask(QUESTION, () => {})
+    ask()
     deepEqual(running(), [200])
     say(more(40))
     deepEqual(running(), [40_000])

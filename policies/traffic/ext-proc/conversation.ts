@@ -1,42 +1,31 @@
-/** The stream of one exchange to the service: one message at a time, and its answer. */
+/** The stream of one exchange to the service: messages of its two sides, and the answers to them. */
 import type { Exchange } from '#engine/contract/exchange.ts'
 import type { GrpcService, GrpcStatus, GrpcStream, GrpcStreamEvents, ServiceFailure } from '#engine/contract/service.ts'
-import type { Time } from '#engine/contract/time.ts'
 import {
   ProcessingRequest,
   ProcessingResponse
 } from '#engine/proto/generated/envoy/service/ext_proc/v3/external_processor.ts'
+import { type Failed, Lane, type LaneOptions, type Told } from './lane.ts'
 
 const PROCESS = '/envoy.service.ext_proc.v3.ExternalProcessor/Process'
 
-export interface ConversationOptions {
+export interface ConversationOptions extends LaneOptions {
   readonly client: GrpcService
-  readonly time: Time
-  readonly messageTimeoutMs: number
-  readonly maxMessageTimeoutMs: number
   /** Longest answer. */
   readonly messageBytesMax: number
   /** It is told without being asked: whatever it answers is passed over. */
   readonly ignoresAnswers: boolean
 }
 
-/** The service has failed the exchange. */
-export interface Failed {
-  readonly kind: 'failed'
-  readonly isLate: boolean
-  readonly detail: string
-}
-
-/** Null: the service has ended the stream in good order, and the exchange goes on without it. */
-export type Told = ProcessingResponse | Failed | null
-
 export class Conversation implements GrpcStreamEvents {
+  readonly request: Lane
+  readonly response: Lane
+  /** The service takes more. */
+  hasRoom = true
+  /** Called when it does again. */
+  onRoom: (() => void) | null = null
   readonly #options: ConversationOptions
   readonly #stream: GrpcStream
-  #done: ((told: Told) => void) | null = null
-  #stopClock: (() => void) | null = null
-  /** One extension for each message. */
-  #isExtended = false
   /** How it has ended; undefined: it has not. */
   #ended: Failed | null | undefined = undefined
 
@@ -44,29 +33,38 @@ export class Conversation implements GrpcStreamEvents {
   constructor(options: ConversationOptions, ex: Exchange | null) {
     this.#options = options
     const { client, messageBytesMax } = options
+    const onLate = () => this.abandon(this.failure('it has not answered a message in time', true))
+    this.request = new Lane(options, onLate)
+    this.response = new Lane(options, onLate)
     const call = { path: PROCESS, metadata: null, timeoutMs: 0, messageBytesMax, ex }
     this.#stream = client.stream(call, this)
   }
 
-  /** `done` is called once, later. */
-  ask(message: ProcessingRequest, done: (told: Told) => void): void {
+  /** The one answer to `message`, which is of `lane`. */
+  ask(lane: Lane, message: ProcessingRequest): Promise<Told> {
+    return new Promise((resolve) => {
+      lane.expect(resolve)
+      this.send(lane, message)
+    })
+  }
+
+  /** Its listener gets the answer. */
+  send(lane: Lane, message: ProcessingRequest): void {
     const ended = this.#ended
     if (ended !== undefined) {
-      queueMicrotask(() => done(ended))
+      queueMicrotask(() => lane.end(ended))
       return
     }
-    this.#done = done
-    this.#isExtended = false
-    this.#startClock(this.#options.messageTimeoutMs)
+    lane.asked()
     this.tell(message)
   }
 
   /** No answer is waited for. */
   tell(message: ProcessingRequest): void {
-    if (this.#ended === undefined) this.#stream.send(ProcessingRequest.encode(message).finish())
+    if (this.#ended === undefined) this.hasRoom = this.#stream.send(ProcessingRequest.encode(message).finish())
   }
 
-  /** Nothing more is asked. */
+  /** Nothing more is told. */
   finish(): void {
     if (this.#ended !== undefined) return
     this.#ended = null
@@ -74,8 +72,21 @@ export class Conversation implements GrpcStreamEvents {
   }
 
   cancel(): void {
-    this.#end(null)
+    this.request.close()
+    this.response.close()
+    this.#ended ??= null
     this.#stream.cancel()
+  }
+
+  /** The listener of `lane` had no room for answers, and has it again. */
+  resume(lane: Lane): void {
+    if (!lane.isFull) return
+    lane.isFull = false
+    if (!this.#isFull) this.#stream.resume()
+  }
+
+  get #isFull(): boolean {
+    return this.request.isFull || this.response.isFull
   }
 
   // --- what comes ---
@@ -83,59 +94,56 @@ export class Conversation implements GrpcStreamEvents {
   message(bytes: Uint8Array): boolean {
     if (this.#ended !== undefined || this.#options.ignoresAnswers) return true
     const response = decoded(bytes)
-    if (response === null) this.#fail('its answer is no ProcessingResponse')
-    else if (this.#done === null) this.#fail('it answers what it was not asked')
-    else if (response.response === undefined && response.overrideMessageTimeout !== undefined) this.#extend(response)
-    else this.#answer(response)
-    return true
+    if (response === null) this.fail('its answer is no ProcessingResponse')
+    else if (response.response === undefined && response.overrideMessageTimeout !== undefined) {
+      const { seconds, nanos } = response.overrideMessageTimeout
+      this.#waiting.extend(Number(seconds) * 1000 + nanos / 1e6)
+    } else if (!this.#laneOf(response).take(response)) this.fail('it answers what it was not asked')
+    return !this.#isFull
+  }
+
+  writable(): void {
+    this.hasRoom = true
+    this.onRoom?.()
   }
 
   ended({ status }: GrpcStatus): void {
-    this.#end(status === 0 ? null : this.#failure(`it ends the stream with grpc-status ${status}`))
+    this.#end(status === 0 ? null : this.failure(`it ends the stream with grpc-status ${status}`))
   }
 
   failed({ error, detail }: ServiceFailure): void {
-    this.#end(this.#failure(`${error}, ${detail}`))
+    this.#end(this.failure(`${error}, ${detail}`))
   }
 
-  /** What Envoy ignores is ignored: a second extension, and one that is longer than may be. */
-  #extend({ overrideMessageTimeout }: ProcessingResponse): void {
-    const { seconds, nanos } = overrideMessageTimeout!
-    const ms = Number(seconds) * 1000 + nanos / 1e6
-    if (this.#isExtended || ms < 1 || ms > this.#options.maxMessageTimeoutMs) return
-    this.#isExtended = true
-    this.#startClock(ms)
+  #laneOf({ response }: ProcessingResponse): Lane {
+    if (response?.$case.startsWith('request') === true) return this.request
+    return response?.$case.startsWith('response') === true ? this.response : this.#waiting
   }
 
-  #startClock(ms: number): void {
-    this.#stopClock?.()
-    this.#stopClock = this.#options.time.after(ms, () => {
-      this.#end({ ...this.#failure('it has not answered a message in time'), isLate: true })
-      this.#stream.cancel()
-    })
+  /** Whose answer it is where that does not say so. */
+  get #waiting(): Lane {
+    return this.request.awaitsAnswer ? this.request : this.response
   }
 
-  #fail(detail: string): void {
-    this.#end(this.#failure(detail))
+  /** What it says cannot be taken: both sides are told. */
+  fail(detail: string): void {
+    this.abandon(this.failure(detail))
+  }
+
+  abandon(failed: Failed): void {
+    this.#end(failed)
     this.#stream.cancel()
   }
 
-  #failure(detail: string): Failed {
-    return { kind: 'failed', isLate: false, detail: `${this.#options.client.name}: ${detail}` }
+  failure(detail: string, isLate = false): Failed {
+    return { kind: 'failed', isLate, detail: `${this.#options.client.name}: ${detail}` }
   }
 
   #end(how: Failed | null): void {
     if (this.#ended !== undefined) return
     this.#ended = how
-    this.#answer(how)
-  }
-
-  #answer(told: Told): void {
-    const done = this.#done
-    this.#done = null
-    this.#stopClock?.()
-    this.#stopClock = null
-    done?.(told)
+    this.request.end(how)
+    this.response.end(how)
   }
 }
 

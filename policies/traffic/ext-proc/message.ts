@@ -4,7 +4,9 @@ import type { Evaluation } from '#engine/cel/offload.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import type { HeaderValue, Metadata } from '#engine/proto/generated/envoy/config/core/v3/base.ts'
 import type {
+  CommonResponse,
   ProcessingRequest,
+  ProcessingResponse,
   ProtocolConfiguration
 } from '#engine/proto/generated/envoy/service/ext_proc/v3/external_processor.ts'
 import type { BodyMode, ProcessingModes } from './schema.ts'
@@ -20,8 +22,10 @@ export type Part = NonNullable<ProcessingRequest['request']>
 
 const BODY_MODES: Readonly<Record<BodyMode, ProtocolConfiguration['requestBodyMode']>> = {
   NONE: 0,
+  STREAMED: 1,
   BUFFERED: 2,
-  BUFFERED_PARTIAL: 3
+  BUFFERED_PARTIAL: 3,
+  FULL_DUPLEX_STREAMED: 4
 }
 
 /** Told once, with the first message. */
@@ -89,4 +93,17 @@ export function plainOf(ex: Exchange, values: NamedValues, failed: () => void): 
     else plain[name] = JSON.parse(json) as unknown
   }
   return plain
+}
+
+/** What an answer says of headers or of a body. */
+export function commonOf({ response }: ProcessingResponse): CommonResponse | undefined {
+  switch (response?.$case) {
+    case 'requestHeaders':
+    case 'responseHeaders':
+    case 'requestBody':
+    case 'responseBody':
+      return response.value.response
+    default:
+      return undefined
+  }
 }

@@ -48,6 +48,9 @@ export interface Changes {
   readonly pseudo: readonly (readonly [name: string, value: string])[]
 }
 
+/** Where no pseudo header can be set. */
+export const NO_PSEUDO: ReadonlyMap<string, Pseudo> = new Map()
+
 export const NO_CHANGES: Changes = { removed: [], fields: [], pseudo: [] }
 
 /**

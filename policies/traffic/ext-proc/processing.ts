@@ -1,23 +1,29 @@
 /**
  * One exchange before its service: headers, body and trailers of one side after the other. What waits for the service
- * is an async function: each step is a round trip through the network, beside which a promise is nothing.
+ * is an async function: each step is a round trip through the network, beside which a promise is nothing. Bodies that
+ * are streamed, and trailers behind bodies that pass, wait for no hook (body-stream.ts).
  */
+import type { BodyOutput, BodyProcessing } from '#engine/contract/body-processor.ts'
 import { type Exchange, STEP_REQUEST, STEP_RESPONSE } from '#engine/contract/exchange.ts'
 import { CONTINUE, STOP, type Verdict } from '#engine/contract/filter.ts'
 import { setRefusalStatus } from '#engine/contract/refuse.ts'
-import { HeaderBlock } from '#engine/http/headers.ts'
 import type { Metadata } from '#engine/proto/generated/envoy/config/core/v3/base.ts'
 import type {
-  BodyMutation,
   CommonResponse,
   HeaderMutation,
   ImmediateResponse,
+  ProcessingRequest,
   ProcessingResponse
 } from '#engine/proto/generated/envoy/service/ext_proc/v3/external_processor.ts'
-import { Conversation, type ConversationOptions, type Failed, type Told } from './conversation.ts'
+import { BodyStream, type BodyStreamEvents, type BodyStreamOptions, replacementOf, STREAMED } from './body-stream.ts'
+import { Conversation, type ConversationOptions } from './conversation.ts'
+import { keepMetadata } from './dynamic-metadata.ts'
+import { replyOf } from './immediate.ts'
+import type { Failed, Told } from './lane.ts'
 import {
   attributesOf,
   bodyOf,
+  commonOf,
   headersOf,
   messageOf,
   type NamedValues,
@@ -26,12 +32,15 @@ import {
   trailersOf
 } from './message.ts'
 import { overridden } from './mode-override.ts'
-import { applyChanges, changesOf, flatFields, type MutationRules } from './mutation.ts'
+import { applyChanges, changesOf, type MutationRules } from './mutation.ts'
+import { ReplyOutput } from './reply-output.ts'
 import type { ProcessingModes } from './schema.ts'
 import { REQUEST, RESPONSE, type Side } from './side.ts'
+import { changedTrailers } from './trailers.ts'
 
 export interface Plan {
   readonly conversation: ConversationOptions
+  readonly bodies: BodyProcessing
   readonly modes: ProcessingModes
   readonly allowModeOverride: boolean
   readonly statusOnError: number | 'own' | null
@@ -45,7 +54,17 @@ export interface Plan {
 /** What a step leads to; null: the next one. */
 type Outcome = Verdict | null
 
-export class Processing {
+/** How far one side is. */
+class Progress {
+  /** The service was told of it. */
+  isTold = false
+  /** The service has given its body: nothing more of it is told. */
+  isReplaced = false
+  isOver = false
+  stream: BodyStream | null = null
+}
+
+export class Processing implements BodyStreamEvents {
   readonly #ex: Exchange
   readonly #plan: Plan
   #modes: ProcessingModes
@@ -53,12 +72,9 @@ export class Processing {
   #metadata: Metadata | undefined = undefined
   /** The exchange goes on without the service. */
   #isOver = false
-  /** The side that waits. */
+  /** The side whose hook waits. */
   #side: Side | null = null
-  /** The side that the service was told of last. */
-  #told: Side | null = null
-  /** The service has given the body of this side: nothing more of it is told. */
-  #hasReplaced = false
+  readonly #progress = { request: new Progress(), response: new Progress() }
 
   constructor(ex: Exchange, plan: Plan) {
     this.#ex = ex
@@ -73,34 +89,61 @@ export class Processing {
   response(): Verdict | Promise<Verdict> {
     // Something else has answered while the service was asked.
     if (this.#side !== null) this.#stop()
+    else if (this.#ex.localReply !== null) {
+      // Nobody takes the rest of the request.
+      this.#conversation?.request.close()
+      this.#progress.request.isOver = true
+    }
     return this.#begin(RESPONSE)
   }
 
   #begin(side: Side): Verdict | Promise<Verdict> {
-    const mode = this.#modes[side.name]
+    const { sendsHeaders, body, sendsTrailers } = this.#modes[side.name]
     if (this.#isOver) return CONTINUE
-    if (mode.sendsHeaders || mode.body !== 'NONE') return this.#process(side)
-    if (side === RESPONSE) this.#conversation?.finish()
+    if (sendsHeaders || body !== 'NONE' || sendsTrailers) return this.#process(side)
+    this.over(side)
     return CONTINUE
   }
 
   async #process(side: Side): Promise<Verdict> {
     this.#side = side
-    this.#hasReplaced = false
-    let outcome = await this.#headers(side)
-    if (outcome === null && !this.#hasReplaced) outcome = await this.#body(side)
-    if (outcome === null && !this.#hasReplaced) outcome = await this.#trailers(side)
+    const outcome = await this.#steps(side)
     if (this.#side === side) this.#side = null
-    if (outcome === null && side === RESPONSE) this.#conversation?.finish()
+    if (outcome === null && this.#progress[side.name].stream === null) this.over(side)
     return outcome ?? CONTINUE
   }
 
   // --- steps ---
 
-  async #headers(side: Side): Promise<Outcome> {
-    if (!this.#modes[side.name].sendsHeaders) return null
-    const told = await this.#ask(side, headersOf(this.#ex, side))
-    return this.#take(told, side, side.headersCase, async (response) => {
+  async #steps(side: Side): Promise<Outcome> {
+    const hasBody = side.hasBody(this.#ex)
+    if (hasBody && this.#modes[side.name].body === 'FULL_DUPLEX_STREAMED') return this.#duplex(side)
+    const ended = await this.#headers(side, this.#askHeaders(side))
+    if (ended !== null || this.#progress[side.name].isReplaced || !hasBody) return ended
+    const { body, sendsTrailers } = this.#modes[side.name]
+    if (body === 'STREAMED' || body === 'FULL_DUPLEX_STREAMED') return this.#streamed(side, body)
+    const outcome = await this.#body(side)
+    if (outcome !== null || !sendsTrailers) return outcome
+    return body === 'BUFFERED' ? this.#trailers(side) : this.#streamed(side, 'NONE')
+  }
+
+  /** The service may want all of the body before it says what becomes of the headers. */
+  async #duplex(side: Side): Promise<Outcome> {
+    this.#talk()[side.name].isFree = true
+    const headers = this.#askHeaders(side)
+    const body = this.#streamed(side, 'FULL_DUPLEX_STREAMED', true)
+    const outcome = await this.#headers(side, headers)
+    this.#progress[side.name].stream?.release()
+    return outcome ?? (await body)
+  }
+
+  #askHeaders(side: Side): Promise<Told> | null {
+    return this.#modes[side.name].sendsHeaders ? this.#ask(side, headersOf(this.#ex, side)) : null
+  }
+
+  async #headers(side: Side, asked: Promise<Told> | null): Promise<Outcome> {
+    if (asked === null) return null
+    return this.#take(await asked, side, side.headersCase, async (response) => {
       if (this.#plan.allowModeOverride && response.modeOverride !== undefined) {
         const modes = overridden(this.#modes, response.modeOverride)
         if (modes === null) return this.#fail(side, 'it asks for a mode that is not in this version of weir')
@@ -115,22 +158,26 @@ export class Processing {
 
   /** CONTINUE_AND_REPLACE: whatever the body was, it is this. */
   async #replaceWhole(side: Side, { bodyMutation }: CommonResponse): Promise<Outcome> {
-    const ended = await this.#collect(side, true)
-    if (ended !== null) return ended
     const bytes = replacementOf(bodyMutation)
     if (bytes === 'streamed') return this.#fail(side, STREAMED)
-    side.replace(this.#ex, bytes ?? Buffer.alloc(0))
-    this.#hasReplaced = true
+    const progress = this.#progress[side.name]
+    if (progress.stream !== null) progress.stream.replace(bytes ?? Buffer.alloc(0))
+    else {
+      const ended = await this.#collect(side, true)
+      if (ended !== null) return ended
+      side.replace(this.#ex, bytes ?? Buffer.alloc(0))
+    }
+    progress.isReplaced = true
     return null
   }
 
   async #body(side: Side): Promise<Outcome> {
-    const { body } = this.#modes[side.name]
-    if (body === 'NONE' || !side.hasBody(this.#ex)) return null
+    const { body, sendsTrailers } = this.#modes[side.name]
+    if (body === 'NONE') return null
     const ended = await this.#collect(side, body === 'BUFFERED')
     if (ended !== null) return ended
     const { bytes, isWhole } = side.bytes(this.#ex)
-    const isEnd = isWhole && (!this.#modes[side.name].sendsTrailers || side.trailers(this.#ex) === '')
+    const isEnd = isWhole && (!sendsTrailers || side.trailers(this.#ex) === '')
     const told = await this.#ask(side, bodyOf(side, bytes, isEnd))
     return this.#take(told, side, side.bodyCase, async (response) => {
       const common = commonOf(response)
@@ -147,21 +194,13 @@ export class Processing {
   }
 
   async #trailers(side: Side): Promise<Outcome> {
-    const mode = this.#modes[side.name]
     const lines = side.trailers(this.#ex)
-    if (!mode.sendsTrailers || mode.body !== 'BUFFERED' || lines === '') return null
+    if (lines === '') return null
     const told = await this.#ask(side, trailersOf(side, lines))
-    return this.#take(told, side, side.trailersCase, async ({ response }) => {
-      const isTrailers = response?.$case === 'requestTrailers' || response?.$case === 'responseTrailers'
-      const changes = changesOf(isTrailers ? response.value.headerMutation : undefined, this.#plan.rules, NO_PSEUDO)
-      if (typeof changes === 'string') return this.#fail(side, changes)
-      const block = new HeaderBlock()
-      for (const line of lines.split('\r\n')) {
-        const at = line.indexOf(':')
-        if (at > 0) block.receive(line.slice(0, at), line.slice(at + 1).trim())
-      }
-      applyChanges(this.#ex, block, changes, NO_PSEUDO)
-      side.setTrailers(this.#ex, block.lines())
+    return this.#take(told, side, side.trailersCase, async (response) => {
+      const changed = this.trailers(side, response, lines)
+      if (typeof changed === 'string') return this.#fail(side, changed)
+      side.setTrailers(this.#ex, changed.lines)
       return null
     })
   }
@@ -176,25 +215,110 @@ export class Processing {
     return fault === 'answered' || isStale ? STOP : side.end(this.#ex, { code: fault, reply: null })
   }
 
+  // --- bodies that pass while the exchange goes on ---
+
+  async #streamed(side: Side, mode: BodyStreamOptions['mode'], isHeld = false): Promise<Outcome> {
+    const ex = this.#ex
+    const reply = side.reply(ex)
+    if (mode !== 'NONE') side.stream(ex)
+    if (reply === null) {
+      this.#plan.bodies[side.name](ex, (output) => this.#stream(side, mode, isHeld, output))
+      return null
+    }
+    // The gateway's own reply is there already, and is not on its way before all of it has come back.
+    const output = new ReplyOutput(this.#plan.bodyBytesMax)
+    const stream = this.#stream(side, mode, isHeld, output)
+    stream.write(reply, 0, reply.length)
+    stream.end('')
+    const bytes = await output.whole
+    if (this.#isStale(side)) return STOP
+    if (bytes === null) return this.#fail(side, 'it makes more of a reply than may be kept')
+    side.replace(ex, bytes)
+    return null
+  }
+
+  #stream(side: Side, mode: BodyStreamOptions['mode'], isHeld: boolean, output: BodyOutput): BodyStream {
+    const conversation = this.#talk()
+    const stream = new BodyStream(
+      {
+        conversation,
+        lane: conversation[side.name],
+        side,
+        mode,
+        sendsTrailers: this.#modes[side.name].sendsTrailers,
+        isHeld,
+        passesOnError: this.#plan.statusOnError === null,
+        events: this
+      },
+      output
+    )
+    this.#progress[side.name].stream = stream
+    return stream
+  }
+
+  ask(side: Side, part: Part): void {
+    const conversation = this.#talk()
+    conversation.send(conversation[side.name], this.#message(side, part))
+  }
+
+  answered(response: ProcessingResponse): string | null {
+    return keepMetadata(this.#ex, response.dynamicMetadata)
+  }
+
+  trailers(_side: Side, response: ProcessingResponse, lines: string): { readonly lines: string } | string {
+    return changedTrailers(this.#ex, response, lines, this.#plan.rules)
+  }
+
+  immediate(response: ImmediateResponse): void {
+    const conversation = this.#talk()
+    const reply = replyOf(response, this.#plan.rules)
+    this.#stop()
+    if (typeof reply === 'string') this.failed(conversation.failure(reply))
+    else if (!this.#plan.bodies.reply(this.#ex, reply))
+      this.failed(conversation.failure('it answers when the response has begun'))
+  }
+
+  /** In the middle of a body: what has gone out is not to look whole. */
+  failed({ isLate, detail }: Failed): void {
+    this.#stop()
+    this.#plan.bodies.fail(this.#ex, this.#blame(isLate, detail))
+  }
+
+  over(side: Side): void {
+    this.#progress[side.name].isOver = true
+    if (this.#progress.request.isOver && this.#progress.response.isOver) this.#conversation?.finish()
+  }
+
   // --- asking ---
+
+  #talk(): Conversation {
+    if (this.#conversation === null) {
+      const conversation = new Conversation(this.#plan.conversation, this.#ex)
+      conversation.onRoom = () => {
+        this.#progress.request.stream?.roomAgain()
+        this.#progress.response.stream?.roomAgain()
+      }
+      this.#conversation = conversation
+    }
+    return this.#conversation
+  }
 
   #ask(side: Side, part: Part): Promise<Told> {
     if (this.#isOver) return Promise.resolve(null)
+    const conversation = this.#talk()
+    return conversation.ask(conversation[side.name], this.#message(side, part))
+  }
+
+  #message(side: Side, part: Part): ProcessingRequest {
     const plan = this.#plan
-    const isFirst = this.#conversation === null
-    if (isFirst) {
-      this.#conversation = new Conversation(plan.conversation, this.#ex)
-      this.#metadata = plan.metadataOf(this.#ex)
-    }
-    const isFirstOfSide = this.#told !== side
-    this.#told = side
-    const message = messageOf(part, {
-      metadata: this.#metadata,
-      attributes: isFirstOfSide ? attributesOf(this.#ex, plan.attributes[side.name], plan.failed) : {},
-      protocol: isFirst ? protocolOf(this.#modes) : undefined,
-      isObserved: false
-    })
-    return new Promise((resolve) => this.#conversation!.ask(message, resolve))
+    const { request, response } = this.#progress
+    const own = this.#progress[side.name]
+    const isFirst = !request.isTold && !response.isTold
+    if (isFirst) this.#metadata = plan.metadataOf(this.#ex)
+    const attributes = own.isTold ? {} : attributesOf(this.#ex, plan.attributes[side.name], plan.failed)
+    own.isTold = true
+    const protocol = isFirst ? protocolOf(this.#modes) : undefined
+    return messageOf(part, { metadata: this.#metadata, attributes, protocol, isObserved: false })
   }
 
   async #take(
@@ -209,6 +333,8 @@ export class Processing {
       return CONTINUE
     }
     if ('kind' in told) return this.#failed(side, told)
+    const problem = this.answered(told)
+    if (problem !== null) return this.#fail(side, problem)
     const { response } = told
     if (response?.$case === 'immediateResponse') return this.#answer(side, response.value)
     if (response?.$case !== expected) return this.#fail(side, 'it answers another question than it was asked')
@@ -236,63 +362,30 @@ export class Processing {
   }
 
   #fail(side: Side, detail: string): Verdict {
-    const name = this.#plan.conversation.client.name
-    return this.#failed(side, { kind: 'failed', isLate: false, detail: `${name}: ${detail}` })
+    return this.#failed(side, this.#talk().failure(detail))
   }
 
-  #failed(side: Side, { isLate, detail }: Failed): Verdict {
+  #failed(side: Side, failed: Failed): Verdict {
+    this.#isOver = true
+    this.#side = null
+    // A body of the other side may still be with it.
+    this.#conversation?.abandon(failed)
+    if (this.#plan.statusOnError === null) return CONTINUE
+    return side.end(this.#ex, { code: this.#blame(failed.isLate, failed.detail), reply: null })
+  }
+
+  #blame(isLate: boolean, detail: string): 'EXT_PROC_TIMEOUT' | 'EXT_PROC_UNAVAILABLE' {
     const { statusOnError } = this.#plan
-    this.#stop()
-    if (statusOnError === null) return CONTINUE
-    this.#ex.errorDetail = detail
     const code = isLate ? 'EXT_PROC_TIMEOUT' : 'EXT_PROC_UNAVAILABLE'
-    if (statusOnError !== 'own') setRefusalStatus(this.#ex, code, statusOnError)
-    return side.end(this.#ex, { code, reply: null })
+    this.#ex.errorDetail = detail
+    if (typeof statusOnError === 'number') setRefusalStatus(this.#ex, code, statusOnError)
+    return code
   }
 
-  #answer(side: Side, { status, headers, body, grpcStatus }: ImmediateResponse): Verdict {
-    const changes = changesOf(headers, this.#plan.rules, NO_PSEUDO)
-    if (typeof changes === 'string') return this.#fail(side, changes)
+  #answer(side: Side, response: ImmediateResponse): Verdict {
+    const reply = replyOf(response, this.#plan.rules)
+    if (typeof reply === 'string') return this.#fail(side, reply)
     this.#stop()
-    const fields = flatFields(changes)
-    const at = fields.indexOf('content-type')
-    const contentType = at >= 0 && at % 2 === 0 ? fields[at + 1]! : null
-    const others = fields.filter((_, i) => fields[i - (i % 2)] !== 'content-type')
-    const code: number = status?.code ?? 0
-    return side.end(this.#ex, {
-      code: null,
-      reply: {
-        // As Envoy: what is no status of an answer is 200.
-        status: code >= 200 && code <= 599 ? code : 200,
-        body: body.length === 0 ? null : body,
-        contentType,
-        headers: others,
-        grpcStatus: grpcStatus?.status
-      }
-    })
+    return side.end(this.#ex, { code: null, reply })
   }
-}
-
-const NO_PSEUDO = new Map<string, never>()
-const STREAMED = 'it streams a body that was sent whole'
-
-function commonOf({ response }: ProcessingResponse): CommonResponse | undefined {
-  switch (response?.$case) {
-    case 'requestHeaders':
-    case 'responseHeaders':
-    case 'requestBody':
-    case 'responseBody':
-      return response.value.response
-    default:
-      return undefined
-  }
-}
-
-/** Null: the body stays. */
-function replacementOf(given: BodyMutation | undefined): Buffer | 'streamed' | null {
-  const mutation = given?.mutation
-  if (mutation === undefined) return null
-  if (mutation.$case === 'streamedResponse') return 'streamed'
-  if (mutation.$case === 'body') return mutation.value
-  return mutation.value ? Buffer.alloc(0) : null
 }

@@ -12,7 +12,7 @@ const ENTRIES_MAX = 64
 /** Envoy's. */
 const MESSAGE_TIMEOUT_DEFAULT_MS = 200
 
-export type BodyMode = 'NONE' | 'BUFFERED' | 'BUFFERED_PARTIAL'
+export type BodyMode = 'NONE' | 'STREAMED' | 'BUFFERED' | 'BUFFERED_PARTIAL' | 'FULL_DUPLEX_STREAMED'
 
 export interface SideMode {
   readonly sendsHeaders: boolean
@@ -63,37 +63,27 @@ const entries = <T extends z.ZodType>(value: T) =>
     .refine((map) => Object.keys(map).length <= ENTRIES_MAX, `must have at most ${ENTRIES_MAX} entries`)
 
 const HEADER_MODES = ['DEFAULT', 'SEND', 'SKIP'] as const
-const BODY_MODES = ['NONE', 'BUFFERED', 'BUFFERED_PARTIAL'] as const
-const LATER = ['STREAMED', 'FULL_DUPLEX_STREAMED', 'GRPC']
+const BODY_MODES = ['NONE', 'STREAMED', 'BUFFERED', 'BUFFERED_PARTIAL', 'FULL_DUPLEX_STREAMED'] as const
+const BODY_MODES_TEXT = 'NONE, STREAMED, BUFFERED, BUFFERED_PARTIAL or FULL_DUPLEX_STREAMED'
 
 const headerMode = () => z.enum(HEADER_MODES, { error: 'must be SEND, SKIP or DEFAULT' }).optional()
 const bodyMode = () =>
   z
     .enum(BODY_MODES, {
       error: ({ input }) =>
-        LATER.includes(String(input))
-          ? `${String(input)} is not in this version of weir: use NONE, BUFFERED or BUFFERED_PARTIAL`
-          : 'must be NONE, BUFFERED or BUFFERED_PARTIAL'
+        input === 'GRPC' ? `GRPC is not in this version of weir: use ${BODY_MODES_TEXT}` : `must be ${BODY_MODES_TEXT}`
     })
     .optional()
 
 const processingMode = () =>
-  z
-    .strictObject({
-      requestHeaderMode: headerMode(),
-      responseHeaderMode: headerMode(),
-      requestBodyMode: bodyMode(),
-      responseBodyMode: bodyMode(),
-      requestTrailerMode: headerMode(),
-      responseTrailerMode: headerMode()
-    })
-    .superRefine((mode, context) => {
-      for (const side of ['request', 'response'] as const) {
-        if (mode[`${side}TrailerMode`] !== 'SEND' || mode[`${side}BodyMode`] === 'BUFFERED') continue
-        const message = `trailers are sent to the service only behind a body: SEND needs ${side}BodyMode BUFFERED`
-        context.addIssue({ code: 'custom', path: [`${side}TrailerMode`], message })
-      }
-    })
+  z.strictObject({
+    requestHeaderMode: headerMode(),
+    responseHeaderMode: headerMode(),
+    requestBodyMode: bodyMode(),
+    responseBodyMode: bodyMode(),
+    requestTrailerMode: headerMode(),
+    responseTrailerMode: headerMode()
+  })
 
 type ModeFields = z.output<ReturnType<typeof processingMode>>
 
@@ -110,6 +100,53 @@ const pattern = () =>
     const problem = patternProblem(source)
     if (problem !== null) context.addIssue({ code: 'custom', message: problem })
   })
+
+// --- the spelling of agentgateway ---
+
+/** What its names mean, however they are capitalized: its file has camelCase, its resources PascalCase. */
+const OPTION_BODY_MODES: Readonly<Record<string, BodyMode>> = {
+  none: 'NONE',
+  buffered: 'BUFFERED',
+  bufferedpartial: 'BUFFERED_PARTIAL',
+  fullduplexstreamed: 'FULL_DUPLEX_STREAMED'
+}
+
+const optionBodyMode = () =>
+  shortString()
+    .refine(
+      (name) => OPTION_BODY_MODES[name.toLowerCase()] !== undefined,
+      'must be none, buffered, bufferedPartial or fullDuplexStreamed'
+    )
+    .transform((name) => OPTION_BODY_MODES[name.toLowerCase()]!)
+    .optional()
+
+const isSent = () =>
+  shortString()
+    .refine((name) => /^(?:send|skip)$/i.test(name), 'must be send or skip')
+    .transform((name) => name.toLowerCase() === 'send')
+    .optional()
+
+const processingOptions = () =>
+  z.strictObject({
+    requestHeaderMode: isSent(),
+    responseHeaderMode: isSent(),
+    requestBodyMode: optionBodyMode(),
+    responseBodyMode: optionBodyMode(),
+    requestTrailerMode: isSent(),
+    responseTrailerMode: isSent(),
+    allowModeOverride: z.boolean().optional()
+  })
+
+type OptionFields = z.output<ReturnType<typeof processingOptions>>
+
+/** The defaults are those of agentgateway, which sends everything. */
+function optionSide(options: OptionFields, side: 'request' | 'response'): SideMode {
+  return {
+    sendsHeaders: options[`${side}HeaderMode`] ?? true,
+    body: options[`${side}BodyMode`] ?? 'FULL_DUPLEX_STREAMED',
+    sendsTrailers: options[`${side}TrailerMode`] ?? true
+  }
+}
 
 const mutationRules = () =>
   z.strictObject({
@@ -128,6 +165,7 @@ export const schema = deferred(() =>
     .strictObject({
       ...serviceFields,
       processingMode: processingMode().optional().describe('Default: headers of both sides, no bodies, no trailers.'),
+      processingOptions: processingOptions().optional().describe('In place of both, as agentgateway spells it.'),
       allowModeOverride: z.boolean().optional().describe('The service may change the mode for one exchange.'),
       messageTimeout: positive().optional().describe('For the answer to one message. Default 200ms.'),
       maxMessageTimeout: positive().optional().describe('Longest time that the service may ask for.'),
@@ -140,8 +178,17 @@ export const schema = deferred(() =>
       when: expression(REQUEST_HEAD_ROOTS, 'bool').optional().describe('Only where it is true.')
     })
     .check(namesService())
-    .superRefine(({ observabilityMode, processingMode: mode = {} }, context) => {
+    .superRefine(({ processingOptions: options, processingMode: mode, allowModeOverride }, context) => {
+      if (options === undefined || (mode === undefined && allowModeOverride === undefined)) return
+      const message = 'stands in place of processingMode and allowModeOverride: write one or the other'
+      context.addIssue({ code: 'custom', path: ['processingOptions'], message })
+    })
+    .superRefine(({ observabilityMode, processingMode: mode = {}, processingOptions: options }, context) => {
       if (observabilityMode !== true) return
+      if (options !== undefined) {
+        const message = 'cannot stand beside observabilityMode, which sends no bodies: write processingMode'
+        context.addIssue({ code: 'custom', path: ['processingOptions'], message })
+      }
       for (const key of ['requestBodyMode', 'responseBodyMode'] as const) {
         if ((mode[key] ?? 'NONE') === 'NONE') continue
         const message = 'must be NONE with observabilityMode: a body that is kept whole would wait'
@@ -149,11 +196,13 @@ export const schema = deferred(() =>
       }
     })
     .transform((given): ExtProcConfig => {
-      const { processingMode: mode = {} } = given
+      const { processingMode: mode = {}, processingOptions: options } = given
+      const modeOf = (side: 'request' | 'response') =>
+        options === undefined ? sideOf(mode, side) : optionSide(options, side)
       return {
         service: serviceOf(given),
-        modes: { request: sideOf(mode, 'request'), response: sideOf(mode, 'response') },
-        allowModeOverride: given.allowModeOverride ?? false,
+        modes: { request: modeOf('request'), response: modeOf('response') },
+        allowModeOverride: options?.allowModeOverride ?? given.allowModeOverride ?? false,
         messageTimeoutMs: given.messageTimeout ?? MESSAGE_TIMEOUT_DEFAULT_MS,
         maxMessageTimeoutMs: given.maxMessageTimeout ?? 0,
         statusOnError: statusOf(given.failureMode, 'own' as const),

@@ -21,15 +21,16 @@ export interface TestProcessor {
   close(): void
 }
 
-export async function startProcessor(process: Processor): Promise<TestProcessor> {
+/** `into`: what becomes the processor. */
+export async function startProcessor(process: Processor, into: Partial<TestProcessor> = {}): Promise<TestProcessor> {
   const server = new Server({ 'grpc.max_receive_message_length': -1, 'grpc.max_send_message_length': -1 })
-  const own: TestProcessor = {
+  const own: TestProcessor = Object.assign(into, {
     port: 0,
     asked: [],
     process,
     over: Promise.withResolvers(),
     close: () => server.forceShutdown()
-  }
+  })
   const method = {
     path: '/envoy.service.ext_proc.v3.ExternalProcessor/Process',
     requestStream: true as const,

@@ -13,7 +13,7 @@ import {
   replaceResponsePrefix
 } from '#engine/contract/body-prefix.ts'
 import type { ErrorCode } from '#engine/contract/errors.ts'
-import { BODY_NONE, type Exchange } from '#engine/contract/exchange.ts'
+import { BODY_NONE, BODY_STREAM, type Exchange } from '#engine/contract/exchange.ts'
 import { CONTINUE, type Hook, type Verdict } from '#engine/contract/filter.ts'
 import { answer, refuse } from '#engine/contract/refuse.ts'
 import { type Replacement, replaceAnswer } from '#engine/contract/replace-answer.ts'
@@ -40,6 +40,10 @@ export interface Side {
   collectPrefix(ex: Exchange, bytesMax: number): Promise<Fault>
   /** After `collect` or `collectPrefix`. */
   bytes(ex: Exchange): { readonly bytes: Buffer; readonly isWhole: boolean }
+  /** The body of the gateway's own reply, which is there as a whole; null: of another's. */
+  reply(ex: Exchange): Buffer | null
+  /** What comes of the body is not what was announced. */
+  stream(ex: Exchange): void
   replace(ex: Exchange, bytes: Buffer): void
   replacePrefix(ex: Exchange, bytes: Buffer): void
   /** Lines, each ended by CRLF; '' for none. */
@@ -50,6 +54,8 @@ export interface Side {
 }
 
 const NO_BYTES = Buffer.alloc(0)
+/** The length and what is computed of all bytes; how they are coded a service that changes them has to keep. */
+const DESCRIBES_LENGTH = ['content-length', 'content-md5', 'digest', 'content-digest', 'repr-digest']
 
 /** What the collecting hooks of requests decide: they answer themselves. */
 async function asked(hook: Hook, ex: Exchange): Promise<Fault> {
@@ -88,6 +94,12 @@ export const REQUEST: Side = {
     const bytes = requestPrefix ?? NO_BYTES
     return { bytes, isWhole: requestDone && sizeOf(heldRequest) === bytes.length }
   },
+  reply: () => null,
+  stream(ex) {
+    for (const name of DESCRIBES_LENGTH) ex.request.remove(name)
+    ex.requestBody = BODY_STREAM
+    ex.requestLength = 0
+  },
   replace: replaceRequestBody,
   replacePrefix: replaceRequestPrefix,
   trailers: (ex) => ex.requestTrailers,
@@ -120,6 +132,12 @@ export const RESPONSE: Side = {
     const bytes = responsePrefix ?? NO_BYTES
     if (localReply !== null) return { bytes, isWhole: replyBytes(localReply).length === bytes.length }
     return { bytes, isWhole: heldTrailers !== null && sizeOf(heldResponse) === bytes.length }
+  },
+  reply: ({ localReply }) => (localReply === null ? null : replyBytes(localReply)),
+  stream(ex) {
+    for (const name of DESCRIBES_LENGTH) ex.response!.remove(name)
+    ex.responseBody = BODY_STREAM
+    ex.responseLength = 0
   },
   replace: replaceResponseBody,
   replacePrefix: replaceResponsePrefix,

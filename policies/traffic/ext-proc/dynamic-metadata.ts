@@ -1,0 +1,17 @@
+/** What a service says of an exchange, for expressions: `extproc`. */
+import { EXT_PROC } from '#engine/cel/exchange.ts'
+import type { Exchange } from '#engine/contract/exchange.ts'
+import { isDeep, METADATA_DEPTH_MAX } from '#policies/shared/metadata-depth.ts'
+
+/** Of all messages of an exchange, as JSON. */
+const METADATA_CHARS_MAX = 64 * 1024
+
+/** Later messages replace namespaces of earlier ones. A text says why it cannot be kept. */
+export function keepMetadata(ex: Exchange, given: Readonly<Record<string, unknown>> | undefined): string | null {
+  if (given === undefined) return null
+  if (isDeep(given, METADATA_DEPTH_MAX)) return 'its dynamic metadata is too deep'
+  const all = { ...EXT_PROC.get(ex), ...given }
+  if (JSON.stringify(all).length > METADATA_CHARS_MAX) return 'its dynamic metadata is too long'
+  EXT_PROC.set(ex, all)
+  return null
+}

@@ -1,0 +1,122 @@
+/** One side of a conversation: what the service was told of it, and what it owes for that. */
+import type { Time } from '#engine/contract/time.ts'
+import type { ProcessingResponse } from '#engine/proto/generated/envoy/service/ext_proc/v3/external_processor.ts'
+
+/** The service has failed the exchange. */
+export interface Failed {
+  readonly kind: 'failed'
+  readonly isLate: boolean
+  readonly detail: string
+}
+
+/** Null: the service has ended the stream in good order, and the exchange goes on without it. */
+export type Told = ProcessingResponse | Failed | null
+
+export interface LaneOptions {
+  readonly time: Time
+  readonly messageTimeoutMs: number
+  readonly maxMessageTimeoutMs: number
+}
+
+/** What answers of a side that is streamed come to. False: no more until Lane.resume(). */
+export type LaneListener = (told: Told) => boolean
+
+export class Lane {
+  /** The service answers when it likes, as often as it likes, and no time is set for it (FULL_DUPLEX_STREAMED). */
+  isFree = false
+  /** Its listener has no room. */
+  isFull = false
+  readonly #options: LaneOptions
+  readonly #onLate: () => void
+  #awaited = 0
+  #isClosed = false
+  #first: ((told: Told) => void) | null = null
+  #listener: LaneListener | null = null
+  #stopClock: (() => void) | null = null
+  /** One extension for each message. */
+  #isExtended = false
+
+  constructor(options: LaneOptions, onLate: () => void) {
+    this.#options = options
+    this.#onLate = onLate
+  }
+
+  /** `listener` gets all answers but the ones that `expect` was called for, and the end of the conversation. */
+  listen(listener: LaneListener): void {
+    this.#listener = listener
+  }
+
+  /** The next answer is for `done` alone. */
+  expect(done: (told: Told) => void): void {
+    this.#first = done
+  }
+
+  /** A message was sent that wants an answer. */
+  asked(): void {
+    this.#awaited++
+    if (!this.isFree && this.#stopClock === null) this.#restart()
+  }
+
+  /** Somebody waits for what the service says. */
+  get isOpen(): boolean {
+    return this.#first !== null || this.#listener !== null
+  }
+
+  get awaitsAnswer(): boolean {
+    return this.#awaited > 0 || (this.isFree && this.isOpen)
+  }
+
+  /** What still comes is for nobody. */
+  close(): void {
+    this.#isClosed = true
+    this.#listener = null
+    this.#first = null
+    this.#rest()
+  }
+
+  /** False: nothing was asked. */
+  take(response: ProcessingResponse): boolean {
+    if (this.#isClosed) return true
+    if (!this.awaitsAnswer) return false
+    this.#awaited = Math.max(0, this.#awaited - 1)
+    this.#rest()
+    if (this.#awaited > 0 && !this.isFree) this.#restart()
+    const first = this.#first
+    this.#first = null
+    if (first !== null) first(response)
+    else this.isFull = this.#listener?.(response) === false
+    return true
+  }
+
+  /** The conversation is over. */
+  end(how: Failed | null): void {
+    const first = this.#first
+    const listener = this.#listener
+    this.close()
+    first?.(how)
+    listener?.(how)
+  }
+
+  /** What Envoy ignores is ignored: a second extension, and one that is longer than may be. */
+  extend(ms: number): void {
+    if (this.#isExtended || this.#stopClock === null || ms < 1 || ms > this.#options.maxMessageTimeoutMs) return
+    this.#startClock(ms)
+    this.#isExtended = true
+  }
+
+  /** The answer that has been owed longest is to come within this time, counted from the answer before it. */
+  #restart(): void {
+    this.#isExtended = false
+    this.#startClock(this.#options.messageTimeoutMs)
+  }
+
+  #startClock(ms: number): void {
+    this.#stopClock?.()
+    this.#stopClock = this.#options.time.after(ms, this.#onLate)
+  }
+
+  #rest(): void {
+    this.#stopClock?.()
+    this.#stopClock = null
+  }
+}
