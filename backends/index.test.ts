@@ -54,13 +54,14 @@ const FOLDERS: Readonly<Record<string, readonly string[]>> = {
   'engine/source': [],
   'engine/ir': [],
   'engine/routing': [],
-  'engine/build': ['accessLog', 'hostRewrite', 'retry', 'tracing'],
+  'engine/build': ['accessLog', 'hostRewrite', 'metrics', 'retry', 'tracing'],
   'engine/cel': Object.keys(VARIABLES)
 }
 /** The kind of a service that is described in place; settings of other gateways' files that are refused by name. */
 const REFUSED: readonly string[] = [
   "engine/build/services.ts: 'static'",
   "engine/source/process.ts: 'mcp'",
+  "engine/source/process.ts: 'metrics'",
   "engine/source/process.ts: 'tracing'",
   "engine/source/tcp-routes.ts: 'backendTLS'"
 ]

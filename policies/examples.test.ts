@@ -198,6 +198,7 @@ const DRIVEN: Readonly<Record<string, string>> = {
   'pre-routing': '../engine/build/phases.test.ts',
   'rate-limit': 'traffic/rate-limit.test.ts',
   'request-mirror': 'traffic/request-mirror.test.ts',
+  metrics: 'frontend/otlp-export.test.ts',
   tracing: 'frontend/tracing-collector.test.ts',
   retry: 'traffic/retry.test.ts',
   tcp: '../engine/downstream/tls/sni.test.ts'

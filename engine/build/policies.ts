@@ -4,6 +4,7 @@ import type { AccessLogPlan } from '#engine/contract/access-log.ts'
 import type { Problem } from '#engine/contract/config-error.ts'
 import type { Background, Hook, RetryPlan, RouteSettings } from '#engine/contract/filter.ts'
 import type { MirrorPlan } from '#engine/contract/mirror.ts'
+import type { MetricsPlan } from '#engine/contract/otlp.ts'
 import {
   type CompileContext,
   type Compiled,
@@ -61,6 +62,7 @@ export interface Collectors {
 export interface FrontendPlans {
   readonly log: AccessLogPlan | null
   readonly tracing: TracingPlan | null
+  readonly metrics: MetricsPlan | null
 }
 
 /** The part of CompileContext that is not the same for every policy. */
@@ -176,7 +178,8 @@ export class PolicyCompiler {
       )
     return {
       log: forms.find((form) => form.accessLog !== undefined)?.accessLog ?? null,
-      tracing: forms.find((form) => form.tracing !== undefined)?.tracing ?? null
+      tracing: forms.find((form) => form.tracing !== undefined)?.tracing ?? null,
+      metrics: forms.find((form) => form.metrics !== undefined)?.metrics ?? null
     }
   }
 

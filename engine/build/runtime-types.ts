@@ -4,8 +4,9 @@ import type { BackendContext, BackendKind, UpstreamClient } from '#engine/contra
 import type { Children } from '#engine/contract/children.ts'
 import type { ErrorCode } from '#engine/contract/errors.ts'
 import type { Exchange, LocalReply } from '#engine/contract/exchange.ts'
-import type { RouteSettings } from '#engine/contract/filter.ts'
+import type { Background, RouteSettings } from '#engine/contract/filter.ts'
 import type { InProcess } from '#engine/contract/in-process.ts'
+import type { MetricsPlan } from '#engine/contract/otlp.ts'
 import type { Policy, PolicyServices } from '#engine/contract/policy.ts'
 import type { Revocations } from '#engine/contract/revocations.ts'
 import type { MirrorRecorder, Recorder, RecorderLabels, Router } from '#engine/contract/route.ts'
@@ -29,6 +30,8 @@ export interface RuntimeDeps {
   readonly recorderFor: (labels: RecorderLabels, log: AccessLogPlan | null) => Recorder
   /** Absent: nothing is served here, so nothing is traced. */
   readonly tracerFor?: (plan: TracingPlan) => Tracer
+  /** What sends metrics to a collector while a configuration is in force. Absent: nothing is served here. */
+  readonly exportMetrics?: (plan: MetricsPlan) => Background
   /** Records the copies that the mirrors of a route get. */
   readonly mirrorRecorderFor: (route: string) => MirrorRecorder
   /** Counts calls of a policy, or a kind of backend, to a service. Absent: nothing is served here. */

@@ -37,7 +37,7 @@ import { withRequestId } from './request-id.ts'
 import type { RouteDescription, Runtime, RuntimeDeps } from './runtime-types.ts'
 import { ServiceTable, type UsedService } from './services.ts'
 import { buildTcp } from './tcp.ts'
-import { flushOf, isRead, traced, tracerOf } from './tracing.ts'
+import { flushOf, isRead, metricsOf, traced, tracerOf } from './tracing.ts'
 import { weighted } from './weighted.ts'
 
 export type { RouteDescription, Runtime, RuntimeDeps, RuntimeDescription } from './runtime-types.ts'
@@ -94,7 +94,7 @@ class Builder {
   readonly #deps: RuntimeDeps
   readonly #policies: PolicyCompiler
   /** Services that frontend policies ask are compiled before the plans are known: nothing of them is read. */
-  #frontend: FrontendPlans = { log: null, tracing: null }
+  #frontend: FrontendPlans = { log: null, tracing: null, metrics: null }
   /** Null: no request has a trace. */
   readonly tracer: Tracer | null
   readonly #cache: BuildCache
@@ -142,7 +142,8 @@ class Builder {
 
   get background(): readonly Background[] {
     const services = [...this.#usedByBackends.values()].flatMap(({ compiled }) => compiled.background ?? [])
-    return [...new Set([...this.#policies.background, ...this.#background, ...services, ...flushOf(this.tracer)])]
+    const exports = [...flushOf(this.tracer), ...metricsOf(this.#frontend, this.#deps)]
+    return [...new Set([...this.#policies.background, ...this.#background, ...services, ...exports])]
   }
 
   /** Without a plan for the log, the thread's own recorder of such exchanges does. */

@@ -20,6 +20,11 @@ export function traced(route: Router['route'], tracer: Tracer | null): Router['r
   }
 }
 
+/** Metrics go to a collector while the configuration is in force. */
+export function metricsOf({ metrics }: FrontendPlans, { exportMetrics }: RuntimeDeps): Background[] {
+  return metrics === null || exportMetrics === undefined ? [] : [exportMetrics(metrics)]
+}
+
 /** What was gathered under one configuration does not wait for the end of the next one. */
 export function flushOf(tracer: Tracer | null): Background[] {
   return tracer === null ? [] : [{ begin() {}, end: () => tracer.flush() }]

@@ -1,17 +1,19 @@
 /** What the policy accessLog compiles to, and telemetry carries out when an exchange is over. */
 import type { Exchange } from './exchange.ts'
+import type { OtlpPlan } from './otlp.ts'
 
-/** Where fields of a log line go. */
+/** Where fields of a log line, or attributes of a log record or a span, go. */
 export interface FieldSink {
   /**
-   * `name` is printable ASCII without space, quote, "=" and backslash; `value` may be anything. False when the
-   * line has no room left for the field.
+   * `name` is printable ASCII without space, quote, "=" and backslash; `value` may be anything. False when there is no
+   * room left for the field.
    */
   add(name: string, value: string | number | boolean | null): boolean
 }
 
-export interface AccessLogPlan {
-  /** Whether the exchange gets a line; null when that could not be told. No filter: all do. */
+/** Which exchanges are logged, and what is said of them. */
+export interface LogFields {
+  /** Whether the exchange is logged; null when that could not be told. No filter: all are. */
   readonly filter: ((ex: Exchange) => boolean | null) | null
   /** Default fields that are left out. */
   readonly skip: ReadonlySet<string>
@@ -21,7 +23,16 @@ export interface AccessLogPlan {
    * What filter and attributes would give, from another thread, in which they look into a large prompt or answer.
    * Null: they can do so here. It never rejects. No function: none of them looks into any.
    */
-  readonly elsewhere: ((ex: Exchange) => Promise<Pick<AccessLogPlan, 'filter' | 'attributes'>> | null) | null
+  readonly elsewhere: ((ex: Exchange) => Promise<Pick<LogFields, 'filter' | 'attributes'>> | null) | null
+}
+
+/** Log records for a collector. */
+export interface LogRecordsPlan extends LogFields, OtlpPlan {}
+
+/** The fields are those of the line. */
+export interface AccessLogPlan extends LogFields {
+  /** Null: no collector gets any. */
+  readonly records: LogRecordsPlan | null
   /** It reads what models answered: llm.completion or llm.toolCalls. */
   readonly readsAnswers: boolean
   /** It reads what models were asked: llmRequest, llm.prompt or llm.params. */

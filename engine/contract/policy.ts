@@ -8,6 +8,7 @@ import type { BodyProcessing } from './body-processor.ts'
 import type { Buckets } from './buckets.ts'
 import type { Background, Filter, RetryPlan, RouteSettings } from './filter.ts'
 import type { MirrorPlan } from './mirror.ts'
+import type { MetricsPlan } from './otlp.ts'
 import type { CompiledMatch } from './route.ts'
 import type { Services } from './service.ts'
 import type { Time } from './time.ts'
@@ -22,6 +23,8 @@ export interface Compiled {
   readonly accessLog?: AccessLogPlan
   /** Of a frontend policy: which exchanges are traced, and where spans go. */
   readonly tracing?: TracingPlan
+  /** Of a frontend policy: where metrics go. */
+  readonly metrics?: MetricsPlan
   readonly retry?: RetryPlan
   readonly mirrors?: readonly MirrorPlan[]
   /** It reads ex.servedAt or ex.respondedAt. */

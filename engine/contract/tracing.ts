@@ -9,45 +9,13 @@ import type { Endpoint } from './endpoint.ts'
 import type { ErrorCode } from './errors.ts'
 import type { Exchange } from './exchange.ts'
 import type { McpItem } from './mcp-use.ts'
+import type { OtlpPlan } from './otlp.ts'
 import { Slot } from './slot.ts'
-
-/** What became of one Export request (OTLP specification, "Failures"). */
-export type ExportOutcome =
-  /** `rejected`: items that the collector did not take, with its reason; 0 and '': it took all. */
-  | { readonly kind: 'taken'; readonly rejected: number; readonly message: string }
-  /** It may be sent again, not before `afterMs`; null: the collector says no time. */
-  | { readonly kind: 'again'; readonly afterMs: number | null; readonly message: string }
-  /** It may not be sent again. */
-  | { readonly kind: 'refused'; readonly message: string }
-
-/** Carries Export requests of one signal to a collector. */
-export interface OtlpTransport {
-  /** For logs. */
-  readonly name: string
-  /** `message`: the Export*ServiceRequest, not changed until `done`, which is called once and not before the return. */
-  send(message: Buffer, timeoutMs: number, done: (outcome: ExportOutcome) => void): { cancel(): void }
-}
-
-/** How items are gathered before they leave. */
-export interface BatchSettings {
-  /** How long the first of them waits for others. */
-  readonly delayMs: number
-  /** For one attempt. */
-  readonly exportTimeoutMs: number
-  /** Of one Export request. */
-  readonly batchBytesMax: number
-  /** That wait while the collector is slow or away, in this worker. */
-  readonly queueBytesMax: number
-}
 
 /** A share of what could be sampled: 0..1. */
 export type Sampling = (ex: Exchange) => number
 
-export interface TracingPlan {
-  readonly transport: OtlpTransport
-  readonly batch: BatchSettings
-  /** Attributes of the resource. */
-  readonly resource: readonly (readonly [name: string, value: string | number | boolean])[]
+export interface TracingPlan extends OtlpPlan {
   /** In the order in which they are looked for; all of them are sent. */
   readonly propagators: readonly PropagatorName[]
   /** Of requests that are part of no trace; null: none. */
@@ -64,7 +32,6 @@ export interface TracingPlan {
   readonly readsAnswers: boolean
   readonly readsRequests: boolean
   readonly readsTimes: boolean
-  readonly log: (level: 'info' | 'warn' | 'error', message: string) => void
 }
 
 /** Decides which exchanges have a trace. */

@@ -6,6 +6,7 @@
 export const VARINT = 0
 export const FIXED64 = 1
 export const BYTES = 2
+export const FIXED32 = 5
 
 /** The first byte of a field; its number is at most 15. */
 export const tag = (field: number, wireType: number): number => (field << 3) | wireType
@@ -71,6 +72,12 @@ export class ProtobufWriter {
       rest >>= 7n
     }
     this.buffer[this.at++] = Number(rest)
+  }
+
+  /** Little-endian. */
+  fixed32(value: number): void {
+    this.buffer.writeUInt32LE(value, this.at)
+    this.at += 4
   }
 
   /** Little-endian, of two halves. */

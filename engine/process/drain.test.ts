@@ -16,8 +16,9 @@ test('deadlines beyond what a timer can hold do not cut at once', async (t) => {
     drain: async () => done.push('drained'),
     stop: async () => done.push('stopped')
   } as unknown as Supervisor
+  const onServed = async (): Promise<void> => void done.push('served')
   const yearMs = 31_536_000_000
-  await drain(supervisor, { minMs: 0, maxMs: yearMs, log: (_, message) => done.push(message) })
+  await drain(supervisor, { minMs: 0, maxMs: yearMs, log: (_, message) => done.push(message), onServed })
   assert.deepEqual(delays, [2 ** 31 - 1])
-  assert.deepEqual(done, ['draining', 'drained', 'stopped'])
+  assert.deepEqual(done, ['draining', 'drained', 'served', 'stopped'])
 })

@@ -11,6 +11,8 @@ export interface DrainOptions {
   /** From the signal to the cut. */
   readonly maxMs: number
   readonly log: (level: 'info' | 'warn', message: string) => void
+  /** Nothing is served any more, and workers are still there. */
+  readonly onServed: () => Promise<void>
 }
 
 /** A timer that is set for longer rings at once; docs/specification.md#shutdown allows a year. */
@@ -23,6 +25,7 @@ export async function drain(supervisor: Supervisor, options: DrainOptions): Prom
   supervisor.leave()
   if (minMs > 0) await new Promise((resolve) => setTimeout(resolve, minMs))
   await Promise.race([supervisor.drain(), deadline(supervisor, Math.max(maxMs - minMs, 0), options.log)])
+  await options.onServed()
   await supervisor.stop()
 }
 

@@ -16,6 +16,8 @@ import type { Snapshot } from '#engine/ir/snapshot.ts'
 import { inProcess } from '#engine/lifecycle/in-process.ts'
 import type { SnapshotDraft } from '#engine/standalone/load.ts'
 import { YAML_JOB } from '#engine/standalone/yaml-job.ts'
+import type { MetricChunk } from '#engine/telemetry/metrics-exports.ts'
+import { instanceOf } from '#engine/telemetry/otlp/instance.ts'
 import { createTelemetry } from '#engine/telemetry/telemetry.ts'
 import { BucketTable } from '#engine/workers/bucket-table.ts'
 import { bucketsOf } from '#engine/workers/buckets.ts'
@@ -108,8 +110,10 @@ function check(draft: SnapshotDraft): readonly Problem[] {
 
 function startWorker(data: WorkerData, post: (message: ToMain) => void): WorkerThread {
   const { worker, metrics: region, logging } = data
+  const instance = instanceOf(data.secret)
   const announce = (series: unknown) => post({ kind: 'series', series })
-  const telemetry = createTelemetry({ region, worker, announce, logging })
+  const askForMetrics = () => post({ kind: 'askMetrics' })
+  const telemetry = createTelemetry({ region, worker, announce, logging, instance, askForMetrics })
   const offload = new OffloadPool(JOBS.href, { lost: telemetry.jobLost })
   const revocations = new SharedRevocations(data.ended)
   const services = {
@@ -134,6 +138,7 @@ function startWorker(data: WorkerData, post: (message: ToMain) => void): WorkerT
       upstream: telemetry.upstream,
       setLevel: telemetry.setLogLevel,
       sample: telemetry.upstream.sample,
+      takeMetrics: (chunks) => telemetry.takeMetrics(chunks as readonly MetricChunk[]),
       flush: async () => {
         // No exchange is left that could wait for it.
         await offload.close()
@@ -151,6 +156,7 @@ function startWorker(data: WorkerData, post: (message: ToMain) => void): WorkerT
         mirrorRecorderFor: telemetry.mirrorRecorderFor,
         serviceRecorderFor: telemetry.serviceRecorderFor,
         tracerFor: telemetry.tracerFor,
+        exportMetrics: telemetry.exportMetrics,
         fail: (ex, code) => lifecycle.fail(ex, code),
         reply: (ex, reply) => lifecycle.reply(ex, reply),
         inProcess: inProcess({ events: lifecycle, upstream, timers: lifecycle.timers }),

@@ -159,6 +159,7 @@ class Gateway {
       log: (level, message) => this.#logger.log(level, 'workers', message),
       onStart: (worker, region) => this.#announce.set(worker, this.#metrics.table.attach(String(worker), region)),
       onSeries: (worker, series) => this.#announce.get(worker)?.(series as SeriesAnnouncement),
+      onMetrics: () => void this.#sendMetrics(),
       onDeath: (worker) => {
         this.#metrics.workerRestarted()
         this.#metrics.table.detach(String(worker))
@@ -248,8 +249,7 @@ class Gateway {
       ...addresses,
       state: () => this.#state(),
       metrics: () => {
-        this.#metrics.setWorkers(this.#supervisor.workers.filter(({ isServing }) => isServing).length)
-        this.#metrics.setBuckets(this.#supervisor.buckets.counts)
+        this.#countWorkers()
         return this.#metrics.expose()
       },
       setLogLevel: (level) => this.#setLevel(level),
@@ -269,6 +269,19 @@ class Gateway {
         await new Promise((resolve) => setTimeout(resolve, ADMIN_RETRY_MS).unref())
       }
     }
+  }
+
+  /** To the worker that sends them to a collector, which throws them away where the configuration names none. */
+  async #sendMetrics(): Promise<void> {
+    const { encodeMetrics } = await import('#engine/telemetry/metric-points.ts')
+    this.#countWorkers()
+    const { startedAt } = this.#metrics
+    this.#supervisor.sendMetrics(encodeMetrics(this.#metrics.sums(), { startedAt, now: Date.now() }))
+  }
+
+  #countWorkers(): void {
+    this.#metrics.setWorkers(this.#supervisor.workers.filter(({ isServing }) => isServing).length)
+    this.#metrics.setBuckets(this.#supervisor.buckets.counts)
   }
 
   #state(): AdminState {
@@ -347,7 +360,8 @@ class Gateway {
     await drain(this.#supervisor, {
       minMs: terminationMinDeadlineMs,
       maxMs: terminationDeadlineMs,
-      log: (level, message) => this.#logger.log(level, 'drain', message)
+      log: (level, message) => this.#logger.log(level, 'drain', message),
+      onServed: () => this.#sendMetrics()
     })
     await Promise.all([this.#children.close(), ...this.#admins.map((admin) => admin.close())])
     this.#logger.log('info', 'drain', 'done')

@@ -44,10 +44,13 @@ export const namesService = () =>
     issues.push({ code: 'custom', message, params: isMisspelt ? HIDDEN : {}, input: value })
   })
 
-/** What validated `serviceFields` name. The types: engine/contract/service.ts, ServiceRef. */
-export function serviceOf({ backendRef: reference, backend, host }: ServiceFields) {
-  if (reference !== undefined) return { name: reference.name, at: ['backendRef', 'name'] }
-  if (backend !== undefined) return { name: backend, at: ['backend'] }
+/**
+ * What validated `serviceFields` name. The types: engine/contract/service.ts, ServiceRef. `at`: where the fields stand
+ * in the value of the policy.
+ */
+export function serviceOf({ backendRef: reference, backend, host }: ServiceFields, at: readonly PropertyKey[] = []) {
+  if (reference !== undefined) return { name: reference.name, at: [...at, 'backendRef', 'name'] }
+  if (backend !== undefined) return { name: backend, at: [...at, 'backend'] }
   const { host: address, port, unixPath } = host!
   return { host: address, port, unixPath }
 }

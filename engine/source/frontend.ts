@@ -29,7 +29,7 @@ type ProxyProtocol = NonNullable<FrontendSettings['proxyProtocol']>
 const PROXY_DEFAULTS: ProxyProtocol = { version: 'v2', mode: 'strict' }
 const KEEPALIVE_DEFAULTS = { time: 180_000 }
 
-const NOT_HERE = ['connect', 'metrics', 'networkAuthorization', 'networkExtAuthz']
+const NOT_HERE = ['connect', 'networkAuthorization', 'networkExtAuthz']
 const HTTP_NOT_HERE = ['http1HeaderCase', 'http2MaxHeaderSize', 'maxConnectionDuration']
 
 const HTTP2_DEFAULTS = PROTOCOL_DEFAULTS.http2

@@ -143,15 +143,18 @@ export const METRICS = {
   ]),
   weir_access_log_dropped_total: counter('Access log lines dropped because the output did not keep up.', []),
   weir_access_log_failures_total: counter(
-    'Expressions of the access log that failed: the line (filter) or the field (attribute) was left out.',
+    'Expressions of the access log that failed: the line or record (filter) or the field (attribute) was left out.',
     ['part']
   ),
-  weir_trace_spans_exported_total: counter('Spans that the collector has taken.', []),
-  weir_trace_spans_dropped_total: counter(
-    'Spans that were lost. reason: queue_full, too_large, refused or rejected (by the collector), expired, shutdown.',
-    ['reason']
+  weir_otlp_exported_total: counter(
+    'Spans, data points of metrics and log records that a collector has taken. signal: traces, metrics or logs.',
+    ['signal']
   ),
-  weir_trace_export_retries_total: counter('Export requests that were sent again.', []),
+  weir_otlp_dropped_total: counter(
+    'Those that were lost. reason: queue_full, too_large, refused or rejected (by the collector), expired, shutdown.',
+    ['signal', 'reason']
+  ),
+  weir_otlp_retries_total: counter('Export requests that were sent again.', ['signal']),
   weir_metrics_dropped_series_total: counter('Series that were not kept because the metrics region is full.', []),
   weir_config_reloads_total: counter('Configurations offered since the start.', ['result']),
   weir_config_last_success_timestamp_seconds: gauge('When the running configuration was accepted.', []),

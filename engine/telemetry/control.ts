@@ -1,6 +1,6 @@
 /** Metrics of the main thread: what it counts itself, and the table of what its workers count. */
 import { Metrics } from './metrics.ts'
-import { MetricsTable } from './metrics-table.ts'
+import { MetricsTable, type Sums } from './metrics-table.ts'
 
 /** The main thread has a handful of series; no need for a worker's region. */
 const REGION_BYTES = 16 * 1024
@@ -20,6 +20,10 @@ export interface ControlMetrics {
   setBuckets(counts: Readonly<Record<BucketResult, number>>): void
   /** Everything, in the Prometheus text format. */
   expose(): string
+  /** The same as numbers. */
+  sums(): Sums
+  /** Of the process: milliseconds since 1970. */
+  readonly startedAt: number
 }
 
 /** `version`: of the program. */
@@ -29,7 +33,8 @@ export function createControlMetrics(version: string): ControlMetrics {
   const own = new Metrics(region, table.attach('main', region))
   own.gauge('weir_build_info', { version, node: process.versions.node }).set(1)
   // Wall clock minus uptime, once: computed at every scrape it would wander with the clock.
-  own.gauge('weir_process_start_time_seconds', {}).set(Math.round(Date.now() / 1000 - process.uptime()))
+  const startedAt = Math.round(Date.now() / 1000 - process.uptime()) * 1000
+  own.gauge('weir_process_start_time_seconds', {}).set(startedAt / 1000)
   const succeeded = own.counter('weir_config_reloads_total', { result: 'success' })
   const failed = own.counter('weir_config_reloads_total', { result: 'failure' })
   const lastSuccess = own.gauge('weir_config_last_success_timestamp_seconds', {})
@@ -74,6 +79,11 @@ export function createControlMetrics(version: string): ControlMetrics {
     expose: () => {
       measureProcess()
       return table.expose()
-    }
+    },
+    sums: () => {
+      measureProcess()
+      return table.sums()
+    },
+    startedAt
   }
 }

@@ -10,7 +10,8 @@ export const EXPOSITION_CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8
 interface Series {
   readonly slot: number
   readonly name: MetricName
-  readonly labels: string
+  readonly labels: Summed['labels']
+  readonly text: string
 }
 
 interface Region {
@@ -18,8 +19,15 @@ interface Region {
   readonly series: Series[]
 }
 
-/** Metric -> label text -> slots. */
-type Sums = Map<MetricName, Map<string, number[]>>
+/** One series over all workers. */
+export interface Summed {
+  readonly labels: Readonly<Record<string, string>>
+  /** As Metrics has them. */
+  readonly slots: number[]
+}
+
+/** Metrics in the order of the catalogue -> label text -> values. */
+export type Sums = Map<MetricName, Map<string, Summed>>
 
 export class MetricsTable {
   readonly #regions = new Map<string, Region>()
@@ -36,7 +44,7 @@ export class MetricsTable {
     const region: Region = { values: new Float64Array(memory), series: [] }
     this.#regions.set(id, region)
     return ({ slot, name, labels }) => {
-      region.series.push({ slot, name, labels: labelText(labels) })
+      region.series.push({ slot, name, labels, text: labelText(labels) })
     }
   }
 
@@ -51,40 +59,47 @@ export class MetricsTable {
     addRegion(this.#base, region, (name) => METRICS[name].type !== 'gauge')
   }
 
-  /** All series in the text format, metrics in the order of the catalogue, series sorted by labels. */
-  expose(): string {
-    const sums: Sums = new Map()
+  /** All series, of workers that run and of those that are gone. */
+  sums(): Sums {
+    const all: Sums = new Map()
     for (const [name, series] of this.#base) {
-      sums.set(name, new Map([...series].map(([labels, slots]) => [labels, [...slots]])))
+      const copies = [...series].map(([text, { labels, slots }]): [string, Summed] => [
+        text,
+        { labels, slots: [...slots] }
+      ])
+      all.set(name, new Map(copies))
     }
-    for (const region of this.#regions.values()) addRegion(sums, region, () => true)
+    for (const region of this.#regions.values()) addRegion(all, region, () => true)
+    const names = (Object.keys(METRICS) as MetricName[]).filter((name) => all.has(name))
+    return new Map(names.map((name) => [name, all.get(name)!]))
+  }
+
+  /** All series in the text format, sorted by labels. */
+  expose(): string {
     let out = ''
-    for (const name of Object.keys(METRICS) as MetricName[]) {
-      const series = sums.get(name)
-      if (series !== undefined) out += exposeMetric(name, series)
-    }
+    for (const [name, series] of this.sums()) out += exposeMetric(name, series)
     return out
   }
 }
 
 function addRegion(sums: Sums, region: Region, wanted: (name: MetricName) => boolean): void {
-  for (const { slot, name, labels } of region.series) {
+  for (const { slot, name, labels, text } of region.series) {
     if (!wanted(name)) continue
-    const slots = slotsOf(name)
-    const series = sums.get(name) ?? new Map<string, number[]>()
-    const sum = series.get(labels) ?? Array.from({ length: slots }, () => 0)
+    const count = slotsOf(name)
+    const series = sums.get(name) ?? new Map<string, Summed>()
+    const sum = series.get(text) ?? { labels, slots: Array.from({ length: count }, () => 0) }
     sums.set(name, series)
-    series.set(labels, sum)
-    for (let i = 0; i < slots; i++) sum[i]! += region.values[slot + i]!
+    series.set(text, sum)
+    for (let i = 0; i < count; i++) sum.slots[i]! += region.values[slot + i]!
   }
 }
 
-function exposeMetric(name: MetricName, series: Map<string, number[]>): string {
+function exposeMetric(name: MetricName, series: Map<string, Summed>): string {
   const row: MetricRow = METRICS[name]
   const bounds = boundsOf(name)
   let out = `# HELP ${name} ${row.help.replaceAll('\\', '\\\\').replaceAll('\n', '\\n')}\n# TYPE ${name} ${row.type}\n`
   for (const labels of [...series.keys()].sort()) {
-    const slots = series.get(labels)!
+    const { slots } = series.get(labels)!
     out += bounds === null ? `${name}${labels} ${slots[0]!}\n` : exposeHistogram(name, labels, bounds, slots)
   }
   return out

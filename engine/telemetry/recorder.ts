@@ -12,6 +12,7 @@ import type { Exchange } from '#engine/contract/exchange.ts'
 import type { Recorder, RecorderLabels } from '#engine/contract/route.ts'
 import { TRACE } from '#engine/contract/tracing.ts'
 import type { AccessLog } from './access-log.ts'
+import type { LogRecords } from './log-records.ts'
 import type { McpMetrics } from './mcp-metrics.ts'
 import type { Counter, Histogram, Metrics } from './metrics.ts'
 import type { ModelMetrics } from './model-metrics.ts'
@@ -35,6 +36,8 @@ export interface RecorderParts {
   readonly accessLog: AccessLog
   readonly models: ModelMetrics
   readonly mcp: McpMetrics
+  /** For collectors, by the plan of the access log; null: it has none. */
+  readonly logRecords: (plan: AccessLogPlan | null) => LogRecords | null
 }
 
 export class RouteRecorder implements Recorder {
@@ -43,6 +46,7 @@ export class RouteRecorder implements Recorder {
   readonly #models: ModelMetrics
   readonly #mcp: McpMetrics
   readonly #plan: AccessLogPlan | null
+  readonly #records: LogRecords | null
   readonly #labels: RecorderLabels
   readonly #port: string
   readonly #backends = new Map<string, BackendSeries>()
@@ -53,7 +57,8 @@ export class RouteRecorder implements Recorder {
 
   constructor(parts: RecorderParts, plan: AccessLogPlan | null, labels: RecorderLabels) {
     const { port } = labels
-    const { metrics, accessLog, models, mcp } = parts
+    const { metrics, accessLog, models, mcp, logRecords } = parts
+    this.#records = logRecords(plan)
     this.#mcp = mcp
     this.#models = models
     this.#plan = plan
@@ -82,6 +87,7 @@ export class RouteRecorder implements Recorder {
     if (ex.firstByteAt !== 0) series.firstByte(ex.firstByteAt - ex.startedAt)
     if (ex.llm !== null) this.#models.record(ex, this.#labels.route, status, durationMs)
     if (ex.mcp !== null) this.#mcp.record(ex, this.#labels.route, status, durationMs)
+    if (this.#records !== null) this.#records.record(ex, status, durationMs)
     if (this.#accessLog.enabled) this.#log(ex, status, reason, durationMs)
   }
 

@@ -3,8 +3,9 @@ import { performance } from 'node:perf_hooks'
 import type { AccessLogPlan } from '#engine/contract/access-log.ts'
 import type { RecorderLabels } from '#engine/contract/route.ts'
 import type { TcpRecorder, TcpSession } from '#engine/contract/tcp.ts'
-import type { AccessLog } from './access-log.ts'
+import type { LogRecords } from './log-records.ts'
 import type { Counter, Histogram, Metrics } from './metrics.ts'
+import type { RecorderParts } from './recorder.ts'
 
 interface Totals {
   readonly duration: Histogram
@@ -14,7 +15,8 @@ interface Totals {
 
 export class ConnectionRecorder implements TcpRecorder {
   readonly #metrics: Metrics
-  readonly #accessLog: AccessLog
+  readonly #accessLog: RecorderParts['accessLog']
+  readonly #records: LogRecords | null
   readonly #plan: AccessLogPlan | null
   readonly #labels: RecorderLabels
   /** By backend and reason: names of the configuration and of TCP_REASONS. */
@@ -22,9 +24,10 @@ export class ConnectionRecorder implements TcpRecorder {
   #totals: Totals | null = null
   #logPrefix: string | null = null
 
-  constructor(metrics: Metrics, accessLog: AccessLog, plan: AccessLogPlan | null, labels: RecorderLabels) {
-    this.#metrics = metrics
-    this.#accessLog = accessLog
+  constructor(parts: RecorderParts, plan: AccessLogPlan | null, labels: RecorderLabels) {
+    this.#metrics = parts.metrics
+    this.#accessLog = parts.accessLog
+    this.#records = parts.logRecords(plan)
     this.#plan = plan
     this.#labels = labels
   }
@@ -37,6 +40,7 @@ export class ConnectionRecorder implements TcpRecorder {
     totals.bytesIn.add(session.bytesReceived)
     totals.bytesOut.add(session.bytesSent)
     this.#counter(session.backend ?? '', session.reason ?? '').add(1)
+    this.#records?.recordTcp(session, this.#labels, durationMs)
     if (!this.#accessLog.enabled) return
     this.#logPrefix ??= this.#accessLog.prefix(this.#labels, this.#plan)
     this.#accessLog.writeTcp(session, this.#logPrefix, durationMs, this.#plan)

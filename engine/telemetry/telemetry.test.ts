@@ -287,6 +287,7 @@ test('a plan says which exchanges are logged, and with what; its failures are co
     skip,
     attributes,
     elsewhere: null,
+    records: null,
     readsAnswers: false,
     readsRequests: false,
     readsTimes: false

@@ -1,21 +1,29 @@
 /** All observability data of one worker thread: the parts, composed, under one roof. */
-import type { AccessLogPlan } from '#engine/contract/access-log.ts'
+import { randomUUID } from 'node:crypto'
+import type { AccessLogPlan, LogRecordsPlan } from '#engine/contract/access-log.ts'
+import type { Background } from '#engine/contract/filter.ts'
+import type { MetricsPlan } from '#engine/contract/otlp.ts'
 import type { MirrorRecorder, Recorder, RecorderLabels } from '#engine/contract/route.ts'
 import type { ServiceRecorder } from '#engine/contract/service.ts'
 import type { TcpRecorder } from '#engine/contract/tcp.ts'
+import { SYSTEM_TIME } from '#engine/contract/time.ts'
+import type { Tracer, TracingPlan } from '#engine/contract/tracing.ts'
 import { AccessLog } from './access-log.ts'
 import { CopyRecorder } from './copy-recorder.ts'
 import { downstreamTelemetry, type Handshake } from './downstream.ts'
 import { LineSink } from './line-sink.ts'
 import { createLogger, type Logger, type Logging } from './log.ts'
+import { LogRecords } from './log-records.ts'
 import { LoopDelay } from './loop-delay.ts'
 import { McpMetrics } from './mcp-metrics.ts'
 import { Metrics, type SeriesAnnouncement } from './metrics.ts'
+import { type MetricChunk, MetricsExports } from './metrics-exports.ts'
 import { ModelMetrics } from './model-metrics.ts'
-import { RouteRecorder } from './recorder.ts'
+import { Exporters } from './otlp/exporters.ts'
+import { type RecorderParts, RouteRecorder } from './recorder.ts'
 import { CallRecorder } from './service-recorder.ts'
 import { ConnectionRecorder } from './tcp-recorder.ts'
-import { createTracing, type Tracing } from './tracing/tracing.ts'
+import { createTracing } from './tracing/tracing.ts'
 
 export interface TelemetryOptions {
   /** REGION_BYTES, this worker's alone. */
@@ -27,6 +35,10 @@ export interface TelemetryOptions {
   readonly logging: Logging
   /** Where the access log goes; stdout by default. */
   readonly accessLogFd?: number
+  /** Names this process in what collectors get (service.instance.id). Default: a name for this worker alone. */
+  readonly instance?: string
+  /** Asks the main thread for the metrics of all workers, for `takeMetrics`. */
+  readonly askForMetrics?: () => void
 }
 
 /** How it is in a worker. */
@@ -74,7 +86,8 @@ export interface Telemetry {
   /** As recorderFor, of connections whose bytes are passed on. */
   tcpRecorderFor(labels: RecorderLabels, log?: AccessLogPlan | null): TcpRecorder
   /** The tracer of a configuration; what it has gathered is sent when all this is closed. */
-  readonly tracerFor: Tracing['tracerFor']
+  /** The tracer of a plan: the same one as long as a configuration is unchanged. */
+  tracerFor(plan: TracingPlan): Tracer
   /** The recorder of the copies that the mirrors of a route get. */
   mirrorRecorderFor(route: string): MirrorRecorder
   /** The recorder of the calls of a policy, or a kind of backend, to a service. */
@@ -90,7 +103,11 @@ export interface Telemetry {
   setLogLevel(level: string): void
   /** Resolves when every access-log line up to now is written. Await it before the thread ends. */
   flush(): Promise<void>
-  /** Ends sampling, writes the lines and sends the spans that are left. Nothing may be recorded after it. */
+  /** Asks for the metrics of all workers while the configuration that has this plan is in force, and sends them. */
+  exportMetrics(plan: MetricsPlan): Background
+  /** The metrics of all workers have come. */
+  takeMetrics(chunks: readonly MetricChunk[]): void
+  /** Ends sampling, writes the lines and sends what is left for collectors. Nothing may be recorded after it. */
   close(): Promise<void>
 }
 
@@ -101,7 +118,14 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
   const logger = createLogger({ ...logging, fields: { worker } })
   const sink = createSink(options.accessLogFd ?? 1, metrics, logger)
   const accessLog = new AccessLog(logging.format, sink, logger.enabled('info', 'request'), metrics)
-  const parts = { metrics, accessLog, models: new ModelMetrics(metrics), mcp: new McpMetrics(metrics) }
+  const exporters = new Exporters(metrics, options.instance ?? randomUUID(), SYSTEM_TIME)
+  const parts: RecorderParts = {
+    metrics,
+    accessLog,
+    models: new ModelMetrics(metrics),
+    mcp: new McpMetrics(metrics),
+    logRecords: logRecordsOf(exporters, metrics)
+  }
   const loopDelay = new LoopDelay(metrics, worker)
   // For an unannounced exit, such as an uncaught exception.
   const onExit = () => sink.flushSync()
@@ -111,15 +135,18 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
     new RouteRecorder(parts, log, labels)
 
   const expressionFailed = (policy: string) => metrics.counter('weir_expression_failures_total', { policy }).add(1)
-  const tracing = createTracing(metrics, expressionFailed)
+  const tracerFor = createTracing(exporters, () => expressionFailed('tracing'), SYSTEM_TIME)
+  const exports = new MetricsExports(exporters, options.askForMetrics ?? (() => {}), SYSTEM_TIME)
 
   return {
     logger,
     metrics,
     upstream: upstreamTelemetry(metrics, logger),
     recorderFor,
-    tracerFor: (plan) => tracing.tracerFor(plan),
-    tcpRecorderFor: (labels, log = null) => new ConnectionRecorder(metrics, accessLog, log, labels),
+    tracerFor,
+    exportMetrics: (plan) => exports.backgroundOf(plan),
+    takeMetrics: (chunks) => exports.take(chunks),
+    tcpRecorderFor: (labels, log = null) => new ConnectionRecorder(parts, log, labels),
     mirrorRecorderFor: (route) => new CopyRecorder(metrics, route),
     serviceRecorderFor: (service, policy) => new CallRecorder(metrics, service, policy),
     unrouted: recorderFor({ route: '', listener: '', port: 0 }),
@@ -133,10 +160,24 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
     flush: () => sink.flush(),
     close: async () => {
       loopDelay.close()
-      await tracing.close()
+      await exporters.close()
       await sink.flush()
       process.off('exit', onExit)
     }
+  }
+}
+
+/** One for each plan: recorders of all routes share it. */
+function logRecordsOf(exporters: Exporters, metrics: Metrics): RecorderParts['logRecords'] {
+  const known = new WeakMap<LogRecordsPlan, LogRecords>()
+  const failed = (part: 'filter' | 'attribute', count: number) =>
+    metrics.counter('weir_access_log_failures_total', { part }).add(count)
+  return (plan) => {
+    const records = plan?.records ?? null
+    if (records === null) return null
+    const made = known.get(records) ?? new LogRecords(records, exporters.exporterFor(records, 'logs'), failed)
+    known.set(records, made)
+    return made
   }
 }
 

@@ -9,7 +9,9 @@ import type { Snapshot } from '#engine/ir/snapshot.ts'
 import { monotonicClock } from '#engine/kit/monotonic.ts'
 import { inProcess } from '#engine/lifecycle/in-process.ts'
 import { formatErrors, type LoadOptions, loadConfig } from '#engine/standalone/load.ts'
+import { encodeMetrics } from '#engine/telemetry/metric-points.ts'
 import { REGION_BYTES } from '#engine/telemetry/metrics.ts'
+import type { MetricChunk } from '#engine/telemetry/metrics-exports.ts'
 import { MetricsTable } from '#engine/telemetry/metrics-table.ts'
 import { createTelemetry, type Telemetry } from '#engine/telemetry/telemetry.ts'
 import { BucketTable } from '#engine/workers/bucket-table.ts'
@@ -69,14 +71,14 @@ export async function startGateway(
   let answer: (message: ToMain) => void = () => {}
   const first = edit(snapshotOf(yaml, ++version, folder))
   const table = new MetricsTable()
-  const telemetry = telemetryOf(table, log)
+  const telemetry = telemetryOf(table, log, () => worker.receive({ kind: 'metrics', chunks: chunksOf(table) }))
   const state = newStateStore()
   const logged: string[] = []
   const buckets = bucketsOf(new BucketTable(BucketTable.create(), { owner: 0, clock }))
   const { hub, children } = childProcesses(logged, childrenMax)
   const own = { index: 0, count: 1 }
   const ofProcess = { secret: randomBytes(32), revocations: new SharedRevocations(), children, worker: own, ...shared }
-  const worker = new WorkerThread({
+  const worker: WorkerThread = new WorkerThread({
     worker: 0,
     children,
     secret: ofProcess.secret,
@@ -134,24 +136,36 @@ export async function startGateway(
 function ofWorker(telemetry: Telemetry) {
   const { unrouted, downstream, upstream, setLogLevel: setLevel } = telemetry
   const { evicted } = downstream
-  return { unrouted, downstream, evicted, upstream, setLevel, sample: () => {}, flush: () => telemetry.close() }
+  return {
+    unrouted,
+    downstream,
+    evicted,
+    upstream,
+    setLevel,
+    sample: () => {},
+    takeMetrics: (chunks: unknown) => telemetry.takeMetrics(chunks as readonly MetricChunk[]),
+    flush: () => telemetry.close()
+  }
 }
 
 function recordersOf(telemetry: Telemetry) {
-  const { recorderFor, tcpRecorderFor, mirrorRecorderFor, serviceRecorderFor, tracerFor } = telemetry
-  return { recorderFor, tcpRecorderFor, mirrorRecorderFor, serviceRecorderFor, tracerFor }
+  const { recorderFor, tcpRecorderFor, mirrorRecorderFor, serviceRecorderFor, tracerFor, exportMetrics } = telemetry
+  return { recorderFor, tcpRecorderFor, mirrorRecorderFor, serviceRecorderFor, tracerFor, exportMetrics }
 }
 
-function telemetryOf(table: MetricsTable, log: TestLog | undefined) {
+function telemetryOf(table: MetricsTable, log: TestLog | undefined, askForMetrics: () => void) {
   const region = new SharedArrayBuffer(REGION_BYTES)
   return createTelemetry({
     region,
     worker: 0,
     announce: table.attach('0', region),
+    askForMetrics,
     logging: { level: log === undefined ? 'warn' : 'info', format: log?.format ?? 'text' },
     ...(log === undefined ? {} : { accessLogFd: log.fd })
   })
 }
+
+const chunksOf = (table: MetricsTable) => encodeMetrics(table.sums(), { startedAt: 0, now: Date.now() })
 
 /** Child processes, as the one worker and the main thread have them. */
 function childProcesses(logged: string[], childrenMax?: number): { hub: ChildHub; children: ChildrenOfWorker } {

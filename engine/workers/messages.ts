@@ -45,6 +45,8 @@ export type ToWorker =
   | { readonly kind: 'drain' }
   /** Last step: cut what is left, flush logs, exit. */
   | { readonly kind: 'stop' }
+  /** The metrics of all workers, for this one to send; opaque to the supervisor. */
+  | { readonly kind: 'metrics'; readonly chunks: unknown }
   /** From a child process. */
   | ChildEvent
 
@@ -54,6 +56,8 @@ export type ToMain =
   | { readonly kind: 'failed'; readonly version: number; readonly message: string; readonly code: string | null }
   /** A metric series that the worker has begun to write; opaque to the supervisor. */
   | { readonly kind: 'series'; readonly series: unknown }
+  /** It is time to send the metrics of all workers. */
+  | { readonly kind: 'askMetrics' }
   /** After 'drain': no connection is left. */
   | { readonly kind: 'drained' }
   | { readonly kind: 'stopped' }

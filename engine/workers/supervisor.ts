@@ -40,6 +40,8 @@ export interface SupervisorOptions {
   readonly onStart: (worker: number, metrics: SharedArrayBuffer) => void
   readonly log: (level: 'info' | 'warn' | 'error', message: string, fields?: Record<string, unknown>) => void
   readonly onSeries: (worker: number, series: unknown) => void
+  /** A worker has to send the metrics of all of them: `sendMetrics` gives it those. Default: none does. */
+  readonly onMetrics?: () => void
   /** A worker has died; its region is not written any more. */
   readonly onDeath: (worker: number) => void
   /** A worker wants something of a child process. Default: there are none. */
@@ -162,6 +164,17 @@ export class Supervisor {
     this.#slots[worker]?.thread.postMessage(report satisfies ToWorker)
   }
 
+  /** Has one worker send the metrics of all, if its configuration says so. */
+  sendMetrics(chunks: unknown): void {
+    const sender = this.#metricsSender
+    this.#slots[sender]?.thread.postMessage({ kind: 'metrics', chunks } satisfies ToWorker)
+  }
+
+  /** The first that serves; -1: none does. */
+  get #metricsSender(): number {
+    return this.#slots.findIndex(({ version, stopped }) => version > 0 && !stopped)
+  }
+
   /** Workers go on, and tell their clients that the end is near. */
   leave(): void {
     this.state.setDraining()
@@ -261,7 +274,9 @@ export class Supervisor {
   #onMessage(slot: WorkerSlot, message: ToMain): void {
     if (message.kind === 'child') this.#options.onChild?.(slot.index, message)
     else if (message.kind === 'series') this.#options.onSeries(slot.index, message.series)
-    else if (message.kind === 'drained') this.#markDrained(slot)
+    else if (message.kind === 'askMetrics') {
+      if (slot.index === this.#metricsSender) this.#options.onMetrics?.()
+    } else if (message.kind === 'drained') this.#markDrained(slot)
     // It has flushed; its 'exit' event says that it is gone.
     else if (message.kind === 'stopped') this.terminate(slot.index)
     else this.#onAnswer(slot, message)

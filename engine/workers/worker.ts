@@ -54,6 +54,8 @@ export interface WorkerTelemetry {
   setLevel(level: string): void
   /** Called every BEAT_MS. */
   sample(counts: { idle: number; busy: number; heldBytes: number; heldRefused: number }): void
+  /** The metrics of all workers have come, for this one to send. */
+  takeMetrics(chunks: unknown): void
   flush(): Promise<void>
 }
 
@@ -91,6 +93,7 @@ export class WorkerThread {
       const places = message.places == null ? null : new Places(message.places)
       this.#queue = this.#queue.then(() => this.#take(snapshot, places))
     } else if (message.kind === 'child') this.#parts.children.receive(message)
+    else if (message.kind === 'metrics') this.#parts.telemetry.takeMetrics(message.chunks)
     else if (message.kind === 'level') this.#parts.telemetry.setLevel(message.level)
     else if (message.kind === 'leave') this.#leave()
     else if (message.kind === 'drain') this.#drain()

@@ -172,7 +172,7 @@ test('limits of the specification and other mistakes', () => {
     assert.match(of({ add: { a: source } })[0]!, /^add\.a: bodies are not kept for the log/, source)
   }
   assert.match(of({ filter: 'has(request.body)' })[0]!, /^filter: bodies are not kept/)
-  assert.match(of({ otlp: {} })[0]!, /^otlp: access log setting 'otlp' is not in this version/)
+  assert.match(of({ database: {} })[0]!, /^database: access log setting 'database' is not in this version/)
 })
 
 test('a default field that does not exist is worth a warning', () => {

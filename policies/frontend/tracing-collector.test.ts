@@ -77,7 +77,7 @@ test('a batch is sent again when the collector asks for it, and when it says', a
   await collector.until(atLeast(2))
   const [first, second] = collector.exports
   assert.deepEqual(second!.spans, first!.spans)
-  assert.match(gateway.metrics(), /weir_trace_export_retries_total 1\n/)
+  assert.match(gateway.metrics(), /weir_otlp_retries_total{signal="traces"} 1\n/)
 })
 
 /** google.rpc.Status with RetryInfo of 1 ms. */
@@ -100,7 +100,7 @@ test('RESOURCE_EXHAUSTED is sent again only with RetryInfo', async (t) => {
   await collector.until((spans) => spans.some(({ attributes }) => attributes['url.path'] === '/two'))
   const paths = collector.spans.map(({ attributes }) => attributes['url.path'])
   assert.deepEqual(paths, ['/one', '/one', '/two'])
-  assert.match(gateway.metrics(), /weir_trace_spans_dropped_total\{reason="refused"\} 1\n/)
+  assert.match(gateway.metrics(), /weir_otlp_dropped_total\{signal="traces",reason="refused"\} 1\n/)
 })
 
 test('spans that the collector refuses are not sent again', async (t) => {
@@ -115,7 +115,7 @@ test('spans that the collector refuses are not sent again', async (t) => {
   await ask(gateway.port, '/two')
   await collector.until(atLeast(2))
   assert.equal(collector.exports.length, 2)
-  assert.match(gateway.metrics(), /weir_trace_spans_dropped_total\{reason="refused"\} 1\n/)
+  assert.match(gateway.metrics(), /weir_otlp_dropped_total\{signal="traces",reason="refused"\} 1\n/)
   assert.match(gateway.logged.join('\n'), /warn: 1 items for 127\.0\.0\.1:\d+ are lost: HTTP status 400/)
 })
 
@@ -131,7 +131,7 @@ test('a partial success is counted, logged once, and not sent again', async (t) 
   }
   await gateway.close()
   assert.equal(collector.exports.length, 2)
-  assert.match(gateway.metrics(), /weir_trace_spans_dropped_total\{reason="rejected"\} 2\n/)
+  assert.match(gateway.metrics(), /weir_otlp_dropped_total\{signal="traces",reason="rejected"\} 2\n/)
   const warnings = gateway.logged.filter((line) => line.includes('did not take'))
   assert.deepEqual(warnings, [`warn: 127.0.0.1:${collector.port} did not take 1 of 1 items: too many`])
 })
@@ -144,7 +144,9 @@ test('a collector that is away costs no request, and the queue is bounded', asyn
   await gateway.close()
   const dropped = (reason: string) =>
     Number(
-      new RegExp(`weir_trace_spans_dropped_total\\{reason="${reason}"\\} (\\d+)`).exec(gateway.metrics())?.[1] ?? 0
+      new RegExp(`weir_otlp_dropped_total\\{signal="traces",reason="${reason}"\\} (\\d+)`).exec(
+        gateway.metrics()
+      )?.[1] ?? 0
     )
   assert.ok(dropped('queue_full') > 0)
   assert.equal(dropped('queue_full') + dropped('shutdown'), 10)

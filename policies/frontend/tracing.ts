@@ -11,24 +11,12 @@ import type { CompileContext, Compiled, Policy } from '#engine/contract/policy.t
 import type { Sampling, TracingPlan } from '#engine/contract/tracing.ts'
 import { PROPAGATOR_NAMES } from '#engine/http/propagation/propagators.ts'
 import { atLeastOne } from '#engine/schema/choice.ts'
-import { duration } from '#engine/schema/duration.ts'
-import { deferred, list, refusedKeys, whole, z } from '#engine/schema/schema.ts'
-import { namesService, serviceFields, serviceOf } from '#engine/schema/service-ref.ts'
-import { sound, together } from '#engine/schema/together.ts'
+import { deferred, list, refusedKeys, z } from '#engine/schema/schema.ts'
+import { namesService } from '#engine/schema/service-ref.ts'
+import { sound } from '#engine/schema/together.ts'
 import { type AttributeSource, addedList, addedMap, readsOf, removed } from '#policies/shared/log-attributes.ts'
-import { otlpOverGrpc, otlpOverHttp } from '#policies/shared/tracing/otlp-transport.ts'
-import { RESOURCE_ROOTS, resourceAttributes } from '#policies/shared/tracing/resource.ts'
+import { batch, otlpFields, otlpPlan } from '#policies/shared/otlp/settings.ts'
 import { DEFAULT_ATTRIBUTES, spanNamesOf } from '#policies/shared/tracing/span-attributes.ts'
-
-const KIB = 1024
-const GRPC_PORT = 4317
-const TRACES_PATH = '/v1/traces'
-const BATCH_DEFAULTS = {
-  scheduleDelay: 5_000,
-  exportTimeout: 10_000,
-  maxExportBatchBytes: 512 * KIB,
-  maxQueueBytes: 8 * KIB * KIB
-}
 
 const NUMBERS: ReadonlySet<string> = new Set(['bool', 'int', 'uint', 'double', 'dyn'])
 const NO_SHARE = 'must be a boolean or a number from 0.0 to 1.0'
@@ -50,45 +38,6 @@ const sampling = () =>
     { error: ({ input }) => (typeof input === 'string' ? undefined : NO_SHARE) }
   )
 
-const resourceExpression = () => expression(RESOURCE_ROOTS)
-
-type Batch = { readonly [K in keyof typeof BATCH_DEFAULTS]?: number | undefined }
-
-/** What a file leaves out is absent, not undefined. */
-const settingsOf = (input: Batch): typeof BATCH_DEFAULTS => ({
-  ...BATCH_DEFAULTS,
-  ...(input as Partial<typeof BATCH_DEFAULTS>)
-})
-
-const batch = () =>
-  z
-    .strictObject({
-      scheduleDelay: duration()
-        .refine((ms) => ms > 0, 'must be longer than 0')
-        .optional()
-        .describe('How long a span waits for others. Default 5s.'),
-      exportTimeout: duration()
-        .refine((ms) => ms > 0, 'must be longer than 0')
-        .optional()
-        .describe('For one attempt to send a batch. Default 10s.'),
-      maxExportBatchBytes: whole(8 * KIB, 4 * KIB * KIB)
-        .optional()
-        .describe('Bytes of one request to the collector. Default 524288 (512 KiB).'),
-      maxQueueBytes: whole(8 * KIB, 1024 * KIB * KIB)
-        .optional()
-        .describe(
-          'Bytes of spans that wait in one worker while the collector is slow or away. Default 8388608 (8 MiB).'
-        )
-    })
-    .check(
-      together<Batch>([], ({ value, issues }) => {
-        const { maxExportBatchBytes, maxQueueBytes } = settingsOf(value)
-        if (maxQueueBytes >= maxExportBatchBytes) return
-        const message = 'must be at least maxExportBatchBytes'
-        issues.push({ code: 'custom', path: ['maxQueueBytes'], message, input: value })
-      })
-    )
-
 const added = () =>
   z
     .union([atLeastOne({ add: addedList().optional(), remove: removed().optional() }), addedMap()])
@@ -99,16 +48,7 @@ const added = () =>
 const schema = deferred(() =>
   z
     .strictObject({
-      ...serviceFields,
-      protocol: z
-        .enum(['HTTP', 'GRPC', 'http', 'grpc'])
-        .optional()
-        .describe('OTLP over HTTP (protobuf) or over gRPC. Default HTTP; for a host with port 4317 GRPC.'),
-      path: z
-        .string()
-        .regex(/^\/[!-~]*$/, 'must begin with "/" and have no spaces')
-        .optional()
-        .describe('Of OTLP over HTTP. Default /v1/traces.'),
+      ...otlpFields('traces'),
       randomSampling: sampling()
         .optional()
         .describe('Share of the requests without a trace for which one is begun: 0.0 to 1.0, or a boolean. Default 0.'),
@@ -119,16 +59,12 @@ const schema = deferred(() =>
         .optional()
         .describe('Of the span of a request: names with expressions, or add and remove as in the resource.'),
       remove: removed().optional().describe('Default attributes that are left out, for example url.path.'),
-      resources: z
-        .union([addedList(undefined, resourceExpression), addedMap(undefined, resourceExpression)])
-        .optional()
-        .describe('Attributes of the resource, for example service.name: names with expressions that read env alone.'),
       propagators: list(z.enum(PROPAGATOR_NAMES), 1, PROPAGATOR_NAMES.length)
         .optional()
         .describe(
           'Formats of trace headers, the one that is looked for first in front. Default tracecontext, baggage.'
         ),
-      batch: batch().optional().describe('How spans are gathered before they leave.'),
+      batch: batch('spans').optional().describe('How spans are gathered before they leave.'),
       ...refusedKeys('tracing setting', ['filter', 'headers', 'policies', 'service'])
     })
     .check(namesService())
@@ -159,16 +95,8 @@ function compile(config: Config, context: CompileContext): Compiled {
   const { add = [] } = attributes ?? {}
   const left = [...remove, ...(attributes?.remove ?? [])]
   const fields = add.map(({ name, expression: source }) => ({ name, program: compileExpression(source, LOG_ROOTS) }))
-  const settings = settingsOf(config.batch ?? {})
   const plan: TracingPlan = {
-    transport: transportOf(config, context),
-    batch: {
-      delayMs: settings.scheduleDelay,
-      exportTimeoutMs: settings.exportTimeout,
-      batchBytesMax: settings.maxExportBatchBytes,
-      queueBytesMax: settings.maxQueueBytes
-    },
-    resource: resourceAttributes(config.resources ?? [], () => context.failed('tracing')),
+    ...otlpPlan(config, 'traces', context),
     propagators,
     randomSampling: samplingOf(config.randomSampling, context),
     clientSampling: samplingOf(config.clientSampling, context),
@@ -176,19 +104,9 @@ function compile(config: Config, context: CompileContext): Compiled {
     skip: new Set([...left.flatMap(spanNamesOf), ...add.map(({ name }) => name)]),
     attributes: fields.length === 0 ? null : (ex, into) => writeFields(fields, ex, into),
     elsewhere: logElsewhere(null, fields, (name, job, client) => context.offload.run(name, job, client)),
-    ...readsOf(fields.map(({ program }) => program)),
-    log: context.log
+    ...readsOf(fields.map(({ program }) => program))
   }
   return { tracing: plan }
-}
-
-function transportOf(config: Config, { services }: CompileContext): TracingPlan['transport'] {
-  const ref = serviceOf(config)
-  const isGrpcPort = 'port' in ref && ref.port === GRPC_PORT
-  const protocol = (config.protocol ?? (isGrpcPort ? 'GRPC' : 'HTTP')).toUpperCase()
-  return protocol === 'GRPC'
-    ? otlpOverGrpc(services.grpc(ref), 'traces')
-    : otlpOverHttp(services.http(ref), config.path ?? TRACES_PATH)
 }
 
 function samplingOf(value: Config['randomSampling'], context: CompileContext): Sampling | null {

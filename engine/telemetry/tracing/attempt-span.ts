@@ -4,10 +4,16 @@ import type { Endpoint } from '#engine/contract/endpoint.ts'
 import { ERRORS, type ErrorCode } from '#engine/contract/errors.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import { isGrpc } from '#engine/http/grpc.ts'
+import {
+  type Attribute,
+  compileAttributes,
+  compileStableAttributes,
+  encodeAttributes
+} from '#engine/telemetry/otlp/attributes.ts'
 import { MODEL_ATTRIBUTES, modelSpanName } from './model-attributes.ts'
 import { rpcStatus } from './rpc-status.ts'
-import { type Attribute, compileAttributes, compileStableAttributes, methodOf } from './server-span.ts'
-import { encodeAttributes, SPAN_CLIENT, type SpanIds, type SpanTimes, type SpanWriter } from './span-writer.ts'
+import { methodOf } from './server-span.ts'
+import { SPAN_ATTRIBUTES, SPAN_CLIENT, type SpanIds, type SpanTimes, type SpanWriter } from './span-writer.ts'
 
 /** One attempt that is over. */
 export interface Attempt {
@@ -106,7 +112,8 @@ export class AttemptSpans {
       const { address, port } = parsePeer(endpoint.name)
       const all: (readonly [string, string | number])[] = [['server.address', address]]
       if (port !== undefined) all.push(['server.port', port])
-      known = encodeAttributes(all.filter(([name]) => !this.#skip.has(name)))
+      const kept = all.filter(([name]) => !this.#skip.has(name))
+      known = encodeAttributes(kept, SPAN_ATTRIBUTES)
       this.#servers.set(endpoint, known)
     }
     return known

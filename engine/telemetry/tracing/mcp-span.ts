@@ -6,7 +6,7 @@ import { detailOf } from '#engine/contract/detail.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import { type McpUse, mcpErrorType } from '#engine/contract/mcp-use.ts'
 import type { SentMessage } from '#engine/contract/tracing.ts'
-import { type Attribute, compileAttributes } from './server-span.ts'
+import { type Attribute, compileAttributes } from '#engine/telemetry/otlp/attributes.ts'
 import { SPAN_CLIENT, SPAN_SERVER, type SpanIds, type SpanTimes, type SpanWriter } from './span-writer.ts'
 
 const itemOf =
@@ -14,7 +14,7 @@ const itemOf =
   ({ item }: McpUse): string | undefined =>
     item?.kind === kind ? item.name : undefined
 
-const ATTRIBUTES: readonly Attribute<McpUse>[] = [
+export const MCP_ATTRIBUTES: readonly Attribute<McpUse>[] = [
   ['mcp.method.name', ({ method }) => method],
   ['mcp.session.id', ({ sessionId }) => sessionId],
   ['mcp.protocol.version', ({ protocolVersion }) => protocolVersion],
@@ -72,7 +72,7 @@ export class McpSpans {
   readonly #writeSent: (of: AnsweredMessage, out: SpanWriter) => void
 
   constructor(skip: ReadonlySet<string>) {
-    this.#write = compileAttributes(ATTRIBUTES, skip)
+    this.#write = compileAttributes(MCP_ATTRIBUTES, skip)
     this.#writeSent = compileAttributes(SENT_ATTRIBUTES, skip)
   }
 

@@ -4,7 +4,7 @@
  */
 import type { Exchange } from '#engine/contract/exchange.ts'
 import { firstTokenMs, type ModelUse } from '#engine/contract/model-use.ts'
-import type { Attribute } from './server-span.ts'
+import type { Attribute } from '#engine/telemetry/otlp/attributes.ts'
 
 const of =
   <K extends keyof ModelUse>(field: K) =>

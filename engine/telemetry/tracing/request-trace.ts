@@ -9,20 +9,14 @@ import type { ExchangeTrace, MessageSpan, SentMessage, TracingPlan } from '#engi
 import type { HeaderBlock } from '#engine/http/headers.ts'
 import { TRACE_PROPAGATORS } from '#engine/http/propagation/propagators.ts'
 import type { Propagator } from '#engine/http/propagation/trace-context.ts'
+import { compileAttributes, compileStableAttributes } from '#engine/telemetry/otlp/attributes.ts'
+import { micros } from '#engine/telemetry/otlp/clock.ts'
+import type { Exporter } from '#engine/telemetry/otlp/exporter.ts'
 import { AttemptSpans } from './attempt-span.ts'
-import { micros } from './clock.ts'
-import type { Exporter } from './exporter.ts'
 import { newSpanId } from './ids.ts'
 import { McpSpans } from './mcp-span.ts'
-import {
-  compileAttributes,
-  compileStableAttributes,
-  RouteAttributes,
-  SERVER_ATTRIBUTES,
-  STABLE_SERVER_ATTRIBUTES,
-  serverError
-} from './server-span.ts'
-import { SPAN_SERVER, type SpanIds, SpanWriter } from './span-writer.ts'
+import { RouteAttributes, SERVER_ATTRIBUTES, STABLE_SERVER_ATTRIBUTES, serverError } from './server-span.ts'
+import { SPAN_ATTRIBUTES, SPAN_SERVER, type SpanIds, SpanWriter } from './span-writer.ts'
 
 const SAMPLED = 1
 const RANDOM = 2
@@ -48,7 +42,7 @@ export class SpanFactory {
     this.propagators = plan.propagators.flatMap((name) => (name === 'baggage' ? [] : [TRACE_PROPAGATORS[name]]))
     this.attempts = new AttemptSpans(plan.skip)
     this.mcp = new McpSpans(plan.skip)
-    this.routes = new RouteAttributes(plan.skip)
+    this.routes = new RouteAttributes(plan.skip, SPAN_ATTRIBUTES)
     this.writeServer = compileAttributes(SERVER_ATTRIBUTES, plan.skip)
     this.writeStable = compileStableAttributes(STABLE_SERVER_ATTRIBUTES, plan.skip)
   }

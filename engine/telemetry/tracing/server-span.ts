@@ -8,60 +8,8 @@ import type { CompiledMatch, Route } from '#engine/contract/route.ts'
 import { schemeOf } from '#engine/contract/transport.ts'
 import { hostOf } from '#engine/http/authority.ts'
 import { isMethod } from '#engine/http/method.ts'
+import { type Attribute, encodeAttributes } from '#engine/telemetry/otlp/attributes.ts'
 import { isServerFailure, rpcStatus } from './rpc-status.ts'
-import { AttributeKey, type AttributeValue, encodeAttributes, type SpanWriter } from './span-writer.ts'
-
-export type Attribute<T> = readonly [name: string, read: (of: T) => AttributeValue | undefined]
-
-/** Attributes that are not left out, ready to be written. */
-export function compileAttributes<T>(
-  attributes: readonly Attribute<T>[],
-  skip: ReadonlySet<string>
-): (of: T, out: SpanWriter) => void {
-  const kept = attributes.filter(([name]) => !skip.has(name))
-  const keys = kept.map(([name]) => new AttributeKey(name))
-  const readers = kept.map(([, read]) => read)
-  return (of, out) => {
-    for (let i = 0; i < keys.length; i++) {
-      const value = readers[i]!(of)
-      if (value !== undefined) out.attribute(keys[i]!, value)
-    }
-  }
-}
-
-/** What is longer is not kept for the next span. */
-const KEPT_BYTES_MAX = 2048
-
-/**
- * As compileAttributes, for attributes that most spans share with the one before: as long as they are what they
- * were, their bytes are copied.
- */
-export function compileStableAttributes<T>(
-  attributes: readonly Attribute<T>[],
-  skip: ReadonlySet<string>
-): (of: T, out: SpanWriter) => void {
-  const kept = attributes.filter(([name]) => !skip.has(name))
-  const keys = kept.map(([name]) => new AttributeKey(name))
-  const readers = kept.map(([, read]) => read)
-  const values: (AttributeValue | undefined)[] = kept.map(() => undefined)
-  let bytes: Buffer | null = Buffer.alloc(0)
-  return (of, out) => {
-    let isSame = bytes !== null
-    for (let i = 0; i < readers.length; i++) {
-      const value = readers[i]!(of)
-      if (value === values[i]) continue
-      values[i] = value
-      isSame = false
-    }
-    if (isSame) {
-      out.encoded(bytes!)
-      return
-    }
-    const start = out.length
-    for (let i = 0; i < keys.length; i++) if (values[i] !== undefined) out.attribute(keys[i]!, values[i]!)
-    bytes = out.length - start > KEPT_BYTES_MAX ? null : out.copyFrom(start)
-  }
-}
 
 /** Low cardinality: methods that nobody knows are one. */
 export const methodOf = (method: string): string => (isMethod(method) ? method : '_OTHER')
@@ -139,8 +87,12 @@ export class RouteAttributes {
   readonly #known = new WeakMap<CompiledMatch | Route, RouteNames>()
   readonly #unrouted: RouteNames = { httpRoute: '', attributes: Buffer.alloc(0), names: new Map() }
 
-  constructor(skip: ReadonlySet<string>) {
+  readonly #fieldTag: number
+
+  /** `fieldTag`: of the attributes of what they are written into. */
+  constructor(skip: ReadonlySet<string>, fieldTag: number) {
     this.#skip = skip
+    this.#fieldTag = fieldTag
   }
 
   of({ route, matchIndex }: Exchange): RouteNames {
@@ -175,7 +127,7 @@ export class RouteAttributes {
       ['weir.route.rule', route.rule]
     ]
     const kept = all.filter(([name, value]) => value !== '' && !this.#skip.has(name))
-    return { httpRoute, attributes: encodeAttributes(kept), names: new Map() }
+    return { httpRoute, attributes: encodeAttributes(kept, this.#fieldTag), names: new Map() }
   }
 }
 

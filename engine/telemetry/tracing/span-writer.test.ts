@@ -3,8 +3,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { Span, type Span as WireSpan } from '#engine/proto/generated/opentelemetry/proto/trace/v1/trace.ts'
+import { AttributeKey, type AttributeValue, encodeAttributes } from '#engine/telemetry/otlp/attributes.ts'
 import { isInShare, newSpanId, newTraceId } from './ids.ts'
-import { AttributeKey, type AttributeValue, encodeAttributes, SPAN_CLIENT, SpanWriter } from './span-writer.ts'
+import { SPAN_ATTRIBUTES, SPAN_CLIENT, SpanWriter } from './span-writer.ts'
 
 const IDS = {
   traceId: '4bf92f3577b34da6a3ce929d0e0e4736',
@@ -56,7 +57,7 @@ test('attributes of all kinds and lengths come back', () => {
     fc.property(fc.dictionary(fc.string({ minLength: 1 }), value, { maxKeys: 20 }), (attributes) => {
       const entries = Object.entries(attributes)
       out.begin(IDS, 'x', SPAN_CLIENT, { startedAt: 1, endedAt: 2 })
-      out.encoded(encodeAttributes(entries.slice(0, 5)))
+      out.encoded(encodeAttributes(entries.slice(0, 5), SPAN_ATTRIBUTES))
       for (const [name, one] of entries.slice(5)) assert.ok(out.attribute(new AttributeKey(name), one))
       const span = Span.decode(out.end())
       assert.equal(span.attributes.length, entries.length)
@@ -66,6 +67,17 @@ test('attributes of all kinds and lengths come back', () => {
       }
     })
   )
+})
+
+test('a list of texts comes back', () => {
+  const out = new SpanWriter()
+  out.begin(IDS, 'x', SPAN_CLIENT, { startedAt: 1, endedAt: 2 })
+  const texts = ['stop', 'l\u00e4nge', 'y'.repeat(300)]
+  assert.ok(out.attribute(new AttributeKey('k'), texts))
+  const [attribute] = Span.decode(out.end()).attributes
+  assert.ok(attribute!.value?.value?.$case === 'arrayValue')
+  const values = attribute!.value.value.value.values.map(({ value }) => value?.value)
+  assert.deepEqual(values, texts)
 })
 
 test('attributes without room are counted, and long values are cut', () => {

@@ -14,7 +14,7 @@ export const DEFAULT_ATTRIBUTES: readonly string[] = [
   ...['mcp.method.name', 'mcp.session.id', 'mcp.protocol.version', 'gen_ai.tool.name', 'gen_ai.prompt.name'],
   ...['mcp.resource.uri', 'jsonrpc.request.id', 'weir.mcp.target'],
   ...['weir.listener', 'weir.route', 'weir.route.rule', 'weir.backend', 'weir.endpoint'],
-  ...['weir.reason', 'weir.reason.detail']
+  ...['weir.reason', 'weir.reason.detail', 'weir.request.id']
 ]
 
 const KNOWN: ReadonlySet<string> = new Set(DEFAULT_ATTRIBUTES)
@@ -40,6 +40,25 @@ const OTHER_NAMES: Readonly<Record<string, readonly string[] | undefined>> = {
   reason: ['weir.reason'],
   'reason.detail': ['weir.reason.detail'],
   'mcp.target': ['weir.mcp.target']
+}
+
+/** What log records have beside: names of the access log, and those of the attributes. */
+const RECORD_NAMES: Readonly<Record<string, readonly string[] | undefined>> = {
+  'bytes.in': ['http.request.body.size', 'weir.bytes.received'],
+  'bytes.out': ['http.response.body.size', 'weir.bytes.sent'],
+  duration: ['weir.duration'],
+  'tls.sni': ['weir.tls.server_name'],
+  'request.id': ['weir.request.id'],
+  'trace.id': ['trace.id'],
+  'span.id': ['trace.id']
+}
+const RECORD_ATTRIBUTES: ReadonlySet<string> = new Set(Object.values(RECORD_NAMES).flatMap((names) => names ?? []))
+
+/** Attributes of log records that `name` leaves out; none: nothing is called so. */
+export function recordNamesOf(name: string): readonly string[] {
+  const known = spanNamesOf(name)
+  if (known.length > 0) return known
+  return RECORD_ATTRIBUTES.has(name) ? [name] : (RECORD_NAMES[name] ?? [])
 }
 
 /** Attributes that `name` leaves out; none: nothing is called so. */

@@ -2,8 +2,8 @@
  * Gathers items that are written already into Export requests, and sends those one after the other. A collector that is
  * slow or away costs no more than the bytes of the queue: what comes when it is full is dropped, and counted.
  */
+import type { BatchSettings, ExportOutcome, OtlpTransport } from '#engine/contract/otlp.ts'
 import type { Time } from '#engine/contract/time.ts'
-import type { BatchSettings, ExportOutcome, OtlpTransport } from '#engine/contract/tracing.ts'
 import { varintBytes } from '#engine/kit/protobuf-writer.ts'
 import { type Envelope, ITEM } from './envelope.ts'
 
@@ -13,15 +13,15 @@ const BACKOFF_MS_MAX = 30_000
 const RETRY_AFTER_MS_MAX = 300_000
 /** What is older is dropped. */
 const AGE_MS_MAX = 300_000
-/** At the end of the process each request is sent once more, and all together may take so long. */
-const LAST_MS = 5_000
+/** At the end of the process each request is sent once more. All together may take so long: a worker has 2 s to end. */
+const LAST_MS = 1_500
 /** Messages about a collector in a log: the first, and then so often. */
 const LOG_INTERVAL_MS = 60_000
 const SMALL_BYTES = 16 * 1024
 
 export type DropReason = 'queue_full' | 'too_large' | 'refused' | 'rejected' | 'expired' | 'shutdown'
 
-/** Counts items. */
+/** Counts spans, log records and data points. */
 export interface ExportObserver {
   exported(items: number): void
   dropped(items: number, reason: DropReason): void
@@ -35,6 +35,8 @@ export interface ExporterOptions {
   readonly time: Time
   readonly observer: ExportObserver
   readonly log: (level: 'info' | 'warn' | 'error', message: string) => void
+  /** Has the exporter in it as long as that has something to send. */
+  readonly active: Set<Exporter>
 }
 
 interface Request {
@@ -70,12 +72,12 @@ export class Exporter {
     this.#options = options
   }
 
-  /** Copies `item`. */
-  add(item: Buffer): void {
+  /** Copies `item`. `count`: what it counts for; a metric counts for its data points. */
+  add(item: Uint8Array, count = 1): void {
     const { envelope, batch } = this.#options
     const bytes = 1 + varintBytes(item.length) + item.length
     if (envelope.roomBytes + bytes > batch.batchBytesMax) {
-      this.#options.observer.dropped(1, 'too_large')
+      this.#options.observer.dropped(count, 'too_large')
       return
     }
     if (this.#buffer !== null && this.#at + bytes > batch.batchBytesMax) this.#cut()
@@ -88,7 +90,7 @@ export class Exporter {
     }
     buffer.set(item, at)
     this.#at = at + item.length
-    this.#items++
+    this.#items += count
   }
 
   /** Sends what has been gathered as soon as the collector takes it. */
@@ -115,9 +117,8 @@ export class Exporter {
     })
   }
 
-  /** Nothing of it is left to be sent. */
-  get isEmpty(): boolean {
-    return this.#buffer === null && this.#isIdle
+  #rest(): void {
+    if (this.#buffer === null && this.#isIdle) this.#options.active.delete(this)
   }
 
   get #isIdle(): boolean {
@@ -128,6 +129,7 @@ export class Exporter {
   #room(bytes: number): Buffer {
     const { envelope, batch } = this.#options
     if (this.#buffer === null) {
+      this.#options.active.add(this)
       this.#buffer = this.#spare ?? Buffer.allocUnsafeSlow(Math.min(SMALL_BYTES, batch.batchBytesMax))
       this.#spare = null
       this.#at = envelope.roomBytes
@@ -165,6 +167,7 @@ export class Exporter {
     if (this.#queueBytes + closed.length > batch.queueBytesMax) {
       observer.dropped(items, 'queue_full')
       this.#keep(buffer)
+      this.#rest()
       return
     }
     // A queue of small requests in large buffers would take many times its bytes.
@@ -205,6 +208,7 @@ export class Exporter {
     if (this.#isDue && this.#buffer !== null && this.#queue.length === 0) this.#cut()
     else this.#send()
     if (this.#isIdle) this.#onEmpty?.()
+    this.#rest()
   }
 
   #mayRepeat({ madeAt }: Request): boolean {

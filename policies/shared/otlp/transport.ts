@@ -1,4 +1,6 @@
 /** Export requests on their way to a collector: OTLP over HTTP and over gRPC (OTLP specification 1.9). */
+
+import type { ExportOutcome, OtlpTransport } from '#engine/contract/otlp.ts'
 import type {
   GrpcAnswer,
   GrpcService,
@@ -6,9 +8,8 @@ import type {
   HttpServiceAnswer,
   ServiceFailure
 } from '#engine/contract/service.ts'
-import type { ExportOutcome, OtlpTransport } from '#engine/contract/tracing.ts'
 import { HeaderBlock } from '#engine/http/headers.ts'
-import { partialSuccess, retryAfterOf } from './export-response.ts'
+import { partialSuccessOf, retryAfterOf, type Signal } from './export-response.ts'
 
 /** A response has a message for people at most. */
 const ANSWER_BYTES_MAX = 64 * 1024
@@ -18,10 +19,14 @@ const REPEATABLE: ReadonlySet<number> = new Set([429, 502, 503, 504])
 const REPEATABLE_GRPC: ReadonlySet<number> = new Set([1, 4, 10, 11, 14, 15])
 const RESOURCE_EXHAUSTED = 8
 
-const GRPC_PATHS = { traces: '/opentelemetry.proto.collector.trace.v1.TraceService/Export' } as const
+const GRPC_PATHS: Readonly<Record<Signal, string>> = {
+  traces: '/opentelemetry.proto.collector.trace.v1.TraceService/Export',
+  metrics: '/opentelemetry.proto.collector.metrics.v1.MetricsService/Export',
+  logs: '/opentelemetry.proto.collector.logs.v1.LogsService/Export'
+}
 
 /** `path` may have a query. */
-export function otlpOverHttp(service: HttpService, path: string): OtlpTransport {
+export function otlpOverHttp(service: HttpService, signal: Signal, path: string): OtlpTransport {
   const question = path.indexOf('?')
   const target = question < 0 ? { path, query: '' } : { path: path.slice(0, question), query: path.slice(question) }
   return {
@@ -30,35 +35,35 @@ export function otlpOverHttp(service: HttpService, path: string): OtlpTransport 
       const headers = new HeaderBlock()
       headers.append('Content-Type', 'application/x-protobuf')
       const request = { method: 'POST', ...target, headers, body: message, timeoutMs, ex: null }
-      return service.request({ ...request, answerBytesMax: ANSWER_BYTES_MAX }, (answer) => done(ofHttp(answer)))
+      return service.request({ ...request, answerBytesMax: ANSWER_BYTES_MAX }, (answer) => done(ofHttp(signal, answer)))
     }
   }
 }
 
-export function otlpOverGrpc(service: GrpcService, signal: keyof typeof GRPC_PATHS): OtlpTransport {
+export function otlpOverGrpc(service: GrpcService, signal: Signal): OtlpTransport {
   const path = GRPC_PATHS[signal]
   return {
     name: service.name,
     send(message, timeoutMs, done) {
       const options = { path, metadata: null, messageBytesMax: ANSWER_BYTES_MAX, timeoutMs, ex: null }
-      return service.unary(options, message, (answer) => done(ofGrpc(answer)))
+      return service.unary(options, message, (answer) => done(ofGrpc(signal, answer)))
     }
   }
 }
 
-function ofHttp(answer: HttpServiceAnswer | ServiceFailure): ExportOutcome {
+function ofHttp(signal: Signal, answer: HttpServiceAnswer | ServiceFailure): ExportOutcome {
   if (answer.error !== null) return ofFailure(answer)
   const { status, headers, body } = answer
-  if (status >= 200 && status < 300) return { kind: 'taken', ...partialSuccess(body) }
+  if (status >= 200 && status < 300) return { kind: 'taken', ...partialSuccessOf(signal, body) }
   const message = `HTTP status ${status}`
   if (!REPEATABLE.has(status)) return { kind: 'refused', message }
   return { kind: 'again', afterMs: retryAfterMs(headers.get('retry-after')), message }
 }
 
-function ofGrpc(answer: GrpcAnswer | ServiceFailure): ExportOutcome {
+function ofGrpc(signal: Signal, answer: GrpcAnswer | ServiceFailure): ExportOutcome {
   if (answer.error !== null) return ofFailure(answer)
   const { status, trailers } = answer
-  if (status === 0) return { kind: 'taken', ...partialSuccess(answer.bytes) }
+  if (status === 0) return { kind: 'taken', ...partialSuccessOf(signal, answer.bytes) }
   const message = `grpc-status ${status}`
   const afterMs = retryAfterOf(trailers)
   // Without a time the collector does not say that it will ever have room.

@@ -4,7 +4,7 @@ import type { Facts } from '#engine/cel/exchange.ts'
 import { REQUEST_ROOTS } from '#engine/cel/exchange.ts'
 import { compileExpression } from '#engine/cel/expression.ts'
 import { writeField } from '#engine/cel/log-fields.ts'
-import type { TracingPlan } from '#engine/contract/tracing.ts'
+import type { ResourceAttributes } from '#engine/contract/otlp.ts'
 import type { AttributeSource } from '#policies/shared/log-attributes.ts'
 
 /** There is no exchange. */
@@ -12,7 +12,7 @@ export const RESOURCE_ROOTS = { env: REQUEST_ROOTS.env! }
 const NO_EXCHANGE = {} as Facts
 
 /** `failed`: an expression has no value that can be written. */
-export function resourceAttributes(sources: readonly AttributeSource[], failed: () => void): TracingPlan['resource'] {
+export function resourceAttributes(sources: readonly AttributeSource[], failed: () => void): ResourceAttributes {
   const all: (readonly [string, string | number | boolean])[] = []
   const into = {
     add(name: string, value: string | number | boolean | null): boolean {

@@ -2,8 +2,9 @@
  * What surrounds the items of an Export request: the resource that they come from, and the instrumentation that made
  * them. All signals have the same three levels with the same field numbers.
  */
+import type { ResourceAttributes } from '#engine/contract/otlp.ts'
 import { BYTES, ProtobufWriter, tag } from '#engine/kit/protobuf-writer.ts'
-import { type Attributes, encodeAttributes } from './span-writer.ts'
+import { encodeAttributes } from './attributes.ts'
 
 /** Export*ServiceRequest.resource_spans (logs, metrics); Resource*.resource; Scope*.scope; Resource.attributes. */
 const FIRST = tag(1, BYTES)
@@ -25,7 +26,7 @@ export class Envelope {
   readonly #resource: Buffer
   readonly #scope: Buffer
 
-  constructor(resource: Attributes, scopeName: string, scopeVersion: string) {
+  constructor(resource: ResourceAttributes, scopeName: string, scopeVersion: string) {
     this.#resource = field(FIRST, encodeAttributes(resource, FIRST))
     const name = field(FIRST, Buffer.from(scopeName))
     const scope = field(FIRST, Buffer.concat([name, field(SECOND, Buffer.from(scopeVersion))]))

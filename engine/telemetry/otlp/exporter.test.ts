@@ -1,12 +1,12 @@
 /** Batches, pauses and the queue, on a clock of the test's own. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { BatchSettings, ExportOutcome } from '#engine/contract/otlp.ts'
 import type { Time } from '#engine/contract/time.ts'
-import type { BatchSettings, ExportOutcome } from '#engine/contract/tracing.ts'
 import { ExportTraceServiceRequest } from '#engine/proto/generated/opentelemetry/proto/collector/trace/v1/trace_service.ts'
+import { SPAN_SERVER, SpanWriter } from '#engine/telemetry/tracing/span-writer.ts'
 import { Envelope } from './envelope.ts'
 import { type DropReason, Exporter } from './exporter.ts'
-import { SPAN_SERVER, SpanWriter } from './span-writer.ts'
 
 const SETTINGS: BatchSettings = {
   delayMs: 5_000,
@@ -62,6 +62,7 @@ function stand(settings: Partial<BatchSettings> = {}) {
   const sent: { names: string[]; done: (outcome: ExportOutcome) => void; isCancelled: boolean }[] = []
   const counts = { exported: 0, retried: 0, dropped: new Map<DropReason, number>() }
   const logged: string[] = []
+  const active = new Set<Exporter>()
   const exporter = new Exporter({
     envelope: new Envelope([['service.name', 'test']], 'scope', '1'),
     transport: {
@@ -85,7 +86,8 @@ function stand(settings: Partial<BatchSettings> = {}) {
       dropped: (items, reason) => void counts.dropped.set(reason, (counts.dropped.get(reason) ?? 0) + items),
       retried: () => void counts.retried++
     },
-    log: (_level, message) => logged.push(message)
+    log: (_level, message) => logged.push(message),
+    active
   })
   const out = new SpanWriter()
   const add = (name: string) => {

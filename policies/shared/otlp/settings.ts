@@ -1,0 +1,119 @@
+/** What tracing, log records and metrics have in common: which collector gets them, and how. */
+import { expression } from '#engine/cel/expression.ts'
+import type { BatchSettings, OtlpPlan } from '#engine/contract/otlp.ts'
+import type { CompileContext } from '#engine/contract/policy.ts'
+import { duration } from '#engine/schema/duration.ts'
+import { whole, z } from '#engine/schema/schema.ts'
+import { serviceFields, serviceOf } from '#engine/schema/service-ref.ts'
+import { together } from '#engine/schema/together.ts'
+import { addedList, addedMap } from '#policies/shared/log-attributes.ts'
+import type { Signal } from './export-response.ts'
+import { RESOURCE_ROOTS, resourceAttributes } from './resource.ts'
+import { otlpOverGrpc, otlpOverHttp } from './transport.ts'
+
+const KIB = 1024
+const GRPC_PORT = 4317
+const BATCH_DEFAULTS = {
+  scheduleDelay: 5_000,
+  exportTimeout: 10_000,
+  maxExportBatchBytes: 512 * KIB,
+  maxQueueBytes: 8 * KIB * KIB
+}
+
+const resourceExpression = () => expression(RESOURCE_ROOTS)
+
+/** Longer than 0. */
+export const positive = () => duration().refine((ms) => ms > 0, 'must be longer than 0')
+
+export const exportTimeout = () => positive().optional().describe('For one attempt to send a batch. Default 10s.')
+
+/** Fields of a policy that sends a signal: spread into its schema, which also has namesService(). */
+export const otlpFields = (signal: Signal) => ({
+  ...serviceFields,
+  protocol: z
+    .enum(['HTTP', 'GRPC', 'http', 'grpc'])
+    .optional()
+    .describe('OTLP over HTTP (protobuf) or over gRPC. Default HTTP; for a host with port 4317 GRPC.'),
+  path: z
+    .string()
+    .regex(/^\/[!-~]*$/, 'must begin with "/" and have no spaces')
+    .optional()
+    .describe(`Of OTLP over HTTP. Default /v1/${signal}.`),
+  resources: z
+    .union([addedList(undefined, resourceExpression), addedMap(undefined, resourceExpression)])
+    .optional()
+    .describe('Attributes of the resource, for example service.name: names with expressions that read env alone.')
+})
+
+type Batch = { readonly [K in keyof typeof BATCH_DEFAULTS]?: number | undefined }
+
+/** What a file leaves out is absent, not undefined. */
+const settingsOf = (input: Batch): typeof BATCH_DEFAULTS => ({
+  ...BATCH_DEFAULTS,
+  ...(input as Partial<typeof BATCH_DEFAULTS>)
+})
+
+/** `items`: what the signal consists of. */
+export const batch = (items: string) =>
+  z
+    .strictObject({
+      scheduleDelay: positive().optional().describe(`How long ${items} wait for others. Default 5s.`),
+      exportTimeout: exportTimeout(),
+      maxExportBatchBytes: whole(8 * KIB, 4 * KIB * KIB)
+        .optional()
+        .describe('Bytes of one request to the collector. Default 524288 (512 KiB).'),
+      maxQueueBytes: whole(8 * KIB, 1024 * KIB * KIB)
+        .optional()
+        .describe(
+          `Bytes of ${items} that wait in one worker while the collector is slow or away. Default 8388608 (8 MiB).`
+        )
+    })
+    .check(
+      together<Batch>([], ({ value, issues }) => {
+        const { maxExportBatchBytes, maxQueueBytes } = settingsOf(value)
+        if (maxQueueBytes >= maxExportBatchBytes) return
+        const message = 'must be at least maxExportBatchBytes'
+        issues.push({ code: 'custom', path: ['maxQueueBytes'], message, input: value })
+      })
+    )
+
+type Fields = { readonly [K in keyof ReturnType<typeof otlpFields>]?: z.output<ReturnType<typeof otlpFields>[K]> }
+
+/** `at`: where the fields stand in the value of the policy. */
+export function otlpPlan(
+  input: Fields & { readonly batch?: Batch | undefined },
+  signal: Signal,
+  context: CompileContext,
+  at: readonly PropertyKey[] = []
+): OtlpPlan {
+  return {
+    transport: transportOf(input, signal, context, at),
+    batch: batchOf(input.batch ?? {}),
+    resource: resourceAttributes(input.resources ?? [], () => context.failed('tracing')),
+    log: context.log
+  }
+}
+
+function batchOf(input: Batch): BatchSettings {
+  const { scheduleDelay, exportTimeout: timeout, maxExportBatchBytes, maxQueueBytes } = settingsOf(input)
+  return {
+    delayMs: scheduleDelay,
+    exportTimeoutMs: timeout,
+    batchBytesMax: maxExportBatchBytes,
+    queueBytesMax: maxQueueBytes
+  }
+}
+
+function transportOf(
+  input: Fields,
+  signal: Signal,
+  { services }: CompileContext,
+  at: readonly PropertyKey[]
+): OtlpPlan['transport'] {
+  const ref = serviceOf(input, at)
+  const isGrpcPort = 'port' in ref && ref.port === GRPC_PORT
+  const protocol = (input.protocol ?? (isGrpcPort ? 'GRPC' : 'HTTP')).toUpperCase()
+  return protocol === 'GRPC'
+    ? otlpOverGrpc(services.grpc(ref), signal)
+    : otlpOverHttp(services.http(ref), signal, input.path ?? `/v1/${signal}`)
+}
