@@ -92,6 +92,7 @@ test('every peer writes its configuration, for one worker, many routes and every
       routes: 3,
       hasChain: true,
       isLogged: true,
+      checkPort: 3,
       model: null,
       isAtOnce: false,
       wire,

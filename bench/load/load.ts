@@ -131,9 +131,9 @@ async function runGroup(
   try {
     for (const workload of workloads) {
       for (const peer of peersOf(workload, plan)) {
-        const upstream = portOf(backend, workload)
+        const ports = { upstream: portOf(backend, workload), check: workload.isChecked ? backend.grpcPort : null }
         const cores = placement(workload.threads).proxy
-        const started = startSubject(peer, workload, upstream, cores, folder, certificate)
+        const started = startSubject(peer, workload, ports, cores, folder, certificate)
         const subject = await started.catch((error: Error) => {
           // What some peers cannot do is no reason to measure none.
           if (peer.asks === undefined) throw error
@@ -170,8 +170,9 @@ function peersOf(workload: Workload, plan: Plan): Peer[] {
       (workload.peer ?? peer.name) === peer.name && (peer.asks === undefined || workload.model !== null)
     const serves = isMeasured && (workload.wire === 'http' || peer.wires?.has(workload.wire) === true)
     const hasLog = !workload.isLogged || peer.logs === true
+    const isAble = hasLog && (!workload.isChecked || peer.checks === true)
     const chosen = plan.peers.length === 0 || plan.peers.includes(peer.name)
-    return serves && hasLog && chosen && !('missing' in peer.find())
+    return serves && isAble && chosen && !('missing' in peer.find())
   })
 }
 

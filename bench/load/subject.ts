@@ -24,6 +24,12 @@ const LEARN_MS_MAX = 90_000
 /** What a job needs beside what the workload gives. */
 export type Timing = Pick<Job, 'mode' | 'warmupMs' | 'windowMs' | 'count' | 'rate' | 'graceMs'>
 
+/** Where a peer finds its backend, and the service that requests are checked with. */
+export interface Ports {
+  readonly upstream: number
+  readonly check: number | null
+}
+
 export interface Subject {
   readonly peer: string
   readonly workload: Workload
@@ -43,7 +49,7 @@ export interface Subject {
 export async function startSubject(
   peer: Peer,
   workload: Workload,
-  upstreamPort: number,
+  ports: Ports,
   cores: string | null,
   folder: string,
   certificate: Certificate
@@ -56,7 +62,7 @@ export async function startSubject(
   const { threads, routes, hasChain, isLogged, connections, streams, model, answer, wire } = workload
   const isAtOnce = answer === 'chatAtOnce'
   const how = { threads, routes, hasChain, isLogged, connections, streams, model, isAtOnce, wire, certificate }
-  const setup = { port, upstreamPort, ...how, folder: own }
+  const setup = { port, upstreamPort: ports.upstream, checkPort: ports.check, ...how, folder: own }
   const args = peer.configure(setup)
   const output = isLogged ? { stdoutFile: join(own, 'stdout.log') } : {}
   const process = await start({ program: command.program, args: [...command.args, ...args], ...output }, cores)

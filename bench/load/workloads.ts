@@ -28,6 +28,8 @@ export interface Workload {
   readonly hasChain: boolean
   /** Requests are logged, into a file. */
   readonly isLogged: boolean
+  /** A service is asked about each request (Setup.checkPort). */
+  readonly isChecked: boolean
   /** Clients ask models; null: nothing but HTTP. */
   readonly model: 'native' | 'converted' | null
   /** Only this peer; null: every peer that is installed. */
@@ -60,6 +62,7 @@ const DEFAULTS = {
   routes: 0,
   hasChain: false,
   isLogged: false,
+  isChecked: false,
   model: null,
   peer: null,
   base: null
@@ -190,6 +193,15 @@ export const WORKLOADS: readonly Workload[] = [
     about: 'get-1k without X-Request-Id, each logged to a file as the proxy ships',
     isLogged: true,
     requests: [GET.replace(/X-Request-Id: .*\r\n/, '')]
+  },
+  {
+    ...DEFAULTS,
+    name: 'ext-auth-grpc',
+    group: 'ext-auth-grpc',
+    about: 'get-1k, each allowed by a service over gRPC, which adds a field',
+    isChecked: true,
+    settles: 4,
+    reference: 'envoy'
   },
   {
     ...DEFAULTS,

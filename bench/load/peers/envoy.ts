@@ -6,6 +6,7 @@ import { findProgram, versionOf } from './program.ts'
 export const envoy: Peer = {
   name: 'envoy',
   wires: new Set(['https', 'h2c', 'h2', 'grpc', 'tcp']),
+  checks: true,
   find() {
     const program = findProgram('envoy')
     return program === null ? { missing: 'envoy is not installed' } : { program, args: [] }
@@ -21,36 +22,39 @@ export const envoy: Peer = {
 const API = 'type.googleapis.com/envoy.extensions'
 
 function configuration(setup: Setup): object {
-  const { port, wire } = setup
+  const { port, wire, upstreamPort, checkPort } = setup
   const transport = wire === 'https' || wire === 'h2' ? { transport_socket: tlsOf(setup) } : {}
-  const filter = wire === 'tcp' ? TCP : http(wire)
+  const filter = wire === 'tcp' ? TCP : http(setup)
   const chain = { filters: [filter], ...transport }
   const listener = { name: 'bench', address: address(port), filter_chains: [chain] }
-  return { static_resources: { listeners: [listener], clusters: [clusterOf(setup)] } }
+  const backend = clusterOf('backend', upstreamPort, wire === 'grpc', setup)
+  const clusters = [backend, ...(checkPort === null ? [] : [clusterOf('check', checkPort, true, setup)])]
+  return { static_resources: { listeners: [listener], clusters } }
 }
 
-function clusterOf({ upstreamPort, connections, streams, wire }: Setup): object {
+/** As many requests at a time as there are clients. */
+function clusterOf(name: string, port: number, isHttp2: boolean, { connections, streams }: Setup): object {
   const most = connections * streams
   const limits = { thresholds: [{ max_connections: most, max_requests: most, max_pending_requests: most }] }
-  const endpoint = { endpoint: { address: address(upstreamPort) } }
+  const endpoint = { endpoint: { address: address(port) } }
   const http2 = {
     '@type': `${API}.upstreams.http.v3.HttpProtocolOptions`,
     explicit_http_config: { http2_protocol_options: {} }
   }
   return {
-    name: 'backend',
+    name,
     type: 'STATIC',
     connect_timeout: '5s',
     circuit_breakers: limits,
-    load_assignment: { cluster_name: 'backend', endpoints: [{ lb_endpoints: [endpoint] }] },
-    ...(wire === 'grpc'
+    load_assignment: { cluster_name: name, endpoints: [{ lb_endpoints: [endpoint] }] },
+    ...(isHttp2
       ? { typed_extension_protocol_options: { 'envoy.extensions.upstreams.http.v3.HttpProtocolOptions': http2 } }
       : {})
   }
 }
 
 /** Configured for one version of HTTP, as the others are. */
-function http(wire: Setup['wire']): object {
+function http({ wire, checkPort }: Setup): object {
   const route = { match: { prefix: '/' }, route: { cluster: 'backend', timeout: '0s' } }
   const manager = {
     '@type': `${API}.filters.network.http_connection_manager.v3.HttpConnectionManager`,
@@ -58,10 +62,20 @@ function http(wire: Setup['wire']): object {
     codec_type: wire === 'http' || wire === 'https' ? 'HTTP1' : 'HTTP2',
     route_config: { virtual_hosts: [{ name: 'all', domains: ['*'], routes: [route] }] },
     http_filters: [
+      ...(checkPort === null ? [] : [CHECK]),
       { name: 'envoy.filters.http.router', typed_config: { '@type': `${API}.filters.http.router.v3.Router` } }
     ]
   }
   return { name: 'envoy.filters.network.http_connection_manager', typed_config: manager }
+}
+
+const CHECK = {
+  name: 'envoy.filters.http.ext_authz',
+  typed_config: {
+    '@type': `${API}.filters.http.ext_authz.v3.ExtAuthz`,
+    transport_api_version: 'V3',
+    grpc_service: { envoy_grpc: { cluster_name: 'check' }, timeout: '2s' }
+  }
 }
 
 const TCP = {

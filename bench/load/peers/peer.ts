@@ -17,6 +17,8 @@ export interface Setup {
   readonly hasChain: boolean
   /** The access log is on, as it ships, and goes to a file in `folder`. */
   readonly isLogged: boolean
+  /** Port of a service that each request is checked with (Envoy's ext_authz over gRPC); null: none is. */
+  readonly checkPort: number | null
   /** Clients speak chat completions; of Weir, the backend is a provider that does too, or one of Anthropic's. */
   readonly model: 'native' | 'converted' | null
   /** The backend streams at once, to requests with the field X-Bench. */
@@ -52,6 +54,8 @@ export interface Peer {
   readonly wires?: ReadonlySet<WireName>
   /** Its access log can be measured. What it writes to stdout goes to a file then. */
   readonly logs?: true
+  /** It can have requests checked by a service. */
+  readonly checks?: true
   /** It serves models only, and words answers in its own way. */
   readonly asks?: 'models'
   /** Header fields that it needs from clients, each with its line end. */

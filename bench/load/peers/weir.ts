@@ -33,6 +33,7 @@ function peer(name: string, variant: Variant): Peer {
     name,
     translates: true,
     logs: true,
+    checks: true,
     ...(variant.wires === undefined ? {} : { wires: variant.wires }),
     find() {
       const entry = [BUNDLE, SOURCE].find((path) => existsSync(path))
@@ -50,11 +51,13 @@ function peer(name: string, variant: Variant): Peer {
 
 /** Access log lines are of level info. The ports of admin, stats and readiness stay closed. */
 function configuration(setup: Setup, variant: Variant): object {
-  const { port, upstreamPort, threads, routes, hasChain, isLogged, model } = setup
+  const { port, upstreamPort, threads, routes, hasChain, isLogged, model, checkPort } = setup
   const { transport = 'auto', frontendPolicies } = variant
   const provider = { [model === 'converted' ? 'anthropic' : 'openai']: {}, host: '127.0.0.1', port: upstreamPort }
   const backends = model === null ? [{ host: `127.0.0.1:${upstreamPort}` }] : [{ ai: { provider } }]
-  const all = [{ name: 'all', ...(hasChain ? { policies: CHAIN } : {}), backends }]
+  const extAuth = { host: `127.0.0.1:${checkPort}`, grpc: {} }
+  const policies = { ...(hasChain ? CHAIN : {}), ...(checkPort === null ? {} : { extAuth }) }
+  const all = [{ name: 'all', policies, backends }]
   const many = Array.from({ length: routes }, (_, i) => ({
     name: `service-${i}`,
     matches: [{ path: { pathPrefix: routePath(i) } }],
