@@ -30,6 +30,9 @@
  * `npm run conformance -- services [CASES]`: policies that ask services of others beside Envoy, before the same servers
  * (scripts/services); CASES is a part of names of cases, `--tables` prints the
  * tables of docs/services-conformance.md. Exit code 1: something differs that is not listed.
+ *
+ * `npm run conformance -- ratelimit`: two gateways before one envoyproxy/ratelimit with Redis, asked by curl. Prints a
+ * transcript. Exit code 1: an answer is not the one that it has to be.
  */
 import { printCel, runCel } from '#engine/cel/testing/conformance.ts'
 import { runH2Spec } from './h2spec.ts'
@@ -79,12 +82,15 @@ if (suite === 'cel') {
   process.exit(
     (await runServices(console.log, { only: revisions.join(' '), hasTables: rest.includes('--tables') })) ? 0 : 1
   )
+} else if (suite === 'ratelimit') {
+  const { runRateLimit } = await import('./services/ratelimit.ts')
+  process.exit((await runRateLimit(console.log)) ? 0 : 1)
 } else if (suite === 'guards') {
   const { runGuards } = await import('./guards/run.ts')
   if (!(await runGuards(console.log))) process.exitCode = 1
 } else {
   console.error(
-    `conformance: the suites are: cel, guards, h2, llm-clients, mcp (${REVISIONS.join(' or ')}, or both), mcp-clients, mcp-login, openapi, services`
+    `conformance: the suites are: cel, guards, h2, llm-clients, mcp (${REVISIONS.join(' or ')}, or both), mcp-clients, mcp-login, openapi, ratelimit, services`
   )
   process.exitCode = 2
 }
