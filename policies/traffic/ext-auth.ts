@@ -10,11 +10,12 @@ import { CONTINUE, type Hook, STOP, type Verdict } from '#engine/contract/filter
 import { hold, letGo } from '#engine/contract/held-bytes.ts'
 import type { CompileContext, Compiled, Policy } from '#engine/contract/policy.ts'
 import { refuse } from '#engine/contract/refuse.ts'
-import { VerdictCache } from './ext-auth/cache.ts'
+import { PendingCheck, VerdictCache } from './ext-auth/cache.ts'
 import { type Ask, grpcAsk } from './ext-auth/grpc.ts'
 import { httpAsk } from './ext-auth/http.ts'
 import { lifetimeMs } from './ext-auth/lifetime.ts'
 import { aliasSchema, type CacheConfig, type Expressions, type ExtAuthConfig, schema } from './ext-auth/schema.ts'
+import { type KeyedAsk, singleFlight } from './ext-auth/single-flight.ts'
 import { applyFailure, applyVerdict, type Decision, type Failed, writeResponseFields } from './ext-auth/verdict.ts'
 
 // --- build time ---
@@ -23,7 +24,8 @@ interface Plan {
   readonly ask: Ask
   readonly config: ExtAuthConfig
   readonly when: Evaluation | null
-  readonly cache: VerdictCache | null
+  /** Null: each request is asked about. */
+  readonly kept: { readonly cache: VerdictCache; readonly ask: KeyedAsk } | null
   /** Of verdicts in the cache, where an expression says it. */
   readonly lifetime: Evaluation | null
   readonly wallNow: () => number
@@ -58,11 +60,12 @@ function compile(config: ExtAuthConfig, context: CompileContext): Compiled {
         )
   const condition = when === null ? null : evaluation(when, 'request', 'bool', context.offload.run)
   const { now, wallNow } = context.time
+  const verdicts = cache === null ? null : new VerdictCache(keys, boundsOf(cache), now)
   const onRequest = authorize({
     ask,
     config,
     when: condition,
-    cache: cache === null ? null : new VerdictCache(keys, boundsOf(cache), now),
+    kept: verdicts === null ? null : { cache: verdicts, ask: singleFlight(ask, verdicts) },
     lifetime: cache !== null && 'expression' in cache.lifetime ? evaluated(cache.lifetime.expression) : null,
     wallNow
   })
@@ -74,41 +77,46 @@ function compile(config: ExtAuthConfig, context: CompileContext): Compiled {
 // --- request time ---
 
 function authorize(plan: Plan): Hook {
-  const { config, when, cache } = plan
-  const { forwardBody, check } = config
+  const { config, when, kept } = plan
+  const { forwardBody, statusOnError, check } = config
   // A message of gRPC has a copy of the body.
   const copiesBody = forwardBody !== null && check.kind === 'grpc'
   return (ex) => {
     if (when !== null && !isAsked(ex, when)) return CONTINUE
     if (forwardBody !== null && (ex.requestBytes?.length ?? 0) > forwardBody.bytesMax)
       return refuse(ex, 'EXT_AUTH_BODY')
-    const key = cache === null ? null : cache.keyOf(ex)
-    const kept = key === null ? null : cache!.get(key)
-    if (kept !== null) return applyVerdict(ex, kept)
+    const key = kept === null ? null : kept.cache.keyOf(ex)
+    const known = key === null ? null : kept!.cache.get(key)
+    if (known !== null && !(known instanceof PendingCheck)) return applyVerdict(ex, known)
     const copied = copiesBody ? (ex.requestBytes?.length ?? 0) : 0
     // Clients fill the memory, so a service that may be away does not make this pass.
     if (!hold(ex, copied)) return refuse(ex, 'BUFFERS_FULL', LATER_AGAIN)
     // The one promise of a call.
     return new Promise<Verdict>((resolve) => {
-      plan.ask(ex, (decision) => {
+      const done = (decision: Decision | Failed) => {
         letGo(ex, copied)
-        resolve(decided(ex, decision, plan, key))
-      })
+        resolve(decided(ex, decision, statusOnError))
+        return decisionToKeep(ex, decision, plan)
+      }
+      if (key === null) plan.ask(ex, done)
+      else kept!.ask(ex, key, done)
     })
   }
 }
 
-function decided(ex: Exchange, decision: Decision | Failed, plan: Plan, key: string | null): Verdict {
+function decided(ex: Exchange, decision: Decision | Failed, statusOnError: number | null): Verdict {
   // The client has gone or a timeout has answered: that answer is not to be changed.
-  const isOver = ex.step !== STEP_REQUEST
-  if ('kind' in decision) return isOver ? STOP : applyFailure(ex, decision, plan.config.statusOnError)
-  const verdict = isOver ? STOP : applyVerdict(ex, decision.verdict)
-  const { cache, lifetime, wallNow } = plan
-  if (key === null || cache === null) return verdict
-  if (lifetime === null) cache.keep(key, decision)
+  if (ex.step !== STEP_REQUEST) return STOP
+  return 'kind' in decision ? applyFailure(ex, decision, statusOnError) : applyVerdict(ex, decision.verdict)
+}
+
+/** With the lifetime that the policy says; null: there is none. */
+function decisionToKeep(ex: Exchange, decision: Decision | Failed, { lifetime, wallNow }: Plan): Decision | null {
+  if ('kind' in decision) return null
+  if (lifetime === null) return decision
   // It reads what the verdict has changed, so there is none for an exchange that is over.
-  else if (!isOver) cache.keep(key, shortened(decision, lifetimeMs(lifetime.program.run(ex) as Value, wallNow())))
-  return verdict
+  if (ex.step !== STEP_REQUEST) return null
+  return shortened(decision, lifetimeMs(lifetime.program.run(ex) as Value, wallNow()))
 }
 
 function shortened(decision: Decision, ms: number): Decision {

@@ -3,7 +3,7 @@ import { CelError, toJson, type Value } from '#engine/cel/index.ts'
 import type { Evaluation } from '#engine/cel/offload.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import { Lru } from '#engine/kit/lru.ts'
-import type { Decision } from './verdict.ts'
+import type { Decision, Failed } from './verdict.ts'
 
 /** Of key and verdict together: larger ones are not kept, so that the number of entries is a bound on memory. */
 const ENTRY_BYTES_MAX = 8 * 1024
@@ -13,10 +13,22 @@ interface Entry {
   readonly until: number
 }
 
+export interface Waiter {
+  readonly ex: Exchange
+  /** Gives what to keep of it; null: nothing. */
+  readonly done: (decision: Decision | Failed) => Decision | null
+}
+
+/** A check that is under way, and the exchanges that wait for its answer. */
+export class PendingCheck {
+  readonly waiters: Waiter[] = []
+}
+
 export class VerdictCache {
   readonly #keys: readonly Evaluation[]
   readonly #lifetimeMs: number
-  readonly #entries: Lru<string, Entry>
+  /** Checks under way stand where their verdicts will: a map of their own would be filled and emptied per request. */
+  readonly #entries: Lru<string, Entry | PendingCheck>
   readonly #now: () => number
 
   constructor(
@@ -44,12 +56,24 @@ export class VerdictCache {
     return key
   }
 
-  get(key: string): Decision['verdict'] | null {
+  get(key: string): Decision['verdict'] | PendingCheck | null {
     const entry = this.#entries.get(key)
     if (entry === undefined) return null
+    if (entry instanceof PendingCheck) return entry
     if (entry.until > this.#now()) return entry.verdict
     this.#entries.delete(key)
     return null
+  }
+
+  /** From now on `get` gives this check, until `end` or `keep`, or until newer keys take its place. */
+  begin(key: string): PendingCheck {
+    const check = new PendingCheck()
+    this.#entries.set(key, check)
+    return check
+  }
+
+  end(key: string, check: PendingCheck): void {
+    if (this.#entries.get(key) === check) this.#entries.delete(key)
   }
 
   keep(key: string, { verdict, lifetimeMs }: Decision): void {
