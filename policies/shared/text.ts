@@ -10,6 +10,20 @@ export function textOf(value: Value): string | null {
   return typeof json === 'string' ? json : null
 }
 
+/**
+ * Text whose characters are octets, as values of header fields are here, decoded as UTF-8. Null: it is no UTF-8, or
+ * has characters that are no octets.
+ */
+export function utf8OfOctets(text: string): string | null {
+  if (!NOT_ASCII.test(text)) return text
+  if (NO_OCTET.test(text)) return null
+  const decoded = Buffer.from(text, 'latin1').toString('utf8')
+  return decoded.includes('\ufffd') ? null : decoded
+}
+
+const NOT_ASCII = /[^\x00-\x7f]/
+const NO_OCTET = /[^\x00-\xff]/
+
 /** Only those of HTTP (RFC 9110 section 5.6.3): trim() knows many more, which are octets of a value here. */
 export function withoutBlanks(text: string): string {
   let start = 0

@@ -6,6 +6,7 @@
 import type { Exchange } from '#engine/contract/exchange.ts'
 import { schemeOf } from '#engine/contract/transport.ts'
 import type { PeerCertificate } from '#engine/socket/peer-certificate.ts'
+import { utf8OfOctets } from '#policies/shared/text.ts'
 
 /** What does not change from one request to the next. */
 export interface CheckTemplate {
@@ -120,9 +121,7 @@ function raw(value: Uint8Array): void {
 
 /** Octets of a head, one character each, as protobuf wants a text: UTF-8; where they are none, "!", as Envoy has it. */
 function utf8(text: string): string {
-  if (!HIGH.test(text)) return text
-  const decoded = Buffer.from(text, 'latin1').toString('utf8')
-  return decoded.includes('\ufffd') ? text.replace(/[\x80-\xff]/g, '!') : text
+  return utf8OfOctets(text) ?? text.replace(/[\x80-\xff]/g, '!')
 }
 
 /** One entry of HttpRequest.headers. */

@@ -6,6 +6,7 @@ import { type Origin, startOrigin } from '#engine/testing/origin.ts'
 import { problemsOf } from '#engine/testing/policy.ts'
 import { exchangeRaw } from '#engine/testing/raw.ts'
 import { rateLimit } from '#policies/traffic/rate-limit.ts'
+import { lostCharges } from './global.ts'
 import { counting, type LimitService, startLimitService } from './service.fixture.ts'
 
 let service: LimitService
@@ -93,6 +94,21 @@ test('an entry that fails leaves its descriptor out; without descriptors nobody 
   const alone = await start(t, `descriptors: [${USER}]`)
   assert.equal(statusOf(await alone()), 200)
   assert.equal(service.asked.length, 1)
+})
+
+test('a service is told the text that a client has sent, and of octets that are no UTF-8 the same in UTF-8', async (t) => {
+  const send = await start(t, `descriptors: [${USER}, ${descriptor('fixed', '"\u00e9\u65e5"')}]`)
+  for (const [octets, value] of [
+    ['ann', 'ann'],
+    ['Jos\u00c3\u00a9 \u00e6\u0097\u00a5', 'Jos\u00e9 \u65e5'],
+    ['Jos\u00e9', 'Jos\u00e9'],
+    ['\u00ff\u00c3\u00a9', '\u00ff\u00c3\u00a9']
+  ] as const) {
+    await send('GET / HTTP/1.1', `X-User: ${octets}`)
+    const [user, fixed] = service.asked.pop()!.descriptors
+    assert.equal(user!.entries[0]!.value, value)
+    assert.equal(fixed!.entries[0]!.value, '\u00e9\u65e5')
+  }
 })
 
 test('a path that is written in other ways is one descriptor', async (t) => {
@@ -256,4 +272,24 @@ test('of an answer no more is told than was asked for, in values that fields can
   const field = { key: 'x-a', value: 'v', rawValue: Buffer.alloc(0) }
   service.judge = () => ({ responseHeadersToAdd: Array.from({ length: 257 }, () => field) })
   assert.equal(statusOf(await send('GET / HTTP/1.1', 'X-User: ann')), 500)
+})
+
+test('charges that fail are told at once, then once a minute, with how many tokens they were', () => {
+  const lines: string[] = []
+  let now = 0
+  const log = (level: string, message: string) => lines.push(`${level} ${message}`)
+  const lost = lostCharges(log, () => now)
+  for (const [at, tokens] of [
+    [0, 10],
+    [1, 20],
+    [59_999, 30],
+    [60_000, 40]
+  ] as const) {
+    now = at
+    lost(tokens, 'limits: UNAVAILABLE')
+  }
+  assert.deepEqual(lines, [
+    'warn rateLimit: 10 tokens could not be charged: limits: UNAVAILABLE',
+    'warn rateLimit: 90 tokens could not be charged: limits: UNAVAILABLE'
+  ])
 })

@@ -17,8 +17,8 @@ import { Slot } from '#engine/contract/slot.ts'
 import { duration } from '#engine/schema/duration.ts'
 import { list, shortString, tinyString, z } from '#engine/schema/schema.ts'
 import { namesService, serviceFields, serviceOf } from '#engine/schema/service-ref.ts'
-import { type FailureMode, failureMode, statusOf } from '#policies/shared/failure-mode.ts'
-import { textOf } from '#policies/shared/text.ts'
+import { failureMode, statusOf } from '#policies/shared/failure-mode.ts'
+import { textOf, utf8OfOctets } from '#policies/shared/text.ts'
 import type { Asking } from './local.ts'
 import { QUOTA, type Quota } from './quota.ts'
 import {
@@ -32,6 +32,8 @@ import {
 
 const ITEMS_MAX = 16
 const TIMEOUT_DEFAULT_MS = 1_000
+/** Between two lines about charges that failed; a service that is down would write one for every answer. */
+const LOG_INTERVAL_MS = 60_000
 /** As Envoy and the closest peer answer. */
 const STATUS_DEFAULT = 500
 
@@ -51,32 +53,29 @@ interface DescriptorConfig {
 
 // --- configuration ---
 
-const commonFields = {
-  ...serviceFields,
-  domain: shortString().describe('Limits of the service that are meant.'),
-  failureMode: failureMode(),
-  timeout: duration()
-    .refine((ms) => ms > 0, 'must be longer than 0s')
-    .optional()
-    .describe('Default 1s.')
-}
-
-type Common = Parameters<typeof serviceOf>[0] & {
-  readonly domain: string
-  readonly failureMode?: FailureMode
-  readonly timeout?: number | undefined
-}
-
-function configOf(given: Common, descriptors: readonly DescriptorConfig[]): GlobalConfig {
-  const { domain, failureMode: mode, timeout = TIMEOUT_DEFAULT_MS } = given
-  return {
-    service: serviceOf(given),
-    domain,
-    descriptors,
-    statusOnError: statusOf(mode, STATUS_DEFAULT),
-    timeoutMs: timeout
-  }
-}
+/** `descriptor`: in the spelling of one of the two. */
+const limitsBy = <T extends z.ZodType<DescriptorConfig>>(descriptor: T) =>
+  z
+    .strictObject({
+      ...serviceFields,
+      domain: shortString().describe('Limits of the service that are meant.'),
+      failureMode: failureMode(),
+      timeout: duration()
+        .refine((ms) => ms > 0, 'must be longer than 0s')
+        .optional()
+        .describe('Default 1s.'),
+      descriptors: list(descriptor, 1, ITEMS_MAX)
+    })
+    .check(namesService())
+    .transform(
+      (given): GlobalConfig => ({
+        service: serviceOf(given),
+        domain: given.domain,
+        descriptors: given.descriptors,
+        statusOnError: statusOf(given.failureMode, STATUS_DEFAULT),
+        timeoutMs: given.timeout ?? TIMEOUT_DEFAULT_MS
+      })
+    )
 
 export const globalLimit = () => {
   const entry = z.strictObject({ name: tinyString(), expression: expression(REQUEST_ROOTS) })
@@ -84,15 +83,7 @@ export const globalLimit = () => {
     entries: list(entry, 1, ITEMS_MAX),
     unit: z.enum(['Requests', 'Tokens']).optional().describe('What is counted. Default Requests.')
   })
-  return z
-    .strictObject({ ...commonFields, descriptors: list(descriptor, 1, ITEMS_MAX) })
-    .check(namesService())
-    .transform(({ descriptors, ...common }) =>
-      configOf(
-        common,
-        descriptors.map(({ entries, unit }) => ({ entries, isTokens: unit === 'Tokens' }))
-      )
-    )
+  return limitsBy(descriptor.transform(({ entries, unit }) => ({ entries, isTokens: unit === 'Tokens' })))
 }
 
 /** As remoteRateLimit of agentgateway's file. */
@@ -104,15 +95,7 @@ export const remoteLimit = () => {
     entries: list(entry, 1, ITEMS_MAX),
     type: z.enum(['requests', 'tokens']).optional()
   })
-  return z
-    .strictObject({ ...commonFields, descriptors: list(descriptor, 1, ITEMS_MAX) })
-    .check(namesService())
-    .transform(({ descriptors, ...common }) =>
-      configOf(
-        common,
-        descriptors.map(({ entries, type }) => ({ entries, isTokens: type === 'tokens' }))
-      )
-    )
+  return limitsBy(descriptor.transform(({ entries, type }) => ({ entries, isTokens: type === 'tokens' })))
 }
 
 export function globalExpressions({ descriptors }: GlobalConfig): string[] {
@@ -131,12 +114,12 @@ interface Plan {
   readonly config: GlobalConfig
   readonly descriptors: readonly CompiledDescriptor[]
   readonly failed: () => void
-  /** Tokens that the service did not hear of. */
-  readonly lost: (detail: string) => void
+  /** Counts tokens that the service did not hear of. */
+  readonly lost: (tokens: number, detail: string) => void
 }
 
 export function globalLimits(config: GlobalConfig, context: CompileContext): Asking {
-  const { services, offload, log } = context
+  const { services, offload } = context
   const descriptors = config.descriptors.map(({ entries, isTokens }) => ({
     entries: entries.map(({ name, expression }) => ({
       key: name,
@@ -149,13 +132,27 @@ export function globalLimits(config: GlobalConfig, context: CompileContext): Ask
     config,
     descriptors,
     failed: () => context.failed('rateLimit'),
-    lost: (detail) => log('warn', `rateLimit: tokens of an answer could not be charged: ${detail}`)
+    lost: lostCharges(context.log, context.time.now)
   }
   const expressions = descriptors.flatMap(({ entries }) => entries.map(({ value }) => value))
   const waiting = expressions.filter(({ mayWait }) => mayWait)
   const admit: Hook = (ex) =>
     waiting.some((value) => value.waits(ex)) ? later(ex, plan) : ask(ex, plan, valuesNow(ex, descriptors))
   return { admit, expressions }
+}
+
+/** The first is told at once, and what follows with its sum. */
+export function lostCharges(log: CompileContext['log'], monotonicNow: () => number): Plan['lost'] {
+  let loggedAt = Number.NEGATIVE_INFINITY
+  let sum = 0
+  return (tokens, detail) => {
+    sum += tokens
+    const now = monotonicNow()
+    if (now - loggedAt < LOG_INTERVAL_MS) return
+    loggedAt = now
+    log('warn', `rateLimit: ${sum} tokens could not be charged: ${detail}`)
+    sum = 0
+  }
 }
 
 // --- request time ---
@@ -203,7 +200,8 @@ function descriptorOf({ entries }: CompiledDescriptor, values: readonly Value[])
   for (let i = 0; i < entries.length; i++) {
     const value = textOf(values[i]!)
     if (value === null) return null
-    written.push({ key: entries[i]!.key, value })
+    // The bytes that a client sent in a field, as Envoy tells them; a string of protobuf has to be UTF-8.
+    written.push({ key: entries[i]!.key, value: utf8OfOctets(value) ?? value })
   }
   return { entries: written }
 }
@@ -252,7 +250,7 @@ function settlement({ client, config, lost }: Plan, descriptors: readonly Descri
       const message = limitRequest(config.domain, descriptors, amount - 1)
       client.unary({ ...options, messageBytesMax: ANSWER_BYTES_MAX }, message, (answer) => {
         const read = readAnswer(answer, client.name, descriptors.length, () => undefined)
-        if (typeof read === 'string') lost(read)
+        if (typeof read === 'string') lost(amount - 1, read)
       })
     }
   }
