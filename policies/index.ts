@@ -35,10 +35,10 @@ export const policies: readonly Policy[] = [
   requestMirror, // settings only: copies are made where the backend is called, so they are what hooks have made of the request
   cors, // preflights have no credentials: answered before any are asked for. Its response side marks every refusal below
   mcpAuthentication, // tells callers without a token where to get one, so before the policies that require one
-  jwtAuthentication, // who asks: whatever decides below may read its claims
-  basicAuthentication, // who asks, by a password; behind tokens, which cost less
-  apiKeyAuthentication, // who asks, by a key; behind the two that claim the Authorization header by its scheme
-  extAuth, // behind the policies that find out who asks, since the service is told; before the rules that read what it answers (extauthz)
+  jwtAuthentication, // identifies the caller: policies below may read its claims
+  basicAuthentication, // the caller by a password; behind tokens, which cost less
+  apiKeyAuthentication, // the caller by a key; behind the two that claim the Authorization header by its scheme
+  extAuth, // behind the policies that identify the caller, which the service gets; before the rules that read what it answers (extauthz)
   authorization, // who may pass, before anything is spent on the request or changed in it
   csrf, // a forged request must spend nothing of an honest caller's, so before every limit
   rateLimit, // after who: callers that are refused above must not spend an honest caller's tokens

@@ -186,8 +186,8 @@ class LlmBackend implements CompiledBackend {
   }
 
   /**
-   * Chooses who is asked, with the request written for it. One that cannot be told a field of it is left out, if others
-   * can: of its group, or, once somebody has failed, any. Throws FormatError: nobody can.
+   * Chooses a provider and writes the request for it. A provider that lacks a field of it is skipped, if others have
+   * it: of its group, or, after a failure, of any. Throws FormatError when no provider can take the request.
    */
   #choose(ex: Exchange, state: Attempts): void {
     for (;;) {

@@ -11,9 +11,9 @@ export interface FieldSink {
   add(name: string, value: string | number | boolean | null): boolean
 }
 
-/** Which exchanges are logged, and what is said of them. */
+/** Which exchanges are logged, and with which fields. */
 export interface LogFields {
-  /** Whether the exchange is logged; null when that could not be told. No filter: all are. */
+  /** Whether the exchange is logged; null when the filter has failed. No filter: all are. */
   readonly filter: ((ex: Exchange) => boolean | null) | null
   /** Default fields that are left out. */
   readonly skip: ReadonlySet<string>

@@ -95,8 +95,8 @@ export interface BackendKind extends BackendType {
   /** Build time: called once per backend and host rewriting mode. */
   readonly compile: (backend: never, context: BackendContext) => CompiledBackend
   /**
-   * In the thread that serves nobody, before a configuration goes to workers: what would hold their loops (large
-   * documents). What it returns goes to them in place of `backend`. Throws ConfigError.
+   * Runs in the main thread, which serves no traffic, before a configuration goes to workers: work that would block
+   * their loops (large documents). Its result goes to them in place of `backend`. Throws ConfigError.
    */
   readonly prepare?: (backend: never, context: PrepareContext) => unknown
 }

@@ -1,6 +1,6 @@
 /**
- * What is known of a refusal beyond its code, for logs and traces; clients never see it. It becomes text when somebody
- * asks, which is once at most: a flood of refusals that nobody logs makes no text.
+ * The detail of a refusal beyond its code, for logs and traces; clients never see it. It becomes text when it is first
+ * read, and once at most: a flood of refusals that are not logged makes no text.
  */
 import type { ErrorCode } from './errors.ts'
 import type { Exchange } from './exchange.ts'
@@ -46,7 +46,7 @@ function placed(owner: PolicyPlaces, policy: string): string {
 /**
  * Where the policy that refuses `ex` stands: `binds[0].listeners[0].routes[2].policies.csrf (weir.yaml:41:7)`.
  * `inside`: what of it, from its own value on (`.rules[0]`). `level`: which of the places that have it, for policies
- * that accumulate; else the most precise one. Its bare name where nobody knows.
+ * that accumulate; else the most precise one. Its bare name where the place is unknown.
  */
 export function placeOf(ex: Exchange, policy: string, inside = '', level = -1): string {
   // Before a route is chosen the policy is one of the listener's phase PreRouting.

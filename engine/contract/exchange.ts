@@ -52,8 +52,8 @@ export type Dialect = (
 ) => { readonly body: string; readonly headers: readonly string[] | null }
 
 /**
- * The dialect of who asks `ex`, for refusals before a backend has seen it; null: text. `isRouted`: its route leads to
- * the backend; else only one of the listener's does.
+ * The dialect of the client of `ex`, for refusals before a backend has seen it; null: text. `isRouted`: its route leads
+ * to the backend; otherwise only another route of the listener does.
  */
 export type DialectFinder = (ex: Exchange, isRouted: boolean) => Dialect | null
 
@@ -311,7 +311,7 @@ export class Exchange {
   firstByteAt = 0
   /**
    * When the first attempt was begun, and when the response had passed its hooks; 0 if never, and always where no
-   * expression asks (Route.isTimed): the clock is read for nobody else.
+   * expression reads them (Route.isTimed): otherwise the clock is not read.
    */
   servedAt = 0
   respondedAt = 0

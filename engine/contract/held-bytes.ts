@@ -68,7 +68,7 @@ export function arrived(ex: Exchange): void {
   if (ex.held !== null) ex.held.arriving = null
 }
 
-/** Bodies that never end must not keep the room of all others: those that stand still give way to who comes next. */
+/** Bodies that never end must not keep the room of all others: those that stand still give way to the next ones. */
 function makeRoom(): void {
   lookAtUnsent()
   const before = turnStartedAt - STILL_MS

@@ -48,8 +48,8 @@ export interface Call {
   /** The body of the request is complete. */
   finish(): void
   /**
-   * So many bytes of the answer are kept in all, until it is over or another number is said: they are on the account
-   * (held-bytes.ts). False: there is no room for them, and the call is to be given up.
+   * How many bytes of the answer are kept in all, until it is over or the number changes: they are on the account
+   * (held-bytes.ts). False: there is no room for them, and the call must be cancelled.
    */
   keeps(bytes: number): boolean
 }

@@ -10,7 +10,7 @@ export interface ContentJob {
 }
 
 /**
- * What was said, worked out when somebody asks, from what the backend holds anyway. Undefined: not known here. Must
+ * Prompts and answers, computed on first use from data that the backend holds anyway. Undefined: not known here. Must
  * not throw.
  */
 export interface ModelContent {

@@ -72,8 +72,8 @@ export interface JobRows {
 export interface Offload {
   /**
    * Argument and result are cloned, but for a body that was changed, which is handed over. Rejects when the job throws,
-   * when too many of its class are waiting, or when it takes too long. `client`: who has turns in its class
-   * (client-key.ts); '': all that name nobody share theirs.
+   * when too many of its class are waiting, or when it takes too long. `client`: the owner of turns in its
+   * class (client-key.ts); '': jobs without an owner share their turns.
    */
   run(job: string, argument: unknown, client?: string): Promise<unknown>
 }

@@ -1,6 +1,6 @@
 /**
- * The id of an exchange: what the client sent, or one that is made when somebody asks: a line of the log, a refusal, an
- * expression, a header. An exchange that nobody asks about has none, and pays nothing.
+ * The id of an exchange: the client's, or one that is made on first use: by a line of the log, a refusal, an
+ * expression, a header. An exchange whose id is not read has none, and pays nothing.
  */
 import { randomBytes } from 'node:crypto'
 import { Slot, type SlotEntry } from './slot.ts'

@@ -80,7 +80,7 @@ export interface Route extends PolicyPlaces {
   readonly keyLocations?: readonly KeyLocation[] | null
   /** ex.servedAt or ex.respondedAt is read. */
   readonly isTimed: boolean
-  /** Somebody reads the request's body, or what a backend has made of it, when the answer has begun; absent: nobody. */
+  /** The request's body, or the backend's form of it, is read after the answer has begun; absent: it is not. */
   readonly keepsRequest?: boolean
   readonly recorder: Recorder
 }

@@ -1,6 +1,6 @@
 /**
  * Where the parts of a Snapshot were written: `binds[0].listeners[0].routes[2].policies.csrf` -> `weir.yaml:41:7`. It
- * stands beside the Snapshot, in memory that all threads share: a worker reads it only when somebody asks for a place.
+ * stands beside the Snapshot, in memory that all threads share: a worker reads it only when a place is wanted.
  */
 
 /** Path in the Snapshot, and what the source calls its place: text of one line. */

@@ -5,7 +5,7 @@
 
 /**
  * `next`, with every part that equals its counterpart in `before` replaced by it; `before` itself when all is
- * equal. For plain data, which nobody may change afterwards. Entries of a list that have a name are
+ * equal. For plain data, which must not be changed afterwards. Entries of a list that have a name are
  * compared with the entry of that name, others with the entry of their place.
  */
 export function share<T>(before: unknown, next: T): T {

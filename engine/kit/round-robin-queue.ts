@@ -71,7 +71,7 @@ export class RoundRobinQueue<T> {
 
   /**
    * The item whose turn it is; its owner stands last then. `rank`: of names, before turns count. `may`: false leaves
-   * it where it is, and nobody has a turn.
+   * it where it is, and no owner has a turn.
    */
   next(rank?: Rank, may?: (item: T) => boolean): T | undefined {
     let at = this.#root

@@ -26,7 +26,7 @@ export function versionOfSuite(name: string): '1.2' | '1.3' {
 }
 
 /**
- * What OpenSSL is told: suites of versions that are not spoken are left out, and of a version that the list has no
+ * The list for OpenSSL: suites of versions that are not spoken are left out, and of a version that the list has no
  * suite for all are: a list that names suites of one version limits that version. Null: all of the specification.
  */
 export function openSslNames(names: readonly string[] | null, min: string, max: string): string[] {

@@ -1,6 +1,6 @@
 /**
  * The last moment of a handshake that OpenSSL has ended with an alert. A client of TLS 1.3 takes it for done and sends
- * on; closing a socket with bytes that nobody has read resets it, and the alert is lost on its way (RFC 9112 section
+ * on; closing a socket with unread bytes resets it, and the alert is lost on its way (RFC 9112 section
  * 9.6 tells the same of HTTP). So the socket stays for a moment behind its FIN; what still comes is left to the system.
  */
 import type { Socket } from 'node:net'

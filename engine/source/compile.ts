@@ -122,7 +122,7 @@ export function compileConfig({ value, isSound, words }: Configuration, options:
   }
 }
 
-/** Without what is said twice of a place: a policy with several targets is checked at each of them. */
+/** Without repeated messages of a place: a policy with several targets is checked at each of them. */
 export function distinct<T extends Pick<Finding, 'path' | 'message'>>(findings: readonly T[]): T[] {
   const seen = new Set<string>()
   return findings.filter(({ path, message }) => {

@@ -1,6 +1,7 @@
 /**
- * Routes that no request can reach: others take every one of them. Only what is certain by the rules of routing
- * (engine/routing: host, then path, then conditions, then order) is said; whether two expressions overlap is not asked.
+ * Routes that no request can reach: others take every one of them. Only what the rules of routing
+ * (engine/routing: host, then path, then conditions, then order) make certain is reported; overlaps of regular
+ * expressions are not computed.
  */
 import type { Bind, Listener, RouteMatch, RouteSpec, ValueMatch } from '#engine/ir/snapshot.ts'
 import { compilePattern } from '#engine/kit/pattern.ts'

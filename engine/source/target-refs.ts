@@ -24,7 +24,7 @@ const targetRef = () =>
 export const targetRefs = () =>
   list(targetRef(), 1, TARGETS_MAX).optional().describe('What these policies are for. Default: the whole gateway.')
 
-/** Keys of a set beside those of policies; that it must stand at the top is said by check-policies.ts. */
+/** Keys of a set beside those of policies; check-policies.ts reports sets that do not stand at the top. */
 export const targetKeys = () => ({
   targetRefs: targetRefs(),
   targetSelectors: refused("policies by 'targetSelectors'", 'a file names its targets: targetRefs')

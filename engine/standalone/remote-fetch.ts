@@ -1,6 +1,6 @@
 /**
  * One request for a text that a configuration refers to. Bounded in bytes and time; redirects are not followed, so that
- * nobody but the configuration says who is asked; link-local and metadata addresses are not asked at all.
+ * the configuration alone decides which servers are asked; link-local and metadata addresses never are.
  */
 import { lookup as resolveName } from 'node:dns'
 import { type IncomingMessage, request as requestHttp } from 'node:http'

@@ -1,6 +1,6 @@
 /**
- * Texts at URLs that a configuration refers to (documents of APIs): fetched before it is in force, asked for again from
- * time to time, and kept while their server does not answer. In the main thread, which serves nobody.
+ * Texts at URLs that a configuration refers to (documents of APIs): fetched before it is in force, fetched again from
+ * time to time, and kept while their server does not answer. In the main thread, which serves no traffic.
  */
 import { fetchRemote, type RemoteAnswer, type RemoteState } from './remote-fetch.ts'
 

@@ -1,6 +1,6 @@
 /**
- * Mistakes of YAML's syntax in the words of somebody who writes a configuration, at the place that is to be mended.
- * The parser reports where it could not go on: for a quote or a bracket that nobody closed this is a line far behind.
+ * YAML syntax errors in terms of the configuration, at the place that is to be mended. The parser reports where it
+ * could not go on: for an unclosed quote or bracket this is a line far behind.
  */
 import { Lexer } from 'yaml'
 import type { Problem } from './problems.ts'

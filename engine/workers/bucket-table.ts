@@ -227,11 +227,11 @@ export class BucketTable {
     return free >= 0 && (own < OWN_MAX || newcomer.isShared) ? free : least
   }
 
-  /** The share of its capacity that a bucket has lost, and that would be forgotten with it. -1: it serves nobody. */
+  /** The share of its capacity that a bucket has lost, and that would be forgotten with it. -1: it is not in use. */
   #used(slot: number, now: number): number {
     const row = this.address(slot) >> 2
     const generation = this.words[row + STATE_HIGH]! >>> 24
-    // Never used, or left half made by a thread that died: nobody else makes buckets while the lock is held.
+    // Never used, or left half made by a thread that died: other threads make no buckets while the lock is held.
     if (generation === 0 || this.words[row + STATE_LOW] === CLAIMED) return -1
     const capacity = this.words[row + CAPACITY]!
     const period = this.period(slot, now) % PERIODS

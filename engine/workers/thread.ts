@@ -15,7 +15,7 @@ export function startThread(entry: URL, heapMb: number): Worker {
 
 /**
  * The thread of the first worker, started before the configuration has been read: loading its code takes as long as
- * reading that, and another core does it. It keeps no process alive until somebody has taken it.
+ * reading that, and another core does it. It keeps no process alive until it has been taken.
  */
 export class SpareThread {
   #thread: Worker | null

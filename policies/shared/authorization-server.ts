@@ -1,5 +1,5 @@
 /**
- * Authorization server metadata (RFC 8414, OpenID Connect Discovery 1.0) of one issuer: fetched when somebody asks,
+ * Authorization server metadata (RFC 8414, OpenID Connect Discovery 1.0) of one issuer: fetched on demand,
  * kept for a while, and for longer while the issuer does not answer.
  */
 import { parseJson } from '#engine/kit/json.ts'

@@ -1,5 +1,5 @@
 /**
- * A hash that nobody outside this thread can compute: HMAC-SHA-256 (RFC 2104) under a random key. What a client
+ * A hash that only this thread can compute: HMAC-SHA-256 (RFC 2104) under a random key. What a client
  * presents is looked up by it, so neither a dump of memory nor the time of a comparison says what is stored.
  */
 import { hash, randomBytes } from 'node:crypto'

@@ -35,8 +35,8 @@ export function needsAdapting({ provider, clientId }: McpAuthority): boolean {
 }
 
 /**
- * Whether clients are told of the gateway instead of the issuer. Not where the issuer says in its answers who it is
- * (RFC 9207, as Keycloak does): clients compare that with the issuer of the metadata, and log nobody in when these
+ * Whether clients see the gateway instead of the issuer. Not where the issuer names itself in its answers
+ * (RFC 9207, as Keycloak does): clients compare that with the issuer of the metadata, and refuse the login when these
  * differ. `metadata`: the issuer's; null: it is not known, so nothing can be served in its place.
  */
 export function replacesIssuer(authority: McpAuthority, metadata: Metadata | null): boolean {

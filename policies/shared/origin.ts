@@ -20,7 +20,7 @@ export function defaultPort(scheme: string): number {
 
 /**
  * The parts of an Origin header or of a configured origin, or null when it is none. "null" is none: every
- * page in a sandbox and every file sends it, so it says nothing about who asks.
+ * page in a sandbox and every file sends it, so it identifies no site.
  */
 export function parseOrigin(text: string): Origin | null {
   const lower = text.toLowerCase()

@@ -177,8 +177,8 @@ class Users {
   }
 
   /**
-   * The hash that stands in for that of a user who is not there: that of another one, and of the same one for the
-   * same name, in every thread and after a restart. So the time says of no name whether it is known.
+   * The hash for an unknown user name: that of another user, and always of the same one for the same name, in every
+   * thread and after a restart. So the time does not show whether a name is known.
    */
   standIn(name: string): string {
     const draw = Number.parseInt(digestOf('sha256', this.#seed + name).slice(0, 12), 16)

@@ -229,7 +229,7 @@ function vary(response: HeaderBlock): void {
 }
 
 function expose(response: HeaderBlock, { expose: { all, text }, credentials }: Plan): void {
-  // With credentials browsers read "*" as the name of a header, so every name that is there is said. It
+  // With credentials browsers read "*" as the name of a header, so every name is listed. It
   // costs a list per answer, in this one configuration.
   const names = !all ? text! : credentials ? namesIn(response) : ANY
   response.append('Access-Control-Expose-Headers', names)

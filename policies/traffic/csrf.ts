@@ -4,7 +4,7 @@
  * today sends a cross-site request without both; of others Sec-Fetch-Site decides, and without it Origin
  * against Host.
  *
- * Where the rules leave a choice it is made against the attacker: Origin "null" is nobody's, and two lines of
+ * Where the rules leave a choice it is made against the attacker: Origin "null" matches no site, and two lines of
  * one of these headers, which no browser sends, count as a value that is not known.
  */
 import { placeOf } from '#engine/contract/detail.ts'

@@ -1,5 +1,5 @@
 /**
- * spec.backend.mcp.authentication: callers of MCP servers show a token of one issuer, and are told where they get one
+ * spec.backend.mcp.authentication: callers of MCP servers show a token of one issuer, and learn where to get one
  * (docs/specification.md#mcp-policies; MCP 2025-11-25, authorization; RFC 9728, RFC 8414, RFC 6750).
  */
 
@@ -267,7 +267,7 @@ async function metadataOf({ config, servers, tell }: Parts): Promise<Metadata | 
   return metadata
 }
 
-/** What of the configuration only a gateway that stands in could do: told once a thread, as nothing else shows it. */
+/** Warns of settings that need the gateway in the issuer's place: once a thread, as nothing else shows it. */
 function teller({ issuer, authorizationServer, clientId, provider }: Config, context: CompileContext): () => void {
   const what = clientId !== null ? 'clientId' : provider === 'auth0' ? 'the audience' : null
   if (authorizationServer !== 'auto' || what === null) return () => {}

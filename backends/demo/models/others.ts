@@ -1,5 +1,5 @@
 /**
- * What the mock provider says where nobody chats: embeddings, counts and lists of models.
+ * Answers of the mock provider besides chat: embeddings, counts and lists of models.
  * Sources: OpenAI, "Create embeddings", "Models", "Get input token counts"; Anthropic, "Count tokens in a Message";
  * ai.google.dev, "Embeddings", "Counting tokens", "Models".
  */

@@ -234,8 +234,8 @@ interface CollectedAnswer {
 }
 
 /**
- * A stream that has been kept, as the client gets it. Has told of its tap when it is done, or settled what it has cost
- * when the exchange is over by then.
+ * A stream that has been kept, as the client gets it. Reports its tap when it is done, or settles its cost if the
+ * exchange is over by then.
  */
 function translateCollected(
   ex: Exchange,

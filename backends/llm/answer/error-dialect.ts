@@ -1,6 +1,6 @@
 /**
- * Who asks for a model and is refused before a backend has seen it (no key, too often, no route): told in the words of
- * its own client, whose errors are classes by status and type; and where such a client shows its key.
+ * Refusals of a model's client before a backend has seen it (no key, too often, no route): in the format of that
+ * client, whose errors are classes by status and type. Also, where such a client shows its key.
  */
 
 import type { FormatName } from '#backends/llm/conversation.ts'

@@ -64,7 +64,7 @@ export function mergedModelPolicies(levels: readonly PolicySets[]): ModelPolicie
 export const levelsOf = ({ around, own, reference }: PolicyLevels): readonly PolicySets[] =>
   around === null ? [own] : [...around, own, reference]
 
-/** Whether something is said of models around a named backend that it does not say itself. */
+/** Whether policies for models around a named backend have settings that it lacks itself. */
 export function saysMore(levels: PolicyLevels): boolean {
   const own = mergedModelPolicies([levels.own])
   const { ai, auth: shown } = mergedModelPolicies(levelsOf(levels))

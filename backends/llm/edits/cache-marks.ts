@@ -98,8 +98,8 @@ function markedList(list: readonly Json[]): Json[] | null {
 }
 
 /**
- * What comes before the last message is what the next request repeats, and what an earlier one has said already:
- * the last itself would be written for nothing in a conversation of one question.
+ * The part before the last message is what the next request repeats, and what an earlier one has sent already.
+ * To cache the last message would be in vain in a conversation of one question.
  */
 function withMessage(body: JsonObject, words: Words, mark: (message: JsonObject) => JsonObject | null): JsonObject {
   const { messages } = body

@@ -20,7 +20,7 @@ const BY_STATUS: ReadonlyMap<number, ErrorType> = new Map(
 )
 const BY_TYPE: ReadonlyMap<ErrorType, number> = new Map(ROWS.map(([type, status]) => [type, status]))
 
-/** Undefined for the many that say no more than whose fault it is, and for 400 and 500, which are said of anything. */
+/** Undefined for the many that only say which side is at fault, and for 400 and 500, which are used for anything. */
 export function knownType(status: number): ErrorType | undefined {
   return status === 400 || status === 500 ? undefined : BY_STATUS.get(status)
 }

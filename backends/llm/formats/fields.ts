@@ -1,6 +1,6 @@
 /**
- * Reading JSON of a known format: each field is asked for by type, wrong ones are told with their path, and what
- * nobody asked for is left over.
+ * Reading JSON of a known format: each field is read by type, wrong ones are reported with their path, and fields
+ * that were not read are left over.
  */
 
 import type { Json, JsonObject } from '#backends/llm/conversation.ts'

@@ -25,7 +25,7 @@ export function reasonOf(error: unknown): string {
 
 /**
  * `meaning`: without it the request asks for something else. `harmless`: without it the answer is what was asked for
- * (tolerance.ts). `carried`: it is said in other words.
+ * (tolerance.ts). `carried`: it is written in another form.
  */
 export type Loss = 'meaning' | 'harmless' | 'carried'
 

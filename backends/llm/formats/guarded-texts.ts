@@ -1,7 +1,7 @@
 /**
  * What a format says of its texts, for prompt guards: everything of a request that reaches a model as text, and of an
- * answer that a client reads, by the bodies of its API reference. What else is in a request is looked through for
- * strings of which nobody knows that they are none (engine/kit/scan/unknown.ts).
+ * answer that a client reads, by the bodies of its API reference. Other members of a request are searched for
+ * strings that may be texts (engine/kit/scan/unknown.ts).
  */
 import type { Reach } from '#engine/kit/scan/body.ts'
 import { isObject, type Slot, textsBelow, textsBeside } from '#engine/kit/scan/texts.ts'

@@ -1,7 +1,7 @@
 /**
  * Rules over the events of a provider's stream. An event goes on when all text in it is decided
  * (engine/kit/scan/stream-text.ts), in order, with nothing changed but its text: no event is added, split or left out,
- * and what nobody knows of it stays. One that has no match in it has the very bytes that the provider sent.
+ * and its unknown members stay. One that has no match in it has the very bytes that the provider sent.
  */
 
 import type { AiRegexGuard } from '#backends/llm/config/snapshot.ts'

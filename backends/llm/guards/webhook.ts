@@ -1,6 +1,6 @@
 /**
- * A service of the user's that passes, rejects or rewrites texts: POST /request and /response. What it is told and may
- * answer is described in docs/configuration.md ("Prompt guards"); other gateways speak the same.
+ * A service of the user's that passes, rejects or rewrites texts: POST /request and /response. Its requests and answers
+ * are described in docs/configuration.md ("Prompt guards"); other gateways speak the same.
  */
 
 import type { AiRejection, AiWebhookGuard } from '#backends/llm/config/snapshot.ts'

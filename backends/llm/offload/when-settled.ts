@@ -2,7 +2,7 @@
 import { inTurn } from '#engine/socket/round.ts'
 
 /**
- * Does `step` with what `waiting` has come to, null: it has failed; unless nobody wants it any more by then. A turn of
+ * Runs `step` with the result of `waiting`, null: it has failed; unless it is no longer wanted by then. A turn of
  * its own: timers begin at its start, and the last one may be long over.
  */
 export function whenSettled<T>(waiting: Promise<T>, isWanted: () => boolean, step: (outcome: T | null) => void): void {

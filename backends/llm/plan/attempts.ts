@@ -55,7 +55,7 @@ export class Attempts implements BackendState {
   hadMaskedError = false
   /** Rises with every attempt: what was begun for an earlier one is not wanted any more. */
   round = 0
-  /** Of the attempt that is under way: who may be asked, and why somebody cannot be. */
+  /** Of the attempt under way: the providers that may be tried, and why one was skipped. */
   groups: readonly (readonly ProviderSlot<ProviderRuntime>[])[] = []
   refusal: FormatError | null = null
   /** What the client came with: an attempt leaves other keys in the request. */

@@ -1,6 +1,6 @@
 /**
- * Requests as a server of OpenAI's chat completions reads them (compatible.ts). Only what this gateway adds or words
- * itself is said in a dialect; what a client has written passes as it is.
+ * Requests as a server of OpenAI's chat completions reads them (compatible.ts). Only fields that this gateway adds or
+ * translates follow a dialect; those of the client pass unchanged.
  */
 import type { Conversation, Json, JsonObject } from '#backends/llm/conversation.ts'
 import { isObject } from '#backends/llm/formats/fields.ts'

@@ -41,7 +41,7 @@ export interface RequestPlan {
 }
 
 /**
- * Makes ex the request that the provider of `plan` gets, but for who asks. Returns what could not be said; throws
+ * Makes ex the request that the provider of `plan` gets, except for credentials. Returns the losses; throws
  * FormatError.
  */
 export function writeChat(ex: Exchange, chat: ChatRequest, plan: RequestPlan): Losses {
@@ -81,8 +81,8 @@ export function withPathPrefix(target: string, prefix: string | null): string {
 }
 
 /**
- * The query says how Google frames an answer: events for a stream, whatever path is given, and an object else; all else
- * that the client has said there goes with it.
+ * The query decides how Google frames an answer: events for a stream, whatever the path, and an object otherwise. The
+ * rest of the client's query goes with it.
  */
 function framed(target: string, isStreamed: boolean, clientQuery: string): Pick<Address, 'target' | 'query'> {
   const [path, own = ''] = target.split('?')
@@ -122,7 +122,7 @@ interface Address {
   readonly isNative: boolean
 }
 
-/** Where `ex` goes; who asks is for the provider's authority to show. */
+/** Where `ex` goes; credentials are added by the provider's authenticator. */
 export function address(ex: Exchange, provider: Provider, to: Address): void {
   const [path, query = ''] = to.target.split('?')
   ex.method = 'POST'

@@ -38,8 +38,8 @@ export function operationOf(type: OtherType, ex: Exchange, bytes: Buffer): Activ
 }
 
 /**
- * What is spoken at the path of `ex`, or the reason why nobody can tell: a provider may read it as the path of
- * another type, which would have been looked at in another way.
+ * The route type of the path of `ex`, or the reason why it is ambiguous: a provider may read it as the path of
+ * another type, which would have been guarded in another way.
  */
 export function typeOf(routes: Parameters<typeof routeTypeOf>[0], ex: Exchange): AiRouteType | 'PATH_AMBIGUOUS' {
   const type = routeTypeOf(routes, ex.path)

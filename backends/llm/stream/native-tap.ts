@@ -106,8 +106,8 @@ class NativeTap implements CostTap {
   }
 
   /**
-   * Reads what matters of whole events, `text` in latin1. Answers them (a copy, when there are fewer) without those
-   * nobody asked for.
+   * Reads what matters of whole events, `text` in latin1. Returns them (a copy, when there are fewer) without those
+   * that the client has not asked for.
    */
   #look(ex: Exchange, events: Buffer, text: string): Buffer {
     const kept: Buffer[] = []

@@ -251,7 +251,7 @@ export function wholeEvents(rest: Buffer): Buffer {
 
 const LINE_END = /\r\n?|\n/g
 
-/** What came in another framing may have any line end in it; in a name it would begin a line that nobody has read. */
+/** An event of another framing may have any line end in it; in a name it would begin a line that was not guarded. */
 export function frame({ name: eventName, data }: WireEvent): string {
   const lines = data.includes('\n') || data.includes('\r') ? data.replace(LINE_END, '\ndata: ') : data
   const name = eventName.replace(LINE_END, ' ')

@@ -1,7 +1,7 @@
 /**
- * Where turns and their parts stand in the request that a client has sent: losses are told by these paths. Writers know
- * turns by number. Most formats have a message for each. OpenAI's two have not: they begin with instructions, a turn
- * may be several messages or items. So those are written down by number, and looked for when one is told of.
+ * The paths of turns and parts in the client's request: losses are named by these paths. Writers know turns by number.
+ * Most formats have a message for each. OpenAI's two do not: they begin with instructions, and a turn may be several
+ * messages or items. So their paths are recorded by number, and looked up when a loss is named.
  */
 import type { ClientFormat, Conversation, Json, JsonObject } from '#backends/llm/conversation.ts'
 import { isObject } from '#backends/llm/formats/fields.ts'

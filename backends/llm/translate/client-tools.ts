@@ -187,7 +187,7 @@ export function clientToolsOf({ tools }: Conversation): ClientTools {
 
 /**
  * `call` as the client's own tool was called; null when it is a function's, or has half an object of arguments: agents
- * run what they know, and nobody knows what this would have become.
+ * run what they know, and the rest of a cut call is unknown.
  */
 function asClientCall(call: ToolCallPart, tools: ClientTools, format: FormatName): Part | null {
   const type = tools.find(([name]) => name === call.name)?.[1]

@@ -1,7 +1,7 @@
 /**
- * What a provider's format has no words for, and can be told all the same: each line of CARRIERS says it in other ones,
- * before the format's writer sees the conversation. Turns and parts keep their numbers, by which losses are told. What
- * the client is to hear of goes into `losses`.
+ * Fields that a provider's format lacks and that another form can express: each line of REWRITES translates one,
+ * before the format's writer sees the conversation. Turns and parts keep their numbers, by which losses are named.
+ * Changes that the client is to know of go into `losses`.
  */
 import { hash } from 'node:crypto'
 import type {
@@ -164,7 +164,7 @@ function systemTurns(conversation: Conversation, to: FormatName, losses: Losses)
 const JSON_ONLY = 'Answer with one JSON object and nothing else: no other text, no code fence.'
 
 /**
- * Anthropic and Bedrock have no mode for JSON without a schema; OpenAI has one, and wants the word in what is said
+ * Anthropic and Bedrock have no mode for JSON without a schema; OpenAI has one, and requires the word in the messages
  * ("Structured outputs", JSON mode).
  */
 function jsonByInstruction(conversation: Conversation, to: FormatName, losses: Losses): Conversation {
@@ -278,7 +278,7 @@ function toolsOfHistory(conversation: Conversation): Conversation {
 }
 
 /**
- * Claude thinks only where no tool is forced, at the usual temperature, and, told by a budget, where its turn in a loop
+ * Claude thinks only where no tool is forced, at the usual temperature, and, with a budget, where its turn in a loop
  * of tools begins with thoughts of its own ("Extended thinking", tool use, feature compatibility).
  */
 function claudesThinking(conversation: Conversation, to: FormatName, losses: Losses): Conversation {

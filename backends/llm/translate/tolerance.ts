@@ -1,5 +1,5 @@
 /**
- * What a provider need not be told: fields of each client's format whose absence leaves the answer what was asked for.
+ * Fields that a provider need not get: without them the answer is still what the client asked for.
  * Everything else that is lost changes the meaning of a request (`unsupported: tolerant` refuses it). To add a field,
  * add a line.
  */
@@ -46,7 +46,7 @@ const OPENAI: Table = {
 }
 
 /**
- * Paths of each client's format: `[]` is any element, `[@]` one that the model has said (its turns are echoes of
+ * Paths of each client's format: `[]` is any element, `[@]` one of the model (its turns are echoes of
  * answers), `*` any name.
  */
 const TABLES: { readonly [client in ClientFormat | 'embeddings']: Table } = {

@@ -1,5 +1,5 @@
 /**
- * Notes when a streamed answer begins and goes on, and what it says where somebody will ask. It stands around the tap
+ * Records when a streamed answer begins and goes on, and its content if that will be read. It stands around the tap
  * that translates, and changes nothing.
  */
 

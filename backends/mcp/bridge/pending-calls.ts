@@ -1,6 +1,6 @@
 /**
  * Calls of this worker that wait for a retry with the client's input, and how a retry finds them from another worker. A
- * worker that has ended, and another replica, have none: the client is told to make the call again.
+ * worker that has ended, and another replica, have none: the client has to make the call again.
  */
 import { createHash, randomBytes } from 'node:crypto'
 import {

@@ -1,7 +1,7 @@
 /**
  * Sessions with one stateful server, made for stateless callers and kept for a while: one for each caller, client and
- * what the client can do, in the one worker that has them (owner-requests.ts). Of callers that nobody knows nothing is
- * pooled: a session for each request, so that no stranger finds what another has left. Lists and discovery bring
+ * what the client can do, in the one worker that has them (owner-requests.ts). For unknown callers nothing is
+ * pooled: a session for each request, so that no caller finds what another has left. Lists and discovery bring
  * nothing of their caller into a session, and have one of their own.
  */
 import { createHash, randomBytes } from 'node:crypto'

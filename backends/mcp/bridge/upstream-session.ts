@@ -19,9 +19,9 @@ import { ResourceSubscriptions } from './resource-subscriptions.ts'
 import { type ClientMeta, initializeFor } from './stateless-client.ts'
 
 /**
- * A call waits for the stream of server-initiated messages to open, since servers drop what nobody listens to. Some
- * send no response head before the first message: then it waits twice as long as the handshake took, within these
- * bounds.
+ * A call waits for the stream of server-initiated messages to open, since servers drop messages without a listener.
+ * Some send no response head before the first message: then it waits twice as long as the handshake took, within
+ * these bounds.
  */
 const LISTEN_WAIT_MIN_MS = 50
 const LISTEN_WAIT_MAX_MS = 1000

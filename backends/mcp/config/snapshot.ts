@@ -34,7 +34,7 @@ export interface McpBackend {
     readonly key: string | null
     readonly idleMs: number
     /**
-     * Clients without sessions (2026-07-28) that nobody knows, before servers that keep some: they are offered the
+     * Unknown clients without sessions (2026-07-28), before servers with sessions: they are offered the
      * revisions with a handshake, or each request has a session of its own. Absent: Handshake.
      */
     readonly anonymous?: 'Handshake' | 'PerRequest'

@@ -1,6 +1,6 @@
 /**
- * Cached lists of all MCP backends of a thread (docs/design/023-mcp-list-cache.md): valid for the TTL that the server
- * has said, or, where it announces changes, while a session of this worker has its stream open.
+ * Cached lists of all MCP backends of a thread (docs/design/023-mcp-list-cache.md): valid for the TTL of the
+ * server, or, where it announces changes, while a session of this worker has its stream open.
  */
 import { performance } from 'node:perf_hooks'
 import { type Page, sizeOf } from './page.ts'

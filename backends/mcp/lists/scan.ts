@@ -34,8 +34,8 @@ export interface Scanned {
 }
 
 /**
- * Of a response, whose id somebody else has looked at. Null: it is no plain list, or none that can be told from its
- * bytes; callers that need more parse it. Linear; never throws.
+ * Of a response, whose id has been checked. Null: it is no plain list, or its bytes do not show
+ * that it is one; callers that need more parse it. Linear; never throws.
  */
 export function scanList(bytes: Buffer, key: string, by: string): Scanned | null {
   if (!isUtf8(bytes)) return null

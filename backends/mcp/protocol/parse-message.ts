@@ -74,7 +74,7 @@ function checkCall(value: JsonObject, known: RpcId | null): RpcMessage | Invalid
 }
 
 /**
- * Whether the bytes are, as far as can be told without reading them, an object that answers `id` and nothing else:
+ * Whether the bytes are, as far as can be seen without parsing them, an object that answers `id` and nothing else:
  * forwarding them would let one server answer for another. False: read it.
  */
 export function isPlainAnswer(bytes: Buffer, id: RpcId): boolean {

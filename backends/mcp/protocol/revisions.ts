@@ -1,6 +1,6 @@
 /**
  * The revisions of MCP, and the two eras that they belong to (2026-07-28, basic/versioning: "modern" and "legacy").
- * Stateful: a conversation begins with `initialize`. Stateless: each request says for itself who asks, and how.
+ * Stateful: a conversation begins with `initialize`. Stateless: each request describes its client by itself.
  */
 
 export type Era = 'stateful' | 'stateless'

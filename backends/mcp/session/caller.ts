@@ -12,8 +12,8 @@ const CACHE_MAX = 4096
 const keyHashes = new Lru<string, string>(CACHE_MAX)
 
 /**
- * The same text for the same caller, in every replica; '' for nobody. Of a token issuer and subject count (RFC 7519
- * section 4.1), since a refreshed token is the same caller; of an API key the key itself.
+ * The same text for the same caller, in every replica; '' for an unknown one. Of a token, issuer and subject
+ * count (RFC 7519 section 4.1), since a refreshed token is the same caller; of an API key, the key itself.
  */
 export function callerOf({ identity }: Exchange): string {
   if (identity === null) return ANONYMOUS

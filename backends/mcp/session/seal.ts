@@ -1,6 +1,6 @@
 /**
  * What the gateway gives to clients to keep for it: encrypted and authenticated, so that any worker and any replica
- * with the key opens it, and nobody else reads or changes it. AES-256-GCM (NIST SP 800-38D), key by HKDF-SHA-256
+ * with the key opens it, and no one else can read or change it. AES-256-GCM (NIST SP 800-38D), key by HKDF-SHA-256
  * (RFC 5869).
  */
 

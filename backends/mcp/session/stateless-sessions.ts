@@ -1,6 +1,6 @@
 /**
- * Whose a request without a session is (2026-07-28), by what it shows: what is kept upstream for one caller is nobody
- * else's, and what is kept for nobody in particular does not exist (docs/design/021-mcp-eras.md).
+ * The caller of a request without a session (2026-07-28), by its credentials: sessions kept upstream for one caller
+ * are for that caller alone, and none are kept for unknown callers (docs/design/021-mcp-eras.md).
  */
 import { createHash } from 'node:crypto'
 import { isObject, type RpcRequest } from '#backends/mcp/protocol/json-rpc.ts'
@@ -29,10 +29,10 @@ interface CallerIdentity {
 }
 
 /**
- * `forwarded`: names of fields that targets are told of the client. A caller is known by what the gateway has verified,
- * or by a credential that goes to the targets, who may tell callers apart where the gateway does not look. An address
- * is of many, and so is a connection, behind a proxy: who shows neither is anonymous. Every other field that targets
- * are told parts callers further (one key may serve many users), and makes nobody known.
+ * `forwarded`: names of client fields that go to targets. A caller is identified by a credential that the gateway has
+ * verified, or by one that goes to the targets, which may distinguish callers that the gateway does not. Many callers
+ * share an address, and a connection behind a proxy: without a credential a caller is anonymous. Other forwarded
+ * fields divide callers further (one key may serve many users), and identify none.
  */
 export function identify(ex: Exchange, forwarded: readonly string[]): CallerIdentity {
   const caller = callerOf(ex)

@@ -19,10 +19,10 @@ export interface BackendTcp {
 }
 
 export interface BackendTransport {
-  /** Null: nothing is said; what says by itself that it has TLS (https, a provider's own host) has it all the same. */
+  /** Null: no policy; a destination with TLS of its own (https, a provider's own host) has it all the same. */
   readonly tls: BackendTls | null
   readonly tcp: BackendTcp | null
-  /** Which of its addresses gets a request; absent: nothing is said. */
+  /** Which of its addresses gets a request; absent: the default. */
   readonly resilience?: Resilience
 }
 

@@ -1,6 +1,6 @@
 /**
  * What a client of HTTP/1 has sent before it can be parsed: requests behind the one at hand (pipelining, RFC 9112
- * section 9.3.2), or a body that nobody takes yet. It is parsed in a microtask: no recursion, however many requests
+ * section 9.3.2), or a body that is not read yet. It is parsed in a microtask: no recursion, however many requests
  * there are.
  */
 

@@ -67,7 +67,7 @@ export class Http2Connection implements WireOwner, ReaderOwner, OpenConnection, 
   #waiting = WAIT_NOTHING
   #lastStream = 0
   readonly #closedStreams = new ClosedStreams()
-  /** A frame for the client's sake was one too many: told where the frame that caused it is read. */
+  /** One frame too many was sent in answer to the client's: reported where the frame that caused it is read. */
   #calm = NO_ERROR
   #goaway: GracefulGoaway | null = null
   /** No more streams are taken. */
@@ -295,7 +295,7 @@ export class Http2Connection implements WireOwner, ReaderOwner, OpenConnection, 
   closed(stream: Http2Stream, how: Ending): void {
     this.#streams.delete(stream.id)
     if (how === ANSWERED) {
-      // Heads of answers have no window: who reads none of them gets no more.
+      // Heads of answers have no window: a client that reads none of them gets no more.
       this.replied()
       if (stream.hasSucceeded && stream.hasReceivedEnd) this.#floodLimits.answered()
     }

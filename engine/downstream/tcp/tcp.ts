@@ -13,7 +13,7 @@ import type { Wire, WireOwner } from '#engine/socket/wire.ts'
 
 /** Bytes that a client may send before its backend is reached. */
 const KEPT_BYTES_MAX = 64 * 1024
-/** Looks at whether anything was said, per idle timeout: a connection is closed up to a quarter late. */
+/** Checks for traffic per idle timeout: a connection is closed up to a quarter late. */
 const LOOKS = 4
 
 export interface TcpContext extends StageContext {

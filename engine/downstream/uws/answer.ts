@@ -236,7 +236,7 @@ export class UwsAnswer {
     return this.#head.length
   }
 
-  /** The library is told about closing by the call that ends the response at once, and says it itself. */
+  /** The call that ends the response tells the library to close, and the library writes `connection: close` itself. */
   #makeHead(bytes: Buffer | null): Buffer {
     const { isClosing } = this
     const brief = headText(this.#ex!, this.#hasContentLength, isClosing && this.#wantsClose)

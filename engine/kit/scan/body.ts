@@ -1,5 +1,5 @@
 /**
- * What is done with the texts of a whole body: they are searched and masked, told as messages, or replaced. Plain data
+ * Jobs on the texts of a whole body: they are searched and masked, sent as messages, or replaced. Plain data
  * in and out, so that a big body can be worked on in another thread (engine/contract/policy.ts, Offload).
  */
 import { jsonBytes } from '#engine/kit/shared-bytes.ts'

@@ -1,5 +1,5 @@
 /**
- * Whether there is room for one more process, or wire: of a backend, of all of them, and of one party, so that nobody
+ * Whether there is room for one more process, or wire: of a backend, of all of them, and of one party, so that no party
  * holds them all. Where there is none, the one that has been idle longest makes some, if it has been so for long: for
  * a party that has its share, one of its own.
  */

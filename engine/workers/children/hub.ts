@@ -1,6 +1,6 @@
 /**
- * The child processes of all workers, in the main thread: one per (what is run, key). It starts them when somebody
- * asks, ends them when nobody has used them for long, when the configuration has them no more and when the gateway
+ * The child processes of all workers, in the main thread: one per (what is run, key). It starts them on
+ * demand, ends them when they have not been used for long, when the configuration has them no more and when the gateway
  * ends, and bounds how many there are.
  */
 

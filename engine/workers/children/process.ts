@@ -3,7 +3,7 @@
  * an end is MCP's (2025-11-25, lifecycle, shutdown): its input ends, SIGTERM, SIGKILL, each for the whole group.
  *
  * No process outlives the gateway, however that ends: Node cannot ask for a signal at its parent's death, so the shell
- * that starts the program first leaves a watchdog in the group. It reads a pipe that nobody but the gateway holds
+ * that starts the program first leaves a watchdog in the group. It reads a pipe that only the gateway holds
  * open; when that ends, the group gets the same time to leave, then SIGTERM, then SIGKILL.
  */
 import { type ChildProcess, spawn } from 'node:child_process'

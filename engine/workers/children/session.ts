@@ -1,6 +1,6 @@
 /**
- * One process and what is said to it: requests of all workers get ids of their own, answers find their way back, and
- * what the server says unasked goes to a stream that somebody reads.
+ * One process and its messages: requests of all workers get ids of their own, answers find their way back, and
+ * server-initiated messages go to an open stream.
  */
 import { randomBytes } from 'node:crypto'
 import type {

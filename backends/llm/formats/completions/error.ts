@@ -88,8 +88,8 @@ function errorOf(whole: JsonObject, status: number): ChatError | null {
 }
 
 /**
- * What an answer, or an event, that is said to be a success tells of an error; null: it tells none. In the ways of all
- * servers, whatever format they speak.
+ * The error in an answer or event with a status of success; null: there is none. In the forms of all servers,
+ * whatever format they speak.
  */
 export function errorIn(whole: JsonObject): JsonObject | null {
   const error = named(whole.error) ?? ofChoices(whole.choices)

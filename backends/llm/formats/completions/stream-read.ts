@@ -250,7 +250,7 @@ function readContentList(list: readonly Json[], choice: OpenChoice, events: Chat
 }
 
 /**
- * A block is one of three: the whole of what reasoning_content has told before (LiteLLM since 2026), the same piece
+ * A block is one of three: the whole of the reasoning_content before it (LiteLLM since 2026), the same piece
  * as the reasoning_content beside it (before), or a piece of its own.
  */
 function readThoughts(block: Fields, isBeside: boolean, choice: OpenChoice, events: ChatEvent[]): void {

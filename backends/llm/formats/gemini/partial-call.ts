@@ -1,6 +1,6 @@
 /**
- * Calls whose arguments come bit by bit (Vertex AI, streamFunctionCallArguments): each bit says by a JSON Path where
- * it belongs, and text goes on until it says that it does not. Told as one call when it is complete.
+ * Calls whose arguments come bit by bit (Vertex AI, streamFunctionCallArguments): each bit has a JSON Path of its
+ * place, and text goes on until a bit says that it ends. It becomes one event when the call is complete.
  * Source: cloud.google.com, "Introduction to function calling", streaming of arguments; PartialArg.
  */
 import type { Json, JsonObject } from '#backends/llm/conversation.ts'

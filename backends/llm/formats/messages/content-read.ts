@@ -23,8 +23,8 @@ import { openSignature } from '#backends/llm/translate/signature.ts'
 const NAME_SHOWN_MAX = 64
 
 /**
- * Leaves what nobody asked for in `unknown`. Names with the signs of a path are refused, as the API refuses all names
- * that it does not know.
+ * Leaves fields that were not read in `unknown`. Names with the signs of a path are refused, as the API refuses all
+ * names that it does not know.
  */
 export function leave(fields: Fields, unknown: UnknownFields): void {
   for (const name of Object.keys(fields.value)) {

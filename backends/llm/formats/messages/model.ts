@@ -18,8 +18,8 @@ function generationOf(model: string): Generation {
 /**
  * max_tokens when the caller set no limit: the largest that the API takes of the model ("Models overview", Max
  * output), as the other formats' default is the model's own limit: 128,000 since 4.6, 64,000 since 3.7 but for Opus 4
- * and 4.1. 4096, which every Claude takes, for names without a version; but a Claude that is told to think (`thinks`)
- * is told so as since 4.6 (thinkingOf), and thoughts are part of max_tokens: 64,000, which all of those take.
+ * and 4.1. 4096, which every Claude takes, for names without a version; but a Claude that is to think (`thinks`)
+ * gets the fields of 4.6 (thinkingOf), and thoughts are part of max_tokens: 64,000, which all of those take.
  */
 export function maxTokensOf(model: string, thinks = false): number {
   const { family, version, isClaude } = generationOf(model)
@@ -31,7 +31,7 @@ export function maxTokensOf(model: string, thinks = false): number {
 }
 
 /**
- * How the model is told to think ("Troubleshooting thinking"): `adaptive` with an effort since 4.6, a `budget` before
+ * How a request turns thinking on ("Troubleshooting thinking"): `adaptive` with an effort since 4.6, a `budget` before
  * and on servers of other models that speak the format; models before 3.7 do not think.
  */
 export function thinkingOf(model: string): 'adaptive' | 'budget' | 'none' {

@@ -4,7 +4,7 @@ import { compact, type Fields, type Writable } from '#backends/llm/formats/field
 import type { Losses } from '#backends/llm/formats/format.ts'
 
 /**
- * What `usage` says, over what was said `before` (message_delta has totals again, those that there are). What was
+ * The counts of `usage`, over those `before` (message_delta repeats totals, those that there are). What was
  * written to caches is that of 5 minutes where the API does not divide it.
  */
 export function readUsage(usage: Fields, before: Usage = NO_USAGE): Usage {

@@ -91,7 +91,7 @@ class Reader implements StreamReader {
       case 'response.failed':
         this.#finish(Fields.of(data.response, 'response'))
         break
-      default: // Ends and progress of what is told otherwise; items of hosted tools come whole when they are done.
+      default: // Ends and progress that other events cover; items of hosted tools come whole when they are done.
     }
   }
 
