@@ -111,6 +111,12 @@ const DRIVES: Readonly<Record<string, Drive>> = {
     assert.deepEqual(hosts, ['localhost', 'a.test', 'shop.example.com'])
   },
 
+  async health(t) {
+    const { ask } = await stand(t, 'health', (response, { url }) => response.writeHead(url === '/' ? 503 : 200).end())
+    for (let i = 0; i < 4; i++) assert.equal((await ask('/')).status, 503)
+    assert.equal((await ask('/well')).status, 200)
+  },
+
   async 'load-balancing'(t) {
     const { ask, last } = await stand(t, 'load-balancing')
     for (const user of ['ann', 'bob', 'cid']) {

@@ -7,6 +7,7 @@ import type { Problem } from '#engine/contract/config-error.ts'
 import type { ServerEvents } from '#engine/contract/exchange-events.ts'
 import { llhttp } from '#engine/http/llhttp.ts'
 import type { Snapshot } from '#engine/ir/snapshot.ts'
+import { SharedRows } from '#engine/kit/shared-rows.ts'
 import type { DialOptions } from '#engine/socket/socket-layer.ts'
 import { TimerWheel } from '#engine/socket/timer-wheel.ts'
 import { createUpstream } from '#engine/upstream/client.ts'
@@ -40,7 +41,8 @@ function build(snapshot: Snapshot) {
     idleTimeoutMs: 1,
     poolMax: 1,
     requestsPerConnectionMax: 0,
-    observer: { connected() {}, connectFailed() {}, retried() {} }
+    observer: { connected() {}, connectFailed() {}, retried() {} },
+    rows: new SharedRows(SharedRows.create(), () => performance.now())
   })
   const streamOptions: unknown[] = []
   const stream: typeof upstream.stream = (destination, options) => {

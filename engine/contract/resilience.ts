@@ -2,6 +2,7 @@
  * Which of the addresses of a destination gets a request (docs/design/035-health.md). Plain data: it is part of what
  * tells endpoints apart. Expressions are sources that engine/upstream compiles.
  */
+import { Slot } from './slot.ts'
 
 /** How an address is chosen, by Envoy's names. */
 export type LoadBalancingPolicy = 'RoundRobin' | 'LeastRequest' | 'Random' | 'ConsistentHash'
@@ -14,7 +15,50 @@ export interface LoadBalancing {
   readonly hashBalanceFactor: number | null
 }
 
+/** When an address is left out for a while because of what it does with requests. */
+export interface Ejection {
+  /** Failed exchanges in a row; 0: they do not matter. */
+  readonly consecutive5xx: number
+  /** Failed connections in a row; 0: as before. */
+  readonly connectFailures: number
+  /** Null: it does not matter. */
+  readonly latency: LatencyLimit | null
+  /** CEL about an answer, in place of "its status is 500 or more"; null: that. */
+  readonly unhealthyCondition: string | null
+  /** For the first time; it is as much longer as it has been ejected before. */
+  readonly baseTimeMs: number
+  readonly maxTimeMs: number
+  /** Of the addresses; one may always be ejected. */
+  readonly maxEjectedPercent: number
+}
+
+/** Of the mean time until answers begin. */
+export interface LatencyLimit {
+  /** Times the median of the other addresses; null: no limit. */
+  readonly factor: number | null
+  /** Null: no limit. */
+  readonly thresholdMs: number | null
+  /** Answers that a mean is made of, at least. */
+  readonly minRequests: number
+}
+
+export interface HealthPlan {
+  readonly ejection: Ejection | null
+  /** With fewer usable addresses than so many percent, requests go to all that can be reached. */
+  readonly panicThreshold: number
+}
+
 /** What policies say of the addresses of a destination; absent: nothing. */
 export interface Resilience {
   readonly loadBalancing?: LoadBalancing
+  readonly health?: HealthPlan
 }
+
+/** One attempt whose address is judged by what comes of it. */
+export interface AttemptWatch {
+  /** The attempt is given up because its time is over. */
+  timedOut(): void
+}
+
+/** Of the attempt at hand, where its endpoint judges addresses. */
+export const ATTEMPT_WATCH = new Slot<AttemptWatch>()

@@ -2,6 +2,7 @@
 import type { ErrorCode } from '#engine/contract/errors.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import { abortSignal } from '#engine/contract/exchange-signal.ts'
+import { ATTEMPT_WATCH } from '#engine/contract/resilience.ts'
 import { grpcTimeoutMs, isGrpc } from '#engine/http/grpc.ts'
 import { turnStartedAt } from '#engine/socket/round.ts'
 import { type TimerWheel, WheelTimer } from '#engine/socket/timer-wheel.ts'
@@ -28,7 +29,11 @@ export class Timeouts {
   startAttempt(ex: Exchange): void {
     const { backendTimeoutMs } = ex.route!.settings
     if (backendTimeoutMs === 0) return
-    ex.attemptTimer = new WheelTimer(() => this.#expired(ex, 'UPSTREAM_TIMEOUT'))
+    ex.attemptTimer = new WheelTimer(() => {
+      // Not of the whole exchange: its limit may be the client's own, who could have servers ejected by it.
+      if (ex.slots !== null && ex.server !== null) ATTEMPT_WATCH.get(ex)?.timedOut()
+      this.#expired(ex, 'UPSTREAM_TIMEOUT')
+    })
     this.#timers.arm(ex.attemptTimer, turnStartedAt, backendTimeoutMs)
   }
 

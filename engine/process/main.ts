@@ -13,6 +13,8 @@ import { NO_REVOCATIONS } from '#engine/contract/revocations.ts'
 import { NO_SERVICES, newStateStore } from '#engine/contract/state-store.ts'
 import { SYSTEM_TIME } from '#engine/contract/time.ts'
 import type { Snapshot } from '#engine/ir/snapshot.ts'
+import { monotonicClock } from '#engine/kit/monotonic.ts'
+import { SharedRows } from '#engine/kit/shared-rows.ts'
 import { inProcess } from '#engine/lifecycle/in-process.ts'
 import type { SnapshotDraft } from '#engine/standalone/load.ts'
 import { YAML_JOB } from '#engine/standalone/yaml-job.ts'
@@ -130,6 +132,7 @@ function startWorker(data: WorkerData, post: (message: ToMain) => void): WorkerT
     children,
     secret: data.secret,
     state: SharedState.attach(data.state),
+    rows: new SharedRows(data.addresses, monotonicClock()),
     post,
     telemetry: {
       unrouted: telemetry.unrouted,

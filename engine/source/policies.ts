@@ -12,7 +12,7 @@ export type Attachment = 'route' | 'backend'
 
 /** Names of the specification and of other gateways' files: refused by name, and not as a slip of the keyboard. */
 const KNOWN_NAMES = [
-  ...['a2a', 'backendTunnel', 'buffer', 'delay', 'health', 'inferenceRouting'],
+  ...['a2a', 'backendTunnel', 'buffer', 'delay', 'inferenceRouting'],
   ...['mcpGuardrails', 'oidc', 'sessionAffinity', 'tunnel']
 ]
 

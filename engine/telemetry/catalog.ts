@@ -115,6 +115,10 @@ export const METRICS = {
   weir_buffered_refusals_total: counter('How often there was no room for more of them.', []),
   weir_upstream_connections: gauge('Connections to backends that are open.', ['state']),
   weir_upstream_connects_total: counter('Attempts to connect to a backend.', ['result']),
+  weir_upstream_ejections_total: counter(
+    'Addresses of a backend that got no requests for a while. reason: consecutive_5xx, connect_failures or latency.',
+    ['destination', 'reason']
+  ),
   weir_upstream_tls_handshakes_total: counter('TLS handshakes with backends that succeeded.', ['resumed']),
   weir_upstream_retries_total: counter('Attempts after the first one of an exchange.', []),
   weir_upstream_retries_refused_total: counter('Attempts not made because a retry budget was spent.', []),

@@ -60,6 +60,8 @@ export interface UpstreamTelemetry {
   connectFailed(): void
   /** What is wrong with the TLS of a destination. */
   insecure(destination: string, reason: string): void
+  /** An address of a backend gets no requests for `ms`. */
+  ejected(address: { destination: string; address: string; reason: string; ms: number }): void
   /** How it is now; counted by the worker twice a second, not by every exchange. */
   sample(now: Sample): void
   /** An exchange starts another attempt. */
@@ -212,6 +214,11 @@ function upstreamTelemetry(metrics: Metrics, logger: Logger): UpstreamTelemetry 
     secured: (isResumed) => (isResumed ? resumed : full).add(1),
     connectFailed: () => failed.add(1),
     insecure: (destination, reason) => logger.log('warn', 'upstream', `no TLS with ${destination}: ${reason}`),
+    ejected: ({ destination, address, reason, ms }) => {
+      metrics.counter('weir_upstream_ejections_total', { destination, reason }).add(1)
+      const why = `${destination}: ${address} is left out for ${ms / 1000} s`
+      logger.log('warn', 'upstream', why, { reason })
+    },
     sample: (now) => {
       idle.set(now.idle)
       busy.set(now.busy)

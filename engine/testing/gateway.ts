@@ -7,6 +7,7 @@ import type { Revocations } from '#engine/contract/revocations.ts'
 import { NO_SERVICES, newStateStore } from '#engine/contract/state-store.ts'
 import type { Snapshot } from '#engine/ir/snapshot.ts'
 import { monotonicClock } from '#engine/kit/monotonic.ts'
+import { SharedRows } from '#engine/kit/shared-rows.ts'
 import { inProcess } from '#engine/lifecycle/in-process.ts'
 import { formatErrors, type LoadOptions, loadConfig } from '#engine/standalone/load.ts'
 import { encodeMetrics } from '#engine/telemetry/metric-points.ts'
@@ -53,6 +54,8 @@ export interface TestOptions {
   readonly secret?: Uint8Array
   /** Shared with other workers (BackendContext.revocations). */
   readonly revocations?: Revocations
+  /** Shared with other workers: what they know of addresses. */
+  readonly addresses?: SharedArrayBuffer
   /** How many child processes one backend may have. */
   readonly childrenMax?: number
   /** Changes what the file has become: for what no file can say yet. */
@@ -65,7 +68,15 @@ const offload = new OffloadPool(import.meta.resolve('#engine/process/jobs.ts'))
 /** Rejects with the mistakes of `yaml`. */
 export async function startGateway(
   yaml: string,
-  { log, folder, clock = monotonicClock(), childrenMax, edit = (file) => file, ...shared }: TestOptions = {}
+  {
+    log,
+    folder,
+    clock = monotonicClock(),
+    childrenMax,
+    addresses = SharedRows.create(),
+    edit = (file) => file,
+    ...shared
+  }: TestOptions = {}
 ): Promise<TestGateway> {
   let version = 0
   let answer: (message: ToMain) => void = () => {}
@@ -83,6 +94,7 @@ export async function startGateway(
     children,
     secret: ofProcess.secret,
     state: SharedState.create(1),
+    rows: new SharedRows(addresses, clock),
     post: (message) => answer(message),
     telemetry: ofWorker(telemetry),
     build: (snapshot, upstream, lifecycle) =>

@@ -13,6 +13,7 @@ import { REQUEST_DEFAULTS } from '#engine/http/request-rules.ts'
 import { PROTOCOL_DEFAULTS } from '#engine/ir/plain.ts'
 import type { Bind, FrontendSettings } from '#engine/ir/snapshot.ts'
 import { RetryBudget } from '#engine/kit/retry-budget.ts'
+import { SharedRows } from '#engine/kit/shared-rows.ts'
 import { Lifecycle } from '#engine/lifecycle/lifecycle.ts'
 import type { RetryObserver } from '#engine/lifecycle/retries.ts'
 import { receiveRequest } from '#engine/routing/receive.ts'
@@ -138,7 +139,8 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     idleTimeoutMs: options.idleTimeoutMs ?? 90_000,
     poolMax: options.poolMax ?? 1024,
     requestsPerConnectionMax: options.requestsPerConnectionMax ?? 0,
-    observer: { connected() {}, connectFailed() {}, retried() {} }
+    observer: { connected() {}, connectFailed() {}, retried() {} },
+    rows: new SharedRows(SharedRows.create(), () => performance.now())
   })
   const endpoint = upstream.endpoint(destinationOf(options.upstream), endpointOptions(options))
   route = routeTo(endpoint, upstream, log, options)

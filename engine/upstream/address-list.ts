@@ -90,6 +90,7 @@ export class AddressList<A extends DialledAddress> {
     this.#all = inTurns(ofHosts)
     for (const one of before) if (!this.#all.includes(one)) one.closeIdle()
     this.#balancer.renewed(this.#all)
+    this.#set.detector?.renewed(this.#all.map(({ health }) => health))
     this.hasRefusedAddress = this.#mayDial !== null && known.flat().some(({ ip }) => !this.#mayDial!(ip))
   }
 
@@ -126,8 +127,9 @@ function addressesOf({ resolver }: DestinationState): readonly Resolved[] {
 
 /** `family`: of the address that was tried last; another one is better. */
 function isBetter(one: DialledAddress, best: DialledAddress, family: number): boolean {
-  const { ejected, ejectedUntil } = one.health
+  const { ejected, ejectedUntil, isUnhealthy } = one.health
   if (ejected !== best.health.ejected) return !ejected
+  if (isUnhealthy !== best.health.isUnhealthy) return !isUnhealthy
   if ((familyOf(one) === family) !== (familyOf(best) === family)) return familyOf(one) !== family
   return ejected ? ejectedUntil < best.health.ejectedUntil : one.busy < best.busy
 }

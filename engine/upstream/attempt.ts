@@ -2,6 +2,7 @@
 
 import type { Exchange } from '#engine/contract/exchange.ts'
 import type { ServerEvents } from '#engine/contract/exchange-events.ts'
+import { ATTEMPT_WATCH } from '#engine/contract/resilience.ts'
 import type { PendingAttempt } from '#engine/contract/transport.ts'
 import { turnStartedAt } from '#engine/socket/round.ts'
 import { type TimerWheel, WheelTimer } from '#engine/socket/timer-wheel.ts'
@@ -57,6 +58,7 @@ export function limitAttempt(ex: Exchange, timeoutMs: number, timers: TimerWheel
     timers.remove(armed)
   }
   ex.attemptTimer = new WheelTimer(() => {
+    if (ex.slots !== null) ATTEMPT_WATCH.get(ex)?.timedOut()
     events.onServerFault(ex, 'UPSTREAM_TIMEOUT')
   })
   timers.arm(ex.attemptTimer, turnStartedAt, timeoutMs)

@@ -9,7 +9,7 @@ interface Fake {
   readonly label: string
   busy: number
   readonly host: { readonly name: string; readonly weight: number }
-  readonly health: { ejected: boolean }
+  readonly health: { ejected: boolean; isUnhealthy: boolean }
 }
 
 const fakes = (...weights: number[]): Fake[] =>
@@ -17,7 +17,7 @@ const fakes = (...weights: number[]): Fake[] =>
     label: `10.0.0.${i + 1}:80`,
     busy: 0,
     host: { name: 'shop', weight },
-    health: { ejected: false }
+    health: { ejected: false, isUnhealthy: false }
   }))
 
 function balancer(all: readonly Fake[], settings: Partial<LoadBalancing> = {}): Balancer<Fake> {

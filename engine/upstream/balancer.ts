@@ -18,6 +18,8 @@ export interface Balanced {
   readonly health: {
     /** Connecting has failed lately. */
     readonly ejected: boolean
+    /** Its answers, or checks, speak against it. */
+    readonly isUnhealthy: boolean
   }
 }
 
@@ -29,16 +31,18 @@ export class Balancer<A extends Balanced> {
   readonly #policy: LoadBalancingPolicy
   readonly #hash: Expression | null
   readonly #hashBalanceFactor: number
+  readonly #panicThreshold: number
   /** They do not all have the same weight. */
   #isWeighted = false
   #hashes = new Map<A, number>()
   /** What is left of the list in one choice. */
   readonly #left: A[] = []
 
-  constructor({ loadBalancing }: Resilience = {}) {
+  constructor({ loadBalancing, health }: Resilience = {}) {
     const { policy = 'LeastRequest', hash = null, hashBalanceFactor = null } = loadBalancing ?? {}
     this.#policy = policy
     this.#hash = hash === null ? null : compileExpression(hash, REQUEST_HEAD_ROOTS)
+    this.#panicThreshold = health?.panicThreshold ?? 0
     this.#hashBalanceFactor = hashBalanceFactor ?? Number.POSITIVE_INFINITY
   }
 
@@ -58,6 +62,11 @@ export class Balancer<A extends Balanced> {
     const left = this.#left
     left.length = 0
     for (let i = 0; i < all.length; i++) if (isUsable(all[i]!)) left.push(all[i]!)
+    if (left.length * 100 < all.length * this.#panicThreshold) {
+      // Those that are left would be given too much: all that can be reached share it.
+      left.length = 0
+      for (let i = 0; i < all.length; i++) if (!all[i]!.health.ejected) left.push(all[i]!)
+    }
     return left.length === 0 ? null : this.#draw(left, ticket, key)
   }
 
@@ -123,7 +132,7 @@ export class Balancer<A extends Balanced> {
 }
 
 export function isUsable({ health }: Pick<Balanced, 'health'>): boolean {
-  return !health.ejected
+  return !health.ejected && !health.isUnhealthy
 }
 
 function isFreer(one: Balanced, other: Balanced): boolean {

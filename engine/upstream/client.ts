@@ -5,9 +5,11 @@ import type { Destination, Endpoint, EndpointOptions, HostGroup, WeightedHost } 
 import type { Exchange } from '#engine/contract/exchange.ts'
 import type { StreamClient, StreamEndpoint } from '#engine/contract/tcp.ts'
 import { TRACE } from '#engine/contract/tracing.ts'
-import { DestinationState } from './destination.ts'
+import type { SharedRows } from '#engine/kit/shared-rows.ts'
+import { DestinationState, nameOf } from './destination.ts'
 import { EndpointState } from './endpoint.ts'
 import { HostGroupState, type HostSet } from './host-group.ts'
+import { OutlierDetector } from './outlier.ts'
 import { ProxyProtocolEndpoint } from './proxy-protocol.ts'
 import type { UpstreamShared } from './shared.ts'
 import { type StreamOptions, TcpEndpoint } from './tcp.ts'
@@ -22,7 +24,12 @@ export interface Upstream extends UpstreamClient, StreamClient {
   closeIdle(): void
 }
 
-export function createUpstream(shared: UpstreamShared): Upstream {
+export interface UpstreamOptions extends UpstreamShared {
+  /** What all workers know of addresses. */
+  readonly rows: SharedRows
+}
+
+export function createUpstream(shared: UpstreamOptions): Upstream {
   const endpoints = new Map<string, EndpointState | ProxyProtocolEndpoint>()
   const streams = new Map<string, TcpEndpoint>()
   return {
@@ -31,7 +38,7 @@ export function createUpstream(shared: UpstreamShared): Upstream {
       let endpoint = endpoints.get(key)
       if (endpoint === undefined) {
         if (endpoints.size >= ENDPOINTS_MAX) forgetUnused(endpoints)
-        const hosts = hostsOf(destination, options)
+        const hosts = hostsOf(destination, options, shared)
         const { proxyProtocol } = options
         endpoint =
           proxyProtocol === undefined
@@ -56,7 +63,7 @@ export function createUpstream(shared: UpstreamShared): Upstream {
       let stream = streams.get(key)
       if (stream === undefined) {
         if (streams.size >= ENDPOINTS_MAX) forgetUnused(streams)
-        stream = new TcpEndpoint(hostsOf(destination, { ...options, tls: null }), shared)
+        stream = new TcpEndpoint(hostsOf(destination, { ...options, tls: null }, shared), shared)
         streams.set(key, stream)
       }
       return stream
@@ -81,9 +88,18 @@ function keyOf(destination: Destination | HostGroup, options: object): string {
   return JSON.stringify([isGroup(destination) ? destination.name : destination, options])
 }
 
-function hostsOf(destination: Destination | HostGroup, options: EndpointOptions): HostSet {
-  if (!isGroup(destination)) return new DestinationState(destination, options)
-  return new HostGroupState(destination.name, destination.hosts, options)
+function hostsOf(
+  destination: Destination | HostGroup,
+  options: EndpointOptions,
+  { rows, observer }: UpstreamOptions
+): HostSet {
+  const plan = options.resilience?.health
+  const name = isGroup(destination) ? destination.name : nameOf(destination)
+  // Whoever asks the same servers by the same rules shares what is known of them.
+  const detector =
+    plan === undefined ? null : new OutlierDetector({ name, key: JSON.stringify(plan), plan, rows, observer })
+  if (!isGroup(destination)) return new DestinationState(destination, options, { detector })
+  return new HostGroupState(name, destination.hosts, options, detector)
 }
 
 function isGroup(destination: Destination | HostGroup): destination is HostGroup {

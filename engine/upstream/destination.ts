@@ -7,13 +7,21 @@ import { TlsClient } from '#engine/socket/tls.ts'
 import { Health } from './health.ts'
 import type { HostSet } from './host-group.ts'
 import { alpnOf } from './http-version.ts'
+import type { OutlierDetector } from './outlier.ts'
 import { Resolver } from './resolver.ts'
 
 /** Addresses whose health is remembered: those of a name may change for ever. */
 const ADDRESSES_MAX = 128
 
+export interface DestinationParts {
+  /** Default: one that asks the system. */
+  readonly resolver?: Resolver
+  readonly detector?: OutlierDetector | null
+}
+
 export class DestinationState implements HostSet {
   readonly destination: Destination
+  readonly detector: OutlierDetector | null
   readonly options: EndpointOptions
   readonly name: string
   readonly hostHeader: string
@@ -29,15 +37,20 @@ export class DestinationState implements HostSet {
   #http2Tls: TlsClient | null = null
   readonly #health = new Lru<string, Health>(ADDRESSES_MAX)
 
-  constructor(destination: Destination, options: EndpointOptions, resolver?: Resolver) {
+  constructor(
+    destination: Destination,
+    options: EndpointOptions,
+    { resolver, detector = null }: DestinationParts = {}
+  ) {
     const { host, port, unixPath } = destination
     const literal = isIP(host)
     this.destination = destination
+    this.detector = detector
     this.options = options
     this.resolver = unixPath === null ? (resolver ?? new Resolver(host)) : null
     this.tls = options.tls === null ? null : new TlsClient(options.tls)
     const bracketed = literal === 6 ? `[${host}]` : host
-    this.name = unixPath === null ? `${bracketed}:${port}` : `unix:${unixPath}`
+    this.name = nameOf(destination)
     this.hostHeader =
       unixPath !== null ? 'localhost' : port === (options.tls === null ? 80 : 443) ? bracketed : `${bracketed}:${port}`
     this.isHostname = unixPath === null && literal === 0
@@ -58,8 +71,14 @@ export class DestinationState implements HostSet {
   healthOf(label: string): Health {
     const known = this.#health.get(label)
     if (known !== undefined) return known
-    const made = new Health()
+    const made = this.detector?.healthOf(this.name, label) ?? new Health()
     this.#health.set(label, made)
     return made
   }
+}
+
+/** host:port, with brackets around an address of IPv6, or unix:path. */
+export function nameOf({ host, port, unixPath }: Destination): string {
+  if (unixPath !== null) return `unix:${unixPath}`
+  return `${isIP(host) === 6 ? `[${host}]` : host}:${port}`
 }

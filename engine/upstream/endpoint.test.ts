@@ -152,7 +152,7 @@ function bench(addresses: Record<string, Behaviour>, options: { poolMax?: number
   const site = new DestinationState(
     { host: 'a.test', port: 80, unixPath: null },
     { guarded: options.guarded ?? false, allow: [], connectTimeoutMs: 1_000, tls: null },
-    resolver
+    { resolver }
   )
   const endpoint = new EndpointState(site, {
     sockets,

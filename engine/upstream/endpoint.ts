@@ -116,7 +116,7 @@ export class EndpointState implements Endpoint, PoolOwner, QueueOwner, DialOwner
     connection.begin(ex)
     this.#queue.acquired(connection)
     // Body bytes may have come while a hook or a full pool held the exchange back.
-    this.shared.events.onServerReady(ex)
+    pool.shared.events.onServerReady(ex)
   }
 
   // --- connecting ---
@@ -178,7 +178,7 @@ export class EndpointState implements Endpoint, PoolOwner, QueueOwner, DialOwner
     pool.taken(ex)
     connection.begin(ex)
     this.#queue.acquired(connection)
-    this.shared.events.onServerReady(ex)
+    pool.shared.events.onServerReady(ex)
   }
 
   tryNext(attempt: Attempt, code: string, tls?: TlsOutcome): void {

@@ -1,6 +1,7 @@
 /** What is known of one address of a destination: whether it can be reached, and what it speaks. */
 import { type BreakerSettings, CircuitBreaker } from '#engine/kit/circuit-breaker.ts'
 import { turnStartedAt } from '#engine/socket/round.ts'
+import type { UpstreamShared } from './shared.ts'
 
 /** How long an address is ejected after a failed connect. */
 export const EJECTION: BreakerSettings = { firstMs: 500, maxMs: 30_000 }
@@ -17,10 +18,23 @@ export class Health {
     return !this.#breaker.isClosed && !this.#breaker.allows(performance.now())
   }
 
+  /** What it has answered, or what checks of it have found, speaks against it. */
+  get isUnhealthy(): boolean {
+    return false
+  }
+
   /** Milliseconds of performance.now() at which the ejection ends. */
   get ejectedUntil(): number {
     return this.#breaker.openUntil
   }
+
+  /** What connections to the address have in common: `shared`, or with ears of its own. */
+  sharedOf(shared: UpstreamShared): UpstreamShared {
+    return shared
+  }
+
+  /** An exchange has failed there without an answer. */
+  failed(): void {}
 
   /** The server speaks HTTP/1.1: its TLS has chosen that, or it has not understood the preface. */
   get declined(): boolean {

@@ -1,6 +1,7 @@
 /** The hosts of one destination: one, or several that do the same, of which there may be more or fewer at any time. */
 import type { EndpointOptions, WeightedHost } from '#engine/contract/endpoint.ts'
 import { DestinationState } from './destination.ts'
+import type { OutlierDetector } from './outlier.ts'
 
 /** What endpoints know of the servers behind them. */
 export interface HostSet {
@@ -12,6 +13,8 @@ export interface HostSet {
   readonly options: EndpointOptions
   /** Another list whenever one of them comes or goes, or has another weight. */
   readonly hosts: readonly DestinationState[]
+  /** Judges their addresses by what they do; null: nothing does. */
+  readonly detector: OutlierDetector | null
   /** Until an address is known. Rejects when no host has any. */
   resolve(): Promise<void>
 }
@@ -21,11 +24,18 @@ export class HostGroupState implements HostSet {
   /** Each host has its own. */
   readonly hostHeader = ''
   readonly options: EndpointOptions
+  readonly detector: OutlierDetector | null
   #hosts: readonly DestinationState[] = []
   #weighted: readonly WeightedHost[] = []
 
-  constructor(name: string, hosts: readonly WeightedHost[], options: EndpointOptions) {
+  constructor(
+    name: string,
+    hosts: readonly WeightedHost[],
+    options: EndpointOptions,
+    detector: OutlierDetector | null
+  ) {
     this.name = name
+    this.detector = detector
     this.options = options
     this.set(hosts)
   }
@@ -44,7 +54,7 @@ export class HostGroupState implements HostSet {
     this.#weighted = hosts
     const before = new Map(this.#hosts.map((host) => [host.name, host]))
     this.#hosts = hosts.map(({ host, port, unixPath, weight }) => {
-      const made = new DestinationState({ host, port, unixPath }, this.#optionsOf(host))
+      const made = new DestinationState({ host, port, unixPath }, this.#optionsOf(host), { detector: this.detector })
       const kept = before.get(made.name) ?? made
       kept.weight = weight
       return kept

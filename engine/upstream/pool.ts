@@ -9,7 +9,7 @@ import { type DialledAddress, labelOf } from './address-list.ts'
 import type { DestinationState } from './destination.ts'
 import type { Health } from './health.ts'
 import { HTTP1 } from './http-version.ts'
-import { type Http1ConnectionOwner, Http1Upstream, type Repeat } from './http1/connection.ts'
+import { type Http1ConnectionOwner, Http1Upstream, REPEAT_NEVER, type Repeat } from './http1/connection.ts'
 import { Http2Pool, type Http2PoolOwner } from './http2/pool.ts'
 import type { UpstreamShared } from './shared.ts'
 
@@ -31,6 +31,7 @@ export class Pool implements Http1ConnectionOwner, DialledAddress {
   /** Those of HTTP/2, which are shared; all else here is about those of HTTP/1.1. */
   readonly http2: Http2Pool
   readonly health: Health
+  readonly shared: UpstreamShared
   /** Those of HTTP/1.1, idle and busy. */
   readonly connections = new Set<Http1Upstream>()
   #idle: Http1Upstream[] = []
@@ -42,11 +43,8 @@ export class Pool implements Http1ConnectionOwner, DialledAddress {
     this.label = labelOf(address)
     this.host = host
     this.health = host.healthOf(this.label)
+    this.shared = this.health.sharedOf(owner.shared)
     this.http2 = new Http2Pool(this, owner)
-  }
-
-  get shared(): UpstreamShared {
-    return this.#owner.shared
   }
 
   get idle(): number {
@@ -115,7 +113,13 @@ export class Pool implements Http1ConnectionOwner, DialledAddress {
   }
 
   failed(_connection: Http1Upstream, ex: Exchange, code: ErrorCode, repeat: Repeat): void {
+    if (repeat === REPEAT_NEVER) this.fault(code)
     this.#owner.failed(ex, code, repeat, HTTP1)
+  }
+
+  /** An exchange has failed with `code`: of these, those that the server is to blame for. */
+  fault(code: ErrorCode): void {
+    if (code === 'UPSTREAM_RESET' || code === 'UPSTREAM_PROTOCOL') this.health.failed()
   }
 
   /** Closes what is idle; what is busy closes when its exchange is over. */

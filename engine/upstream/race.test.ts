@@ -116,7 +116,7 @@ describe('addresses that hang, refuse and reset, over real sockets', () => {
         tls: options.tls ?? null,
         ...http
       },
-      resolver
+      { resolver }
     )
     endpoint = new EndpointState(site, {
       sockets: openSockets(parser.memory, options.sockets),

@@ -17,6 +17,16 @@ export interface UpstreamShared {
   readonly observer: UpstreamObserver
 }
 
+/** An address gets no requests for a while. */
+export interface EjectedAddress {
+  /** Of the endpoint. */
+  readonly destination: string
+  readonly address: string
+  readonly reason: 'consecutive_5xx' | 'connect_failures' | 'latency'
+  /** For so long. */
+  readonly ms: number
+}
+
 /** Observes events that metrics count. */
 export interface UpstreamObserver {
   connected(): void
@@ -26,4 +36,5 @@ export interface UpstreamObserver {
   /** What is wrong with the TLS of a destination, for the log of the process; not more often than is of use. */
   insecure?(destination: string, reason: string): void
   retried(): void
+  ejected?(address: EjectedAddress): void
 }

@@ -26,7 +26,7 @@ async function endpointOf(count: number) {
   const options = { guarded: false, allow: [], connectTimeoutMs: 1_000, tls: null }
   const observer = { connected() {}, connectFailed() {} }
   const shared = { sockets: { connect } as SocketLayer, timers: new TimerWheel(), observer }
-  return { endpoint: new TcpEndpoint(new DestinationState(to, options, resolver), shared), dialled }
+  return { endpoint: new TcpEndpoint(new DestinationState(to, options, { resolver }), shared), dialled }
 }
 
 test('a backend has all its attempts, however many the one before it has used', async () => {

@@ -19,6 +19,8 @@ export interface WorkerData {
   readonly secret: Uint8Array
   /** Marks of what one worker has ended, for all of them (shared.ts). */
   readonly ended: SharedArrayBuffer
+  /** What is known of the addresses of backends (kit/shared-rows.ts). */
+  readonly addresses: SharedArrayBuffer
 }
 
 export interface OpenedBind {

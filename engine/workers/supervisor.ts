@@ -6,6 +6,7 @@ import { randomBytes } from 'node:crypto'
 import type { Worker } from 'node:worker_threads'
 import type { Places } from '#engine/ir/places.ts'
 import type { Snapshot } from '#engine/ir/snapshot.ts'
+import { SharedRows } from '#engine/kit/shared-rows.ts'
 import { BucketTable } from './bucket-table.ts'
 import type { ChildCommand, ChildEvent } from './children/messages.ts'
 import type { OpenedBind, ToMain, ToWorker, WorkerData } from './messages.ts'
@@ -93,6 +94,7 @@ export class Supervisor {
   readonly #bucketMemory = BucketTable.create()
   readonly #secret: Uint8Array = randomBytes(32)
   readonly #ended = SharedRevocations.create()
+  readonly #addresses = SharedRows.create()
   /** The main thread uses no bucket: it counts, and opens the lock of those who died. */
   readonly buckets = new BucketTable(this.#bucketMemory, { owner: -1 })
   restarts = 0
@@ -254,7 +256,8 @@ export class Supervisor {
       metrics,
       logging: this.#logging,
       secret: this.#secret,
-      ended: this.#ended
+      ended: this.#ended,
+      addresses: this.#addresses
     }
     const thread = ahead?.take(this.#heapMb) ?? startThread(entry, this.#heapMb)
     thread.postMessage({ kind: 'begin', data } satisfies ToWorker)

@@ -12,6 +12,7 @@ import { type Llhttp, llhttp } from '#engine/http/llhttp.ts'
 import { Places } from '#engine/ir/places.ts'
 import { frontendOf } from '#engine/ir/plain.ts'
 import type { Snapshot } from '#engine/ir/snapshot.ts'
+import type { SharedRows } from '#engine/kit/shared-rows.ts'
 import { Lifecycle } from '#engine/lifecycle/lifecycle.ts'
 import type { RetryObserver } from '#engine/lifecycle/retries.ts'
 import { openSockets } from '#engine/socket/open-sockets.ts'
@@ -35,6 +36,8 @@ const DRAIN_BEAT_MS = 20
 export interface WorkerParts {
   readonly worker: number
   readonly state: SharedState
+  /** What all workers know of the addresses of backends. */
+  readonly rows: SharedRows
   /** 32 random bytes of the process. */
   readonly secret: Uint8Array
   readonly post: (message: ToMain) => void
@@ -148,7 +151,8 @@ export class WorkerThread {
       idleTimeoutMs: upstream.poolIdleTimeoutMs,
       poolMax: upstream.poolMaxSize,
       requestsPerConnectionMax: upstream.requestsPerConnectionMax,
-      observer: telemetry.upstream
+      observer: telemetry.upstream,
+      rows: this.#parts.rows
     })
     return lifecycle
   }

@@ -14,7 +14,7 @@ import type { Attempt } from '#engine/upstream/attempt.ts'
 import { FairQueue } from '#engine/upstream/fair-queue.ts'
 import type { HostSet } from '#engine/upstream/host-group.ts'
 import { EITHER, HTTP1, HTTP2, NOT_HTTP2, type Version } from '#engine/upstream/http-version.ts'
-import type { Repeat } from '#engine/upstream/http1/connection.ts'
+import { REPEAT_NEVER, type Repeat } from '#engine/upstream/http1/connection.ts'
 import type { Pool } from '#engine/upstream/pool.ts'
 import type { UpstreamShared } from '#engine/upstream/shared.ts'
 import { type EvictionCandidate, SlowClientEviction } from '#engine/upstream/slow-client-eviction.ts'
@@ -78,7 +78,7 @@ export class Http2Pool implements Http2ConnectionOwner {
   }
 
   get shared(): UpstreamShared {
-    return this.#owner.shared
+    return this.#pool.shared
   }
 
   /** Connections without an exchange. */
@@ -177,6 +177,7 @@ export class Http2Pool implements Http2ConnectionOwner {
   }
 
   failed(ex: Exchange, code: ErrorCode, repeat: Repeat): void {
+    if (repeat === REPEAT_NEVER) this.#pool.fault(code)
     this.#owner.failed(ex, code, repeat, HTTP2)
   }
 
@@ -216,7 +217,7 @@ export class Http2Pool implements Http2ConnectionOwner {
     // Armed, it is moved when it is armed again: taking it out costs more.
     this.#owner.shared.timers.disarm(connection.idleTimer)
     this.#waiting.acquired(connection.begin(ex))
-    this.#owner.shared.events.onServerReady(ex)
+    this.#pool.shared.events.onServerReady(ex)
   }
 
   #take(attempt: Attempt, connection: Http2Upstream): void {

@@ -6,12 +6,14 @@ import { type BackendPolicies, mergedFields, type PolicySets } from '#engine/con
 import type { Transports } from '#engine/contract/backend-transport/policies.ts'
 import type { BackendTransport } from '#engine/contract/backend-transport/transport.ts'
 import type { Resilience } from '#engine/contract/resilience.ts'
+import { type FileHealth, health, healthOf } from './health.ts'
 import { type FileLoadBalancing, loadBalancing, loadBalancingOf } from './load-balancing.ts'
 
 export const resiliencePolicies: BackendPolicies = {
-  keys: { loadBalancing: 'loadBalancing' },
+  keys: { loadBalancing: 'loadBalancing', health: 'health' },
   schemas: {
-    loadBalancing: loadBalancing().optional().describe('Which address of a backend with several gets a request.')
+    loadBalancing: loadBalancing().optional().describe('Which address of a backend with several gets a request.'),
+    health: health().optional().describe('When an address of a backend is left out.')
   },
   actsOnAll: true,
   words: {
@@ -23,6 +25,7 @@ export const resiliencePolicies: BackendPolicies = {
 
 interface FileResilience {
   readonly loadBalancing?: FileLoadBalancing
+  readonly health?: FileHealth
 }
 
 /** Reads what policies say of connections and addresses: what says the same is the same object. */
@@ -49,7 +52,10 @@ export class Connections {
 }
 
 /** Null: nothing is said. */
-function resilienceOf(file: FileResilience): Resilience | null {
-  if (file.loadBalancing === undefined) return null
-  return { loadBalancing: loadBalancingOf(file.loadBalancing) }
+function resilienceOf({ loadBalancing: balancing, health: judged }: FileResilience): Resilience | null {
+  if (balancing === undefined && judged === undefined) return null
+  return {
+    ...(balancing === undefined ? {} : { loadBalancing: loadBalancingOf(balancing) }),
+    ...(judged === undefined ? {} : { health: healthOf(judged) })
+  }
 }

@@ -1,0 +1,305 @@
+/**
+ * Outlier ejection: an address that fails requests, or is much slower than the others, is left out for a while
+ * (docs/design/035-health.md). What the workers of the process see counts together, in rows of shared memory, and an
+ * ejection holds for all of them.
+ */
+import { RESPONSE_HEAD_ROOTS } from '#engine/cel/exchange.ts'
+import { compileExpression } from '#engine/cel/expression.ts'
+import type { Exchange } from '#engine/contract/exchange.ts'
+import type { ServerEvents } from '#engine/contract/exchange-events.ts'
+import { ATTEMPT_WATCH, type AttemptWatch, type Ejection, type HealthPlan } from '#engine/contract/resilience.ts'
+import { GRPC_DEADLINE_EXCEEDED, GRPC_UNAVAILABLE, GRPC_UNKNOWN } from '#engine/http/grpc.ts'
+import type { HeaderBlock } from '#engine/http/headers.ts'
+import type { SharedRow, SharedRows } from '#engine/kit/shared-rows.ts'
+import type { ReadSlot } from '#engine/socket/memory.ts'
+import { Health } from './health.ts'
+import type { EjectedAddress, UpstreamObserver, UpstreamShared } from './shared.ts'
+
+/** Times in shared memory are in this unit: 32 bits of it are years. */
+const TICK_MS = 100
+/** Means of latency in shared memory, per millisecond. */
+const LATENCY_UNIT = 16
+/** Weight of the newest latency: 1 / 8. */
+const LATENCY_SHIFT = 3
+/** A latency is compared each time that so many answers have come. */
+const LATENCY_STEP = 8
+
+// Numbers of a row.
+const FAILURES = 0
+const CONNECT_FAILURES = 1
+const LATENCY = 2
+const ANSWERS = 3
+/** In ticks of the clock; 0: never ejected. */
+const EJECTED_UNTIL = 4
+const TIMES = 5
+const REASON = 6
+
+type EjectionReason = EjectedAddress['reason']
+/** As numbers of a row. */
+const EJECTION_REASONS = ['', 'consecutive_5xx', 'connect_failures', 'latency'] as const satisfies readonly (
+  | EjectionReason
+  | ''
+)[]
+
+export interface OutlierParts {
+  /** Of the endpoint. */
+  readonly name: string
+  /** The same for the same servers asked in the same way, in all workers. */
+  readonly key: string
+  readonly plan: HealthPlan
+  readonly rows: SharedRows
+  readonly observer: Pick<UpstreamObserver, 'ejected'>
+}
+
+/** The addresses of one endpoint, as they are compared with each other. */
+export class OutlierDetector {
+  readonly name: string
+  readonly ejection: Ejection | null
+  readonly clock: () => number
+  readonly #parts: OutlierParts
+  readonly #isUnhealthy: ((ex: Exchange) => boolean) | null
+  #members: readonly JudgedHealth[] = []
+
+  constructor(parts: OutlierParts) {
+    const { ejection } = parts.plan
+    this.name = parts.name
+    this.ejection = ejection
+    this.clock = parts.rows.clock
+    this.#parts = parts
+    this.#isUnhealthy = conditionOf(ejection?.unhealthyCondition ?? null)
+  }
+
+  /** `label`: of the address. `host`: whose it is. */
+  healthOf(host: string, label: string): JudgedHealth {
+    return new JudgedHealth(this, this.#parts.rows.row(`${this.#parts.key} ${host} ${label}`), label)
+  }
+
+  /** The addresses from now on. */
+  renewed(members: readonly Health[]): void {
+    this.#members = members.filter((health) => health instanceof JudgedHealth)
+  }
+
+  /** Whether what has been answered speaks against the server. */
+  isFailure(ex: Exchange): boolean {
+    if (this.#isUnhealthy !== null) return this.#isUnhealthy(ex)
+    if (ex.status >= 500) return true
+    // gRPC fails with status 200: UNAVAILABLE, INTERNAL and their like are what 5xx is elsewhere.
+    const status = ex.wantsTrailers ? ex.response?.get('grpc-status') : undefined
+    return status !== undefined && GRPC_FAILURES.has(Number(status))
+  }
+
+  /** Other addresses that have been asked often enough to be compared with, and the median of their means. */
+  medianOf(others: JudgedHealth, minRequests: number): number | null {
+    const means = this.#members
+      .filter((one) => one !== others && one.answers >= minRequests)
+      .map((one) => one.latencyMs)
+    means.sort((a, b) => a - b)
+    return means.length === 0 ? null : means[Math.floor((means.length - 1) / 2)]!
+  }
+
+  /** Ejects `health`, unless too many are. Whichever worker is first does it. */
+  eject(health: JudgedHealth, reason: EjectionReason): void {
+    const ejection = this.ejection!
+    const out = this.#members.filter((one) => one !== health && one.isEjectedByJudgement).length
+    const most = Math.max(1, Math.floor((this.#members.length * ejection.maxEjectedPercent) / 100))
+    if (out >= most) return
+    const ms = health.ejectFor(ejection, reason)
+    if (ms > 0) this.#parts.observer.ejected?.({ destination: this.name, address: health.label, reason, ms })
+  }
+}
+
+const GRPC_INTERNAL = 13
+const GRPC_DATA_LOSS = 15
+/** Those that Envoy maps to 500, 503 and 504; UNKNOWN is what an exception of a handler becomes. */
+const GRPC_FAILURES: ReadonlySet<number> = new Set([
+  GRPC_UNKNOWN,
+  GRPC_DEADLINE_EXCEEDED,
+  GRPC_INTERNAL,
+  GRPC_UNAVAILABLE,
+  GRPC_DATA_LOSS
+])
+
+/** An expression that fails says nothing against the server. */
+function conditionOf(source: string | null): ((ex: Exchange) => boolean) | null {
+  if (source === null) return null
+  const program = compileExpression(source, RESPONSE_HEAD_ROOTS, 'bool')
+  return (ex) => program.run(ex) === true
+}
+
+/** One address whose answers are judged. */
+export class JudgedHealth extends Health {
+  readonly label: string
+  readonly #detector: OutlierDetector
+  readonly #row: SharedRow
+
+  constructor(detector: OutlierDetector, row: SharedRow, label: string) {
+    super()
+    this.#detector = detector
+    this.#row = row
+    this.label = label
+  }
+
+  override get isUnhealthy(): boolean {
+    return this.isEjectedByJudgement
+  }
+
+  get isEjectedByJudgement(): boolean {
+    const until = this.#row.get(EJECTED_UNTIL)
+    return until !== 0 && until > this.#now
+  }
+
+  /** Answers since it was last ejected. */
+  get answers(): number {
+    return this.#row.get(ANSWERS)
+  }
+
+  /** Mean of the time until answers begin. */
+  get latencyMs(): number {
+    return this.#row.get(LATENCY) / LATENCY_UNIT
+  }
+
+  get reason(): (typeof EJECTION_REASONS)[number] {
+    return EJECTION_REASONS[this.#row.get(REASON)] ?? ''
+  }
+
+  /** Milliseconds until it gets requests again; at least 0. */
+  get ejectedForMs(): number {
+    return Math.max(0, this.#row.get(EJECTED_UNTIL) - this.#now) * TICK_MS
+  }
+
+  get #now(): number {
+    return Math.floor(this.#detector.clock() / TICK_MS)
+  }
+
+  override sharedOf(shared: UpstreamShared): UpstreamShared {
+    return { ...shared, events: new JudgedEvents(this, shared.events) }
+  }
+
+  // --- what comes of attempts ---
+
+  answered(ex: Exchange, tookMs: number): void {
+    const { ejection } = this.#detector
+    if (ejection === null) return
+    this.#row.touch()
+    if (this.#detector.isFailure(ex)) this.#count(FAILURES, ejection.consecutive5xx, 'consecutive_5xx')
+    else if (this.#row.get(FAILURES) !== 0) this.#row.set(FAILURES, 0)
+    if (ejection.latency !== null) this.#timed(tookMs)
+  }
+
+  override failed(): void {
+    const { ejection } = this.#detector
+    if (ejection === null) return
+    this.#row.touch()
+    this.#count(FAILURES, ejection.consecutive5xx, 'consecutive_5xx')
+  }
+
+  override connectFailed(): void {
+    super.connectFailed()
+    const { ejection } = this.#detector
+    if (ejection === null) return
+    this.#row.touch()
+    this.#count(CONNECT_FAILURES, ejection.connectFailures, 'connect_failures')
+  }
+
+  override reached(): void {
+    super.reached()
+    if (this.#row.get(CONNECT_FAILURES) !== 0) this.#row.set(CONNECT_FAILURES, 0)
+  }
+
+  #count(field: number, most: number, reason: EjectionReason): void {
+    if (this.#row.add(field, 1) >= most && most > 0) this.#detector.eject(this, reason)
+  }
+
+  /** Two workers at once may lose one latency of two: it is a mean. */
+  #timed(tookMs: number): void {
+    const latency = Math.min(tookMs * LATENCY_UNIT, 2 ** 30)
+    const answers = this.#row.add(ANSWERS, 1)
+    const before = this.#row.get(LATENCY)
+    this.#row.set(LATENCY, answers === 1 ? latency : before + ((latency - before) >> LATENCY_SHIFT))
+    const { factor, thresholdMs, minRequests } = this.#detector.ejection!.latency!
+    if (answers < minRequests || answers % LATENCY_STEP !== 0) return
+    const median = factor === null ? null : this.#detector.medianOf(this, minRequests)
+    const isSlow = median !== null && this.latencyMs > Math.max(median, 1) * factor!
+    if (isSlow || (thresholdMs !== null && this.latencyMs > thresholdMs)) this.#detector.eject(this, 'latency')
+  }
+
+  /** Milliseconds; 0: it is ejected already. */
+  ejectFor({ baseTimeMs, maxTimeMs }: Ejection, reason: EjectionReason): number {
+    const row = this.#row
+    const until = row.get(EJECTED_UNTIL)
+    const now = this.#now
+    if (until > now) return 0
+    // Each base time that it has been in since then makes up for one ejection.
+    const goodTimes = until === 0 ? 0 : Math.floor(((now - until) * TICK_MS) / baseTimeMs)
+    const times = Math.max(0, row.get(TIMES) - goodTimes) + 1
+    const ms = Math.max(Math.min(baseTimeMs * times, maxTimeMs), TICK_MS)
+    if (!row.swap(EJECTED_UNTIL, until, now + Math.ceil(ms / TICK_MS))) return 0
+    row.set(TIMES, times)
+    row.set(REASON, EJECTION_REASONS.indexOf(reason))
+    for (const field of [FAILURES, CONNECT_FAILURES, LATENCY, ANSWERS]) row.set(field, 0)
+    return ms
+  }
+}
+
+/** What one attempt has come to. */
+class Watched implements AttemptWatch {
+  readonly #health: JudgedHealth
+  readonly #startedAt: number
+  #isAnswered = false
+
+  constructor(health: JudgedHealth, now: number) {
+    this.#health = health
+    this.#startedAt = now
+  }
+
+  answered(ex: Exchange, now: number): void {
+    this.#isAnswered = true
+    this.#health.answered(ex, now - this.#startedAt)
+  }
+
+  timedOut(): void {
+    if (!this.#isAnswered) this.#health.failed()
+  }
+}
+
+/** Events of connections to an address that is judged, on their way to the lifecycle. */
+class JudgedEvents implements ServerEvents {
+  readonly #health: JudgedHealth
+  readonly #events: ServerEvents
+
+  constructor(health: JudgedHealth, events: ServerEvents) {
+    this.#health = health
+    this.#events = events
+  }
+
+  onServerReady(ex: Exchange): void {
+    ATTEMPT_WATCH.set(ex, new Watched(this.#health, performance.now()))
+    this.#events.onServerReady(ex)
+  }
+
+  onResponse(ex: Exchange): void {
+    // Set by onServerReady above, of the same attempt.
+    ;(ATTEMPT_WATCH.get(ex) as Watched | null)?.answered(ex, performance.now())
+    this.#events.onResponse(ex)
+  }
+
+  onInterim(ex: Exchange, status: number, headers: HeaderBlock): void {
+    this.#events.onInterim(ex, status, headers)
+  }
+
+  onResponseBody(ex: Exchange, chunk: Buffer, start: number, end: number, slot: ReadSlot | null): boolean {
+    return this.#events.onResponseBody(ex, chunk, start, end, slot)
+  }
+
+  onResponseEnd(ex: Exchange, trailers: string): void {
+    this.#events.onResponseEnd(ex, trailers)
+  }
+
+  onServerWritable(ex: Exchange): void {
+    this.#events.onServerWritable(ex)
+  }
+
+  onServerFault(...[ex, code]: Parameters<ServerEvents['onServerFault']>): void {
+    this.#events.onServerFault(ex, code)
+  }
+}
