@@ -42,7 +42,8 @@ function build(snapshot: Snapshot) {
     poolMax: 1,
     requestsPerConnectionMax: 0,
     observer: { connected() {}, connectFailed() {}, retried() {} },
-    rows: new SharedRows(SharedRows.create(), () => performance.now())
+    rows: new SharedRows(SharedRows.create(), () => performance.now()),
+    worker: { index: 0, count: 1 }
   })
   const streamOptions: unknown[] = []
   const stream: typeof upstream.stream = (destination, options) => {

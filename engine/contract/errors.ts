@@ -105,6 +105,7 @@ export const ERRORS = {
   RESPONSE_NOT_BUFFERED: row(502, 'policy', 'the response is larger than what a policy may keep of it'),
   UPSTREAM_OVERFLOW: row(503, 'upstream', 'too many requests wait for a connection to the backend'),
   REQUEST_TIMEOUT: row(504, 'policy', 'the request took longer than the configured timeout'),
+  CIRCUIT_BREAKER: row(503, 'upstream', 'as much is under way to the backend as may be: try again'),
   BACKEND_CREDENTIALS: row(503, 'upstream', 'the gateway has no credentials for the backend at the moment'),
   DRAINING: row(503, 'internal', 'the gateway is shutting down'),
   INTERNAL: row(500, 'internal', 'internal error')

@@ -48,10 +48,19 @@ export interface HealthPlan {
   readonly panicThreshold: number
 }
 
+/** What may be under way to one endpoint, over all workers; absent: any number. */
+export interface ThresholdLimits {
+  readonly maxConnections?: number | undefined
+  readonly maxPendingRequests?: number | undefined
+  readonly maxRequests?: number | undefined
+  readonly maxRetries?: number | undefined
+}
+
 /** What policies say of the addresses of a destination; absent: nothing. */
 export interface Resilience {
   readonly loadBalancing?: LoadBalancing
   readonly health?: HealthPlan
+  readonly limits?: ThresholdLimits
 }
 
 /** One attempt whose address is judged by what comes of it. */
@@ -62,3 +71,12 @@ export interface AttemptWatch {
 
 /** Of the attempt at hand, where its endpoint judges addresses. */
 export const ATTEMPT_WATCH = new Slot<AttemptWatch>()
+
+/** Says whether an exchange may be tried again. */
+export interface RetryGate {
+  /** True: it counts as being tried again until it is over. */
+  mayRetry(): boolean
+}
+
+/** Of the endpoint that the last attempt went to, where it bounds retries. */
+export const RETRY_GATE = new Slot<RetryGate>()

@@ -7,6 +7,7 @@ import { ERRORS, type ErrorCode } from '#engine/contract/errors.ts'
 import { BODY_NONE, type Exchange, RetryState, STEP_SERVE } from '#engine/contract/exchange.ts'
 import type { ServerEvents } from '#engine/contract/exchange-events.ts'
 import { resetResponse } from '#engine/contract/resend.ts'
+import { RETRY_GATE } from '#engine/contract/resilience.ts'
 import { dropKept, keepForRetry } from '#engine/contract/retry.ts'
 import type { RouteRetry } from '#engine/contract/route.ts'
 import { TRACE } from '#engine/contract/tracing.ts'
@@ -149,6 +150,7 @@ export class Retries {
     if (ex.bodySent && state.kept === null && ex.requestBytes === null) return false
     state.allowed ??= plan.precondition === null || plan.precondition(ex)
     if (!state.allowed) return false
+    if (ex.slots !== null && RETRY_GATE.get(ex)?.mayRetry() === false) return false
     if (!budget.take(turnStartedAt)) {
       observer?.refused()
       return false

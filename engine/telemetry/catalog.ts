@@ -119,6 +119,10 @@ export const METRICS = {
     'Addresses of a backend that got no requests for a while. reason: consecutive_5xx, connect_failures or latency.',
     ['destination', 'reason']
   ),
+  weir_upstream_overflows_total: counter(
+    'What circuitBreaker has refused. kind: connections, pending_requests, requests or retries.',
+    ['destination', 'kind']
+  ),
   weir_upstream_tls_handshakes_total: counter('TLS handshakes with backends that succeeded.', ['resumed']),
   weir_upstream_retries_total: counter('Attempts after the first one of an exchange.', []),
   weir_upstream_retries_refused_total: counter('Attempts not made because a retry budget was spent.', []),

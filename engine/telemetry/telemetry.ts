@@ -62,6 +62,8 @@ export interface UpstreamTelemetry {
   insecure(destination: string, reason: string): void
   /** An address of a backend gets no requests for `ms`. */
   ejected(address: { destination: string; address: string; reason: string; ms: number }): void
+  /** Something was refused: as much was under way to a backend as may be. */
+  overflowed(destination: string, kind: string): void
   /** How it is now; counted by the worker twice a second, not by every exchange. */
   sample(now: Sample): void
   /** An exchange starts another attempt. */
@@ -218,6 +220,9 @@ function upstreamTelemetry(metrics: Metrics, logger: Logger): UpstreamTelemetry 
       metrics.counter('weir_upstream_ejections_total', { destination, reason }).add(1)
       const why = `${destination}: ${address} is left out for ${ms / 1000} s`
       logger.log('warn', 'upstream', why, { reason })
+    },
+    overflowed: (destination, kind) => {
+      metrics.counter('weir_upstream_overflows_total', { destination, kind }).add(1)
     },
     sample: (now) => {
       idle.set(now.idle)

@@ -140,7 +140,8 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     poolMax: options.poolMax ?? 1024,
     requestsPerConnectionMax: options.requestsPerConnectionMax ?? 0,
     observer: { connected() {}, connectFailed() {}, retried() {} },
-    rows: new SharedRows(SharedRows.create(), () => performance.now())
+    rows: new SharedRows(SharedRows.create(), () => performance.now()),
+    worker: { index: 0, count: 1 }
   })
   const endpoint = upstream.endpoint(destinationOf(options.upstream), endpointOptions(options))
   route = routeTo(endpoint, upstream, log, options)

@@ -17,6 +17,8 @@ export class Attempt extends DialAttempt<Pool> implements PendingAttempt {
   readonly sharing: Http2Pool[] = []
   /** How it is to be sent. */
   version: Version
+  /** It waits for a connection: until its endpoint has taken note that it does so no more. */
+  isPending = true
   readonly #onAbort: (attempt: Attempt) => void
 
   constructor(

@@ -13,6 +13,7 @@ import { OutlierDetector } from './outlier.ts'
 import { ProxyProtocolEndpoint } from './proxy-protocol.ts'
 import type { UpstreamShared } from './shared.ts'
 import { type StreamOptions, TcpEndpoint } from './tcp.ts'
+import { type ThresholdKind, Thresholds } from './thresholds.ts'
 
 /** Endpoints kept although nothing is connected to them; dynamic proxies name new ones all the time. */
 const ENDPOINTS_MAX = 8192
@@ -27,6 +28,8 @@ export interface Upstream extends UpstreamClient, StreamClient {
 export interface UpstreamOptions extends UpstreamShared {
   /** What all workers know of addresses. */
   readonly rows: SharedRows
+  /** Which of the workers of the process this is. */
+  readonly worker: { readonly index: number; readonly count: number }
 }
 
 export function createUpstream(shared: UpstreamOptions): Upstream {
@@ -88,18 +91,18 @@ function keyOf(destination: Destination | HostGroup, options: object): string {
   return JSON.stringify([isGroup(destination) ? destination.name : destination, options])
 }
 
-function hostsOf(
-  destination: Destination | HostGroup,
-  options: EndpointOptions,
-  { rows, observer }: UpstreamOptions
-): HostSet {
-  const plan = options.resilience?.health
+function hostsOf(destination: Destination | HostGroup, options: EndpointOptions, shared: UpstreamOptions): HostSet {
+  const { rows, observer, worker } = shared
+  const { health: plan, limits } = options.resilience ?? {}
   const name = isGroup(destination) ? destination.name : nameOf(destination)
   // Whoever asks the same servers by the same rules shares what is known of them.
   const detector =
     plan === undefined ? null : new OutlierDetector({ name, key: JSON.stringify(plan), plan, rows, observer })
-  if (!isGroup(destination)) return new DestinationState(destination, options, { detector })
-  return new HostGroupState(name, destination.hosts, options, detector)
+  const overflowed = (kind: ThresholdKind) => observer.overflowed?.(name, kind)
+  const thresholds = limits === undefined ? null : new Thresholds({ name, limits, rows, worker, overflowed })
+  const parts = { detector, thresholds }
+  if (!isGroup(destination)) return new DestinationState(destination, options, parts)
+  return new HostGroupState(name, destination.hosts, options, parts)
 }
 
 function isGroup(destination: Destination | HostGroup): destination is HostGroup {

@@ -9,19 +9,23 @@ import type { HostSet } from './host-group.ts'
 import { alpnOf } from './http-version.ts'
 import type { OutlierDetector } from './outlier.ts'
 import { Resolver } from './resolver.ts'
+import type { Thresholds } from './thresholds.ts'
 
 /** Addresses whose health is remembered: those of a name may change for ever. */
 const ADDRESSES_MAX = 128
 
-export interface DestinationParts {
+/** What is known beside its address. */
+export interface HostParts {
   /** Default: one that asks the system. */
   readonly resolver?: Resolver
   readonly detector?: OutlierDetector | null
+  readonly thresholds?: Thresholds | null
 }
 
 export class DestinationState implements HostSet {
   readonly destination: Destination
   readonly detector: OutlierDetector | null
+  readonly thresholds: Thresholds | null
   readonly options: EndpointOptions
   readonly name: string
   readonly hostHeader: string
@@ -40,12 +44,13 @@ export class DestinationState implements HostSet {
   constructor(
     destination: Destination,
     options: EndpointOptions,
-    { resolver, detector = null }: DestinationParts = {}
+    { resolver, detector = null, thresholds = null }: HostParts = {}
   ) {
     const { host, port, unixPath } = destination
     const literal = isIP(host)
     this.destination = destination
     this.detector = detector
+    this.thresholds = thresholds
     this.options = options
     this.resolver = unixPath === null ? (resolver ?? new Resolver(host)) : null
     this.tls = options.tls === null ? null : new TlsClient(options.tls)

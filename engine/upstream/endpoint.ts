@@ -17,6 +17,7 @@ import { type Http1Upstream, REPEAT_ALWAYS, REPEAT_IDEMPOTENT, type Repeat } fro
 import { ConnectionQueue, type QueueOwner } from './http1/connection-queue.ts'
 import { Pool, type PoolOwner } from './pool.ts'
 import type { UpstreamShared } from './shared.ts'
+import { CONNECTIONS, PENDING, type Thresholds } from './thresholds.ts'
 
 /** RFC 8305 section 8: how long an address may take before another one is tried beside it. */
 const RACE_AFTER_MS = 250
@@ -66,7 +67,8 @@ export class EndpointState implements Endpoint, PoolOwner, QueueOwner, DialOwner
   }
 
   get connectionsMax(): number {
-    return this.shared.poolMax
+    const { thresholds } = this.hosts
+    return thresholds === null ? this.shared.poolMax : thresholds.connectionsMax(this.shared.poolMax)
   }
 
   get usable(): boolean {
@@ -96,6 +98,8 @@ export class EndpointState implements Endpoint, PoolOwner, QueueOwner, DialOwner
       }
     }
     const pool = this.#addresses.pick(null, ex)
+    const { thresholds } = this.hosts
+    if (thresholds !== null && this.#isRefused(ex, thresholds, pool === null || pool.idle === 0)) return
     const connection = this.#queue.mayTake(ex) ? pool?.take() : undefined
     if (connection === undefined) this.dial(this.#attempt(ex, HTTP1))
     else this.#reuse(ex, pool!, connection)
@@ -104,8 +108,22 @@ export class EndpointState implements Endpoint, PoolOwner, QueueOwner, DialOwner
   /** Sends ex by HTTP/2: over a connection with a free stream if there is one, else when there is. */
   #sendShared(ex: Exchange, version: Version): void {
     const pool = this.#addresses.pick(null, ex)
+    const { thresholds } = this.hosts
+    if (thresholds !== null && this.#isRefused(ex, thresholds, pool?.http2.hasRoom !== true)) return
     if (pool?.http2.begin(ex) === true) this.#addresses.next++
     else this.dial(this.#attempt(ex, version))
+  }
+
+  /** `waits`: there is no connection for it yet. */
+  #isRefused(ex: Exchange, thresholds: Thresholds, waits: boolean): boolean {
+    const setting = thresholds.refusal(waits)
+    if (setting === null) {
+      thresholds.attach(ex)
+      return false
+    }
+    ex.errorDetail = setting
+    this.shared.events.onServerFault(ex, 'CIRCUIT_BREAKER')
+    return true
   }
 
   /** Sends ex over `connection`, which has been taken from `pool`. */
@@ -155,11 +173,20 @@ export class EndpointState implements Endpoint, PoolOwner, QueueOwner, DialOwner
   }
 
   #attempt(ex: Exchange, version: Version): Attempt {
+    const { thresholds } = this.hosts
+    thresholds?.change(PENDING, 1)
     return new Attempt(ex, this.#dialler, (attempt) => this.#abort(attempt), version)
+  }
+
+  settled(attempt: Attempt): void {
+    if (!attempt.isPending) return
+    attempt.isPending = false
+    this.hosts.thresholds?.change(PENDING, -1)
   }
 
   #enqueue(attempt: Attempt): void {
     this.#dialler.startTimer(attempt)
+    if (this.total < this.shared.poolMax) this.hosts.thresholds?.connectionRefused()
     const dropped = this.#queue.add(attempt)
     if (dropped !== null) this.report(dropped, 'UPSTREAM_OVERFLOW')
   }
@@ -172,7 +199,9 @@ export class EndpointState implements Endpoint, PoolOwner, QueueOwner, DialOwner
     this.#queue.dialled(dial)
   }
 
-  connected({ ex }: Attempt, pool: Pool, wire: Wire): void {
+  connected(attempt: Attempt, pool: Pool, wire: Wire): void {
+    const { ex } = attempt
+    this.settled(attempt)
     const connection = pool.connected(wire)
     ex.pending = null
     pool.taken(ex)
@@ -199,6 +228,7 @@ export class EndpointState implements Endpoint, PoolOwner, QueueOwner, DialOwner
 
   report(attempt: Attempt, code: ErrorCode): void {
     const { ex } = attempt
+    this.settled(attempt)
     this.#dialler.stopTimers(attempt)
     attempt.leaveShared()
     ex.pending = null
@@ -212,6 +242,7 @@ export class EndpointState implements Endpoint, PoolOwner, QueueOwner, DialOwner
   }
 
   #abort(attempt: Attempt): void {
+    this.settled(attempt)
     this.#dialler.stopTimers(attempt)
     this.#stopWaiting(attempt)
     this.#dialler.abandon(attempt)
@@ -237,6 +268,7 @@ export class EndpointState implements Endpoint, PoolOwner, QueueOwner, DialOwner
   }
 
   #resume(attempt: Attempt, pool: Pool, connection: Http1Upstream): void {
+    this.settled(attempt)
     this.shared.timers.remove(attempt.timer)
     attempt.ex.pending = null
     this.#reuse(attempt.ex, pool, connection)
@@ -244,6 +276,7 @@ export class EndpointState implements Endpoint, PoolOwner, QueueOwner, DialOwner
 
   closed(): void {
     this.total--
+    this.hosts.thresholds?.change(CONNECTIONS, -1)
     this.wake()
   }
 
@@ -269,8 +302,10 @@ export class EndpointState implements Endpoint, PoolOwner, QueueOwner, DialOwner
   }
 
   mayConnect(): boolean {
-    if (this.total >= this.shared.poolMax) return false
+    const { thresholds } = this.hosts
+    if (this.total >= this.connectionsMax) return false
     this.total++
+    thresholds?.change(CONNECTIONS, 1)
     return true
   }
 

@@ -1,7 +1,8 @@
 /** The hosts of one destination: one, or several that do the same, of which there may be more or fewer at any time. */
 import type { EndpointOptions, WeightedHost } from '#engine/contract/endpoint.ts'
-import { DestinationState } from './destination.ts'
+import { DestinationState, type HostParts } from './destination.ts'
 import type { OutlierDetector } from './outlier.ts'
+import type { Thresholds } from './thresholds.ts'
 
 /** What endpoints know of the servers behind them. */
 export interface HostSet {
@@ -15,6 +16,8 @@ export interface HostSet {
   readonly hosts: readonly DestinationState[]
   /** Judges their addresses by what they do; null: nothing does. */
   readonly detector: OutlierDetector | null
+  /** Bounds what is under way to all of them; null: nothing does but the pool. */
+  readonly thresholds: Thresholds | null
   /** Until an address is known. Rejects when no host has any. */
   resolve(): Promise<void>
 }
@@ -25,6 +28,7 @@ export class HostGroupState implements HostSet {
   readonly hostHeader = ''
   readonly options: EndpointOptions
   readonly detector: OutlierDetector | null
+  readonly thresholds: Thresholds | null
   #hosts: readonly DestinationState[] = []
   #weighted: readonly WeightedHost[] = []
 
@@ -32,10 +36,11 @@ export class HostGroupState implements HostSet {
     name: string,
     hosts: readonly WeightedHost[],
     options: EndpointOptions,
-    detector: OutlierDetector | null
+    { detector = null, thresholds = null }: HostParts = {}
   ) {
     this.name = name
     this.detector = detector
+    this.thresholds = thresholds
     this.options = options
     this.set(hosts)
   }
@@ -54,7 +59,10 @@ export class HostGroupState implements HostSet {
     this.#weighted = hosts
     const before = new Map(this.#hosts.map((host) => [host.name, host]))
     this.#hosts = hosts.map(({ host, port, unixPath, weight }) => {
-      const made = new DestinationState({ host, port, unixPath }, this.#optionsOf(host), { detector: this.detector })
+      const made = new DestinationState({ host, port, unixPath }, this.#optionsOf(host), {
+        detector: this.detector,
+        thresholds: this.thresholds
+      })
       const kept = before.get(made.name) ?? made
       kept.weight = weight
       return kept

@@ -12,6 +12,7 @@ import { HTTP1 } from './http-version.ts'
 import { type Http1ConnectionOwner, Http1Upstream, REPEAT_NEVER, type Repeat } from './http1/connection.ts'
 import { Http2Pool, type Http2PoolOwner } from './http2/pool.ts'
 import type { UpstreamShared } from './shared.ts'
+import { REQUESTS } from './thresholds.ts'
 
 /** What pools share with their endpoint. */
 export interface PoolOwner extends Http2PoolOwner {
@@ -51,6 +52,17 @@ export class Pool implements Http1ConnectionOwner, DialledAddress {
     return this.#idle.length
   }
 
+  /** One exchange more is under way. */
+  begun(): void {
+    this.busy++
+    this.host.thresholds?.change(REQUESTS, 1)
+  }
+
+  ended(): void {
+    this.busy--
+    this.host.thresholds?.change(REQUESTS, -1)
+  }
+
   /** ex will be sent there next. */
   taken(ex: Exchange): void {
     ex.endpoint = this.label
@@ -64,7 +76,7 @@ export class Pool implements Http1ConnectionOwner, DialledAddress {
       if (connection.idleUntil > turnStartedAt) {
         this.#idle.pop()
         this.#owner.shared.timers.disarm(connection.idleTimer)
-        this.busy++
+        this.begun()
         return connection
       }
       // Its timer is late: the loop has been busy, and the server may have closed it by now.
@@ -75,7 +87,7 @@ export class Pool implements Http1ConnectionOwner, DialledAddress {
 
   /** One that was dialled, over `wire`. */
   connected(wire: Wire): Http1Upstream {
-    this.busy++
+    this.begun()
     const connection = new Http1Upstream(this, wire)
     this.connections.add(connection)
     return connection
@@ -88,7 +100,7 @@ export class Pool implements Http1ConnectionOwner, DialledAddress {
       connection.close()
       return
     }
-    this.busy--
+    this.ended()
     this.#owner.freed(connection)
     connection.idleUntil = turnStartedAt + idleMs
     this.#idle.push(connection)
@@ -105,7 +117,7 @@ export class Pool implements Http1ConnectionOwner, DialledAddress {
     const index = this.#idle.indexOf(connection)
     if (index >= 0) this.#idle.splice(index, 1)
     else {
-      this.busy--
+      this.ended()
       this.#owner.freed(connection)
     }
     this.#owner.shared.timers.remove(connection.idleTimer)

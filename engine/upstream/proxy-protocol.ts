@@ -11,6 +11,7 @@ import { EndpointState } from './endpoint.ts'
 import type { HostSet } from './host-group.ts'
 import type { UpstreamShared } from './shared.ts'
 import { type EvictionCandidate, SlowClientEviction } from './slow-client-eviction.ts'
+import { CONNECTIONS } from './thresholds.ts'
 
 /** Clients beyond so many: those without a connection are looked for and forgotten. */
 const CLIENTS_SWEPT = 1024
@@ -105,14 +106,19 @@ export class ProxyProtocolEndpoint implements Endpoint {
     for (const client of [...this.#clients.values()]) client.closeIdle()
   }
 
+  get #connectionsMax(): number {
+    const { poolMax } = this.#shared
+    return this.hosts.thresholds?.connectionsMax(poolMax) ?? poolMax
+  }
+
   // --- what clients ask for ---
 
   /** Counts a connection that `client` is about to make. False: it has to wait. */
   take(client: ClientEndpoint): boolean {
     // An idle connection of another client may never be used again: clients come from new ports.
-    if (this.total >= this.#shared.poolMax && this.#next() === null) this.#closeIdlest()
-    if (this.total >= this.#shared.poolMax) this.#eviction.request()
-    if (this.total < this.#shared.poolMax) {
+    if (this.total >= this.#connectionsMax && this.#next() === null) this.#closeIdlest()
+    if (this.total >= this.#connectionsMax) this.#eviction.request()
+    if (this.total < this.#connectionsMax) {
       this.total++
       return true
     }
@@ -134,7 +140,7 @@ export class ProxyProtocolEndpoint implements Endpoint {
     this.total--
     if (client.isUnused && this.#clients.get(client.preamble) === client) this.#clients.delete(client.preamble)
     for (const next of [...this.#queue]) {
-      if (this.total >= this.#shared.poolMax) return
+      if (this.total >= this.#connectionsMax) return
       this.#queue.delete(next)
       next.serveWaiting()
       if (next.wants) this.#queue.add(next)
@@ -191,11 +197,13 @@ class ClientEndpoint extends EndpointState {
   override mayConnect(): boolean {
     if (!this.#all.take(this)) return false
     this.total++
+    this.hosts.thresholds?.change(CONNECTIONS, 1)
     return true
   }
 
   override closed(): void {
     this.total--
+    this.hosts.thresholds?.change(CONNECTIONS, -1)
     this.#all.released(this)
   }
 

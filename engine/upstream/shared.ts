@@ -37,4 +37,6 @@ export interface UpstreamObserver {
   insecure?(destination: string, reason: string): void
   retried(): void
   ejected?(address: EjectedAddress): void
+  /** Something was refused because as much is under way to the endpoint as may be. */
+  overflowed?(destination: string, kind: string): void
 }

@@ -152,7 +152,8 @@ export class WorkerThread {
       poolMax: upstream.poolMaxSize,
       requestsPerConnectionMax: upstream.requestsPerConnectionMax,
       observer: telemetry.upstream,
-      rows: this.#parts.rows
+      rows: this.#parts.rows,
+      worker: { index: this.#parts.worker, count: this.#parts.state.workers }
     })
     return lifecycle
   }

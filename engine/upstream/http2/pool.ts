@@ -49,6 +49,8 @@ export interface Http2PoolOwner {
   startRace(attempt: Attempt): void
   /** Sends the attempt once more from the beginning. */
   dial(attempt: Attempt): void
+  /** The attempt waits for no connection any more. */
+  settled(attempt: Attempt): void
   report(attempt: Attempt, code: ErrorCode): void
   failed(ex: Exchange, code: ErrorCode, repeat: Repeat, version: Version): void
 }
@@ -84,6 +86,11 @@ export class Http2Pool implements Http2ConnectionOwner {
   /** Connections without an exchange. */
   get idle(): number {
     return this.#open.idle
+  }
+
+  /** A connection has a free stream. */
+  get hasRoom(): boolean {
+    return this.#open.first() !== null
   }
 
   /** Sends ex over a connection with a free stream. False: there is none. */
@@ -156,7 +163,7 @@ export class Http2Pool implements Http2ConnectionOwner {
   // --- what connections report ---
 
   freed(connection: Http2Upstream, stream: Http2UpstreamStream): void {
-    this.#pool.busy--
+    this.#pool.ended()
     this.#waiting.released(stream)
     if (this.#waiting.size > 0) this.#serveWaiting()
     if (connection.streams > 0) return
@@ -212,7 +219,7 @@ export class Http2Pool implements Http2ConnectionOwner {
   }
 
   #start(ex: Exchange, connection: Http2Upstream): void {
-    this.#pool.busy++
+    this.#pool.begun()
     this.#pool.taken(ex)
     // Armed, it is moved when it is armed again: taking it out costs more.
     this.#owner.shared.timers.disarm(connection.idleTimer)
@@ -226,6 +233,7 @@ export class Http2Pool implements Http2ConnectionOwner {
     const { tried } = attempt
     const others = attempt.sharing.splice(0).filter((pool) => pool !== this)
     attempt.ex.pending = null
+    this.#owner.settled(attempt)
     this.#start(attempt.ex, connection)
     const own = tried.indexOf(this.#pool)
     for (const pool of others) pool.lostRace(attempt, own < 0 || tried.indexOf(pool.#pool) < own)

@@ -6,14 +6,16 @@ import { type BackendPolicies, mergedFields, type PolicySets } from '#engine/con
 import type { Transports } from '#engine/contract/backend-transport/policies.ts'
 import type { BackendTransport } from '#engine/contract/backend-transport/transport.ts'
 import type { Resilience } from '#engine/contract/resilience.ts'
+import { circuitBreaker, type FileCircuitBreaker, limitsOf } from './circuit-breaker.ts'
 import { type FileHealth, health, healthOf } from './health.ts'
 import { type FileLoadBalancing, loadBalancing, loadBalancingOf } from './load-balancing.ts'
 
 export const resiliencePolicies: BackendPolicies = {
-  keys: { loadBalancing: 'loadBalancing', health: 'health' },
+  keys: { loadBalancing: 'loadBalancing', health: 'health', circuitBreaker: 'circuitBreaker' },
   schemas: {
     loadBalancing: loadBalancing().optional().describe('Which address of a backend with several gets a request.'),
-    health: health().optional().describe('When an address of a backend is left out.')
+    health: health().optional().describe('When an address of a backend is left out.'),
+    circuitBreaker: circuitBreaker().optional().describe('How much may be under way to a backend.')
   },
   actsOnAll: true,
   words: {
@@ -26,6 +28,7 @@ export const resiliencePolicies: BackendPolicies = {
 interface FileResilience {
   readonly loadBalancing?: FileLoadBalancing
   readonly health?: FileHealth
+  readonly circuitBreaker?: FileCircuitBreaker
 }
 
 /** Reads what policies say of connections and addresses: what says the same is the same object. */
@@ -52,9 +55,11 @@ export class Connections {
 }
 
 /** Null: nothing is said. */
-function resilienceOf({ loadBalancing: balancing, health: judged }: FileResilience): Resilience | null {
-  if (balancing === undefined && judged === undefined) return null
+function resilienceOf(file: FileResilience): Resilience | null {
+  const { loadBalancing: balancing, health: judged, circuitBreaker: limits } = file
+  if (balancing === undefined && judged === undefined && limits === undefined) return null
   return {
+    ...(limits === undefined ? {} : { limits: limitsOf(limits) }),
     ...(balancing === undefined ? {} : { loadBalancing: loadBalancingOf(balancing) }),
     ...(judged === undefined ? {} : { health: healthOf(judged) })
   }
