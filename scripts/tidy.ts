@@ -75,9 +75,12 @@ const BANS: readonly Ban[] = [
   },
   {
     pattern: /\bAtomics\b/g,
-    where: (path) => !/^(?:bench\/|engine\/(?:workers\/(?:shared|bucket-table)(?:\.test)?|kit\/claim)\.ts$)/.test(path),
+    where: (path) =>
+      !/^(?:bench\/|engine\/(?:workers\/(?:shared|bucket-table)(?:\.test)?|kit\/(?:claim|shared-rows))\.ts$)/.test(
+        path
+      ),
     instead:
-      'memory shared between threads has its homes: engine/workers/shared.ts, bucket-table.ts, engine/kit/claim.ts'
+      'memory shared between threads has its homes: engine/workers/shared.ts, bucket-table.ts, engine/kit/claim.ts, shared-rows.ts'
   },
   {
     pattern: /\b(?:TODO|FIXME|XXX|HACK)\b/g,

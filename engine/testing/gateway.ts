@@ -66,18 +66,8 @@ export interface TestOptions {
 const offload = new OffloadPool(import.meta.resolve('#engine/process/jobs.ts'))
 
 /** Rejects with the mistakes of `yaml`. */
-export async function startGateway(
-  yaml: string,
-  {
-    log,
-    folder,
-    clock = monotonicClock(),
-    childrenMax,
-    addresses = SharedRows.create(),
-    edit = (file) => file,
-    ...shared
-  }: TestOptions = {}
-): Promise<TestGateway> {
+export async function startGateway(yaml: string, options: TestOptions = {}): Promise<TestGateway> {
+  const { log, folder, clock = monotonicClock(), childrenMax, addresses, edit = (file) => file, ...shared } = options
   let version = 0
   let answer: (message: ToMain) => void = () => {}
   const first = edit(snapshotOf(yaml, ++version, folder))
@@ -94,7 +84,7 @@ export async function startGateway(
     children,
     secret: ofProcess.secret,
     state: SharedState.create(1),
-    rows: new SharedRows(addresses, clock),
+    rows: new SharedRows(addresses ?? SharedRows.create(), clock),
     post: (message) => answer(message),
     telemetry: ofWorker(telemetry),
     build: (snapshot, upstream, lifecycle) =>

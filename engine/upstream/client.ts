@@ -95,7 +95,7 @@ function hostsOf(destination: Destination | HostGroup, options: EndpointOptions,
   const { rows, observer, worker } = shared
   const { health: plan, limits } = options.resilience ?? {}
   const name = isGroup(destination) ? destination.name : nameOf(destination)
-  // Whoever asks the same servers by the same rules shares what is known of them.
+  // Endpoints that judge the same servers by the same rules share what is known of them.
   const detector =
     plan === undefined ? null : new OutlierDetector({ name, key: JSON.stringify(plan), plan, rows, observer })
   const overflowed = (kind: ThresholdKind) => observer.overflowed?.(name, kind)
