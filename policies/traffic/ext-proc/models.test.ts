@@ -4,7 +4,8 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test'
 import { startGateway, type TestGateway } from '#engine/testing/gateway.ts'
-import { exchangeRaw } from '#engine/testing/raw.ts'
+import { exchangeRaw, rawClient } from '#engine/testing/raw.ts'
+import { body, piece } from './gateway.fixture.ts'
 import { answerTo, type Processor, startProcessor, type TestProcessor } from './services.fixture.ts'
 
 let service: TestProcessor
@@ -23,15 +24,14 @@ after(() => service.close())
 const send = (gateway: TestGateway, lines: string, text: string) =>
   exchangeRaw(gateway.port, `${lines}\r\nHost: a.test\r\nConnection: close\r\n\r\n${text}`)
 const kinds = () => service.asked.map(({ request }) => request!.$case)
-const body = (value: string) => ({ bodyMutation: { mutation: { $case: 'body' as const, value: Buffer.from(value) } } })
 
 describe('models and MCP servers', () => {
-  const through = async (destination: object) => {
+  const through = async (destination: object, mode = 'BUFFERED') => {
     const policies = {
       extProc: {
         backend: 'processor',
         messageTimeout: '60s',
-        processingMode: { requestBodyMode: 'BUFFERED', responseBodyMode: 'BUFFERED' }
+        processingMode: { requestBodyMode: mode, responseBodyMode: mode }
       }
     }
     const listeners = [{ routes: [{ policies, backends: [destination] }] }]
@@ -87,6 +87,48 @@ describe('models and MCP servers', () => {
     match(text, /^HTTP\/1.1 200 [\s\S]*"content":"blue"/)
     match(model.asked[0]!, /"blue\?"/)
     deepEqual(kinds(), ['requestHeaders', 'requestBody', 'responseHeaders', 'responseBody'])
+  })
+
+  it('a chat that is streamed passes the service event by event', async () => {
+    const chunk = (content: string, finish: string | null = null) =>
+      `data: ${JSON.stringify({
+        id: '1',
+        object: 'chat.completion.chunk',
+        created: 1,
+        model: 'gpt-5',
+        choices: [{ index: 0, delta: { role: 'assistant', content }, finish_reason: finish }]
+      })}\n\n`
+    const goOn = Promise.withResolvers<void>()
+    const model = createServer((request, response) => {
+      request.resume().on('end', () => {
+        response.writeHead(200, { 'content-type': 'text/event-stream' }).write(chunk('red '))
+        // What follows waits until the client has the first event.
+        void goOn.promise.then(() => response.end(`${chunk('wine', 'stop')}data: [DONE]\n\n`))
+      })
+    })
+    await new Promise<void>((resolve) => model.listen(0, '127.0.0.1', resolve))
+    stops.push(() => model.close())
+    for (const mode of ['STREAMED', 'FULL_DUPLEX_STREAMED']) {
+      const { port } = model.address() as AddressInfo
+      const gateway = await through({ ai: { provider: { openai: {}, host: '127.0.0.1', port } } }, mode)
+      service.process = (message) => {
+        const { $case, value } = message.request!
+        if ($case !== 'requestBody' && $case !== 'responseBody') return [answerTo(message)]
+        const { body: bytes, endOfStream } = value as { body: Buffer; endOfStream: boolean }
+        const text = bytes.toString().replaceAll('red', 'blue')
+        return [answerTo(message, mode === 'STREAMED' ? body(text) : piece(text, endOfStream))]
+      }
+      const question = JSON.stringify({ model: 'gpt-5', stream: true, messages: [{ role: 'user', content: 'red?' }] })
+      const client = await rawClient(gateway.port)
+      client.send(
+        `POST /v1/chat/completions HTTP/1.1\r\nHost: a.test\r\nContent-Type: application/json\r\n` +
+          `Content-Length: ${question.length}\r\n\r\n${question}`
+      )
+      await client.until('"blue "')
+      goOn.resolve()
+      match(await client.until('[DONE]'), /"wine"/)
+      client.close()
+    }
   })
 
   it('an MCP server is asked what the service lets pass', async () => {
