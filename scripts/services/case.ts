@@ -2,7 +2,15 @@
 import { setTimeout as after } from 'node:timers/promises'
 import { type ClientRequest, REQUEST, send } from './client.ts'
 import type { EnvoyPart } from './envoy.ts'
-import { type Plain, recordCheck, recordClient, recordLimit, recordProcessed, recordRequest } from './record.ts'
+import {
+  joinPieces,
+  type Plain,
+  recordCheck,
+  recordClient,
+  recordLimit,
+  recordProcessed,
+  recordRequest
+} from './record.ts'
 import type { Behaviour, Ports, Servers } from './servers.ts'
 
 /** A policy, as each of the two has it. */
@@ -64,7 +72,7 @@ export async function observe(one: Case, port: number, servers: Servers): Promis
     ...servers.checks.map(recordCheck),
     ...servers.httpChecks.map(recordRequest),
     ...servers.limits.map(recordLimit),
-    ...servers.processed.map(recordProcessed)
+    ...joinPieces(servers.processed).map(recordProcessed)
   ]
   return { service, backend: servers.backend.map(recordRequest), client }
 }

@@ -7,6 +7,7 @@ import { LIMITS } from './limits-cases.ts'
 import { PROCESSING_BODIES } from './processing-bodies-cases.ts'
 import { PROCESSING_FAILURES } from './processing-failures-cases.ts'
 import { PROCESSING_HEADS } from './processing-heads-cases.ts'
+import { PROCESSING_STREAMS } from './processing-streams-cases.ts'
 
 export const CASES: readonly Case[] = [
   ...GRPC_CHECK_REQUESTS,
@@ -15,5 +16,6 @@ export const CASES: readonly Case[] = [
   ...LIMITS,
   ...PROCESSING_HEADS,
   ...PROCESSING_BODIES,
-  ...PROCESSING_FAILURES
+  ...PROCESSING_FAILURES,
+  ...PROCESSING_STREAMS
 ]

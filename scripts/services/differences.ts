@@ -208,6 +208,16 @@ const EXT_PROC: Listed[] = [
     why: "The service is told the gateway's own answer, which each of the two words in its own way."
   },
   {
+    cases: named('extProc, streamed bodies', 'a change of the head with a body'),
+    at: ['backend.0.headers.x-n'],
+    why: 'With the answer to a piece the head may be on its way: a change of it is for bodies that are kept whole (external_processor.proto). With Envoy it is a race.'
+  },
+  {
+    cases: named('extProc, streamed bodies', 'a piece of a stream both ways'),
+    at: ['service', 'backend', 'client.status'],
+    why: 'A service that means to change a body and answers in the terms of another mode fails; with Envoy the body passes as it was.'
+  },
+  {
     cases: named('extProc, long bodies of responses', 'too long'),
     at: ['client.status'],
     why: 'An answer that is too long is 502, the fault of what is behind the gateway; with Envoy it is 500.'

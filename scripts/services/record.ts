@@ -98,6 +98,23 @@ export function recordCheck({ attributes }: CheckRequest): Plain {
   return plain(check) ?? null
 }
 
+/** A body that is streamed has as many pieces as reads of a socket: what comes in a row is one. */
+export function joinPieces(messages: readonly ProcessingRequest[]): ProcessingRequest[] {
+  const joined: ProcessingRequest[] = []
+  for (const message of messages) {
+    const before = joined.at(-1)?.request
+    const { request } = message
+    const isBody = request?.$case === 'requestBody' || request?.$case === 'responseBody'
+    if (isBody && before?.$case === request.$case && 'body' in before.value) {
+      const body = Buffer.concat([before.value.body, request.value.body])
+      const value = { ...request.value, body }
+      const { $case } = request
+      joined[joined.length - 1] = { ...joined.at(-1)!, request: { $case, value } }
+    } else joined.push(message)
+  }
+  return joined
+}
+
 export function recordProcessed({ request, attributes, ...others }: ProcessingRequest): Plain {
   const { $case, value } = request!
   const part =
