@@ -18,7 +18,10 @@ test('mistakes of the configuration have a place', async () => {
     'processingMode.requestBodyMode: GRPC is not in this version of weir: use NONE, STREAMED, BUFFERED, BUFFERED_PARTIAL or FULL_DUPLEX_STREAMED'
   ])
   match(problems({ processingMode: { responseBodyMode: 'streamed' } })[0]!, /must be NONE, STREAMED, /)
-  match(problems({ observabilityMode: true, processingMode: { requestBodyMode: 'BUFFERED' } })[0]!, /would wait/)
+  match(
+    problems({ observabilityMode: true, processingMode: { requestBodyMode: 'BUFFERED' } })[0]!,
+    /wait for the service/
+  )
   match(problems({ mutationRules: { allowExpression: '(' } })[0]!, /^mutationRules.allowExpression: /)
   match(problems({ requestAttributes: { a: 'request.body' } })[0]!, /^requestAttributes.a: expression .*body/)
   match(problems({ backend: 'b' })[0]!, /exactly one of backendRef, backend, host/)

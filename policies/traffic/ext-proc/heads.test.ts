@@ -7,7 +7,7 @@ import type { ProcessingRequest } from '#engine/proto/generated/envoy/service/ex
 import { at, harness, immediate, post, send, statusOf } from './gateway.fixture.ts'
 import { answerTo, fieldsOf, mutation } from './services.fixture.ts'
 
-const { seen, service, start, kinds } = harness()
+const { seen, service, start, kinds, told } = harness()
 
 const endOf = ({ request }: ProcessingRequest) =>
   request?.$case === 'requestHeaders' || request?.$case === 'responseHeaders' ? request.value.endOfStream : null
@@ -169,11 +169,30 @@ describe('immediate responses', () => {
   })
 })
 
-it('nothing waits in observability mode', async () => {
-  const gateway = await start('observabilityMode: true')
-  service.process = () => [Buffer.from('garbage')]
-  match(await send(gateway), /^HTTP\/1.1 200 [\s\S]*from the backend/)
-  await service.over.promise
-  deepEqual(kinds(), ['requestHeaders', 'responseHeaders'])
-  ok(service.asked.every(({ observabilityMode }) => observabilityMode))
+describe('observability mode', () => {
+  it('nothing waits', async () => {
+    const gateway = await start('observabilityMode: true')
+    service.process = () => [Buffer.from('garbage')]
+    match(await send(gateway), /^HTTP\/1.1 200 [\s\S]*from the backend/)
+    await service.over.promise
+    deepEqual(kinds(), ['requestHeaders', 'responseHeaders'])
+    ok(service.asked.every(({ observabilityMode }) => observabilityMode))
+  })
+
+  it('bodies pass, and the service gets copies', async () => {
+    const gateway = await start(
+      'observabilityMode: true, processingMode: { requestBodyMode: STREAMED, responseBodyMode: STREAMED }'
+    )
+    service.process = () => []
+    match(await post(gateway, 'hello'), /^HTTP\/1.1 200 [\s\S]*from the backend/)
+    await service.over.promise
+    deepEqual([seen[0]!.body, seen[0]!.headers['content-length']], ['hello', '5'])
+    deepEqual(
+      [told('requestBody'), told('responseBody')],
+      [
+        ['hello', true],
+        ['from the backend', true]
+      ]
+    )
+  })
 })

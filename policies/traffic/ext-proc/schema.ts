@@ -186,12 +186,13 @@ export const schema = deferred(() =>
     .superRefine(({ observabilityMode, processingMode: mode = {}, processingOptions: options }, context) => {
       if (observabilityMode !== true) return
       if (options !== undefined) {
-        const message = 'cannot stand beside observabilityMode, which sends no bodies: write processingMode'
+        const message = 'cannot stand beside observabilityMode, for which no body waits: write processingMode'
         context.addIssue({ code: 'custom', path: ['processingOptions'], message })
       }
       for (const key of ['requestBodyMode', 'responseBodyMode'] as const) {
-        if ((mode[key] ?? 'NONE') === 'NONE') continue
-        const message = 'must be NONE with observabilityMode: a body that is kept whole would wait'
+        const body = mode[key] ?? 'NONE'
+        if (body === 'NONE' || body === 'STREAMED') continue
+        const message = 'must be NONE or STREAMED with observabilityMode: all others wait for the service'
         context.addIssue({ code: 'custom', path: ['processingMode', key], message })
       }
     })
