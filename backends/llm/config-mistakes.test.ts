@@ -92,3 +92,23 @@ test('a suffix of paths has no * in it: such a route would never be taken', () =
     'ai.routes["/v1/*"]: is a suffix of paths, and none has a *: write *'
   ])
 })
+
+test('a single provider has a name, which a backend with groups has not', () => {
+  deepEqual(inAi({ name: 'main', provider: PROVIDER }), [])
+  const groups = [{ providers: [{ name: 'a', ...PROVIDER }] }]
+  deepEqual(inAi({ name: 'main', groups }), [
+    'ai.name: is for a backend with one provider: each provider of a group has its own name'
+  ])
+})
+
+test("routes and providers may be written as in the closest peer's file", () => {
+  deepEqual(inAi({ provider: { openAI: {} }, routes: { '/v1/responses': 'responses', '*': 'completions' } }), [])
+  deepEqual(
+    inAi({
+      provider: { openAI: {} },
+      routes: { '/r': 'realtime' },
+      promptGuard: { request: [{ regex: { matches: ['a'] } }] }
+    }),
+    ['ai.promptGuard: prompt guards cannot see what passes as Realtime (route /r); that needs a backend without them']
+  )
+})

@@ -1,9 +1,11 @@
 /**
  * The one table of neutral words (docs/naming.md#names-of-products): the specification avoids names of vendors, users
- * know the real ones. Real names are canonical; the neutral ones are understood wherever one is read.
+ * know the real ones. Real names are canonical; the neutral ones are understood wherever one is read, and so is what
+ * the closest peer's file calls a thing.
  */
 export const REAL_NAMES: Readonly<Record<string, string>> = {
   typeA: 'openai',
+  openAI: 'openai',
   typeAHosted: 'azureopenai',
   typeB: 'anthropic',
   typeC: 'gemini',

@@ -26,6 +26,7 @@ export const aiSchema = () =>
         .describe('Providers in order of priority; those of one group are equal.')
     },
     {
+      name: name().optional().describe('Of the only provider, in logs, metrics and traces. Default: its kind.'),
       routes: routes().optional(),
       ...edits(),
       unsupported: z
@@ -39,6 +40,13 @@ export const aiSchema = () =>
       promptGuard: promptGuard().optional().describe('What may not be asked or answered: masked or rejected.')
     }
   )
+    .check(
+      together<FileAi>([], ({ value, issues }) => {
+        if (value.name === undefined || value.groups === undefined) return
+        const message = 'is for a backend with one provider: each provider of a group has its own name'
+        issues.push({ code: 'custom', path: ['name'], message, input: value.name })
+      })
+    )
     .check(
       together<FileAi>(['promptGuard', 'routes'], ({ value, issues }) => {
         const unguarded = value.promptGuard === undefined ? null : unguardedRoute(value.routes ?? {})
@@ -64,6 +72,8 @@ export const aiSchema = () =>
     )
 
 interface FileAi {
+  readonly name?: string | undefined
+  readonly groups?: unknown
   readonly promptGuard?: FileGuards | undefined
   readonly routes?: FileRoutes | undefined
 }
@@ -73,7 +83,10 @@ export type FileAiBackend = z.output<ReturnType<typeof aiSchema>>
 /** What the backend itself says wins over what policies say for all its providers. */
 export function translateAi(file: FileAiBackend, { policies, levels, transportOf }: TranslateContext): AiBackend {
   const outer = mergedModelPolicies(levelsOf(levels))
-  const groups = file.provider === undefined ? file.groups!.map(({ providers }) => providers) : [[file.provider]]
+  const groups =
+    file.provider === undefined
+      ? file.groups!.map(({ providers }) => providers)
+      : [[{ name: file.name, ...file.provider }]]
   const { ai = {} } = outer
   const changes = withOuter(file, ai)
   return {

@@ -18,7 +18,15 @@ const ROUTE_TYPES = [
   'Passthrough'
 ] as const satisfies readonly AiRouteType[]
 
-const routeType = z.enum(ROUTE_TYPES, { error: `must be one of ${ROUTE_TYPES.join(', ')}` })
+/** As the closest peer's file writes them. */
+const IN_CAMEL_CASE: ReadonlyMap<string, AiRouteType> = new Map(
+  ROUTE_TYPES.map((type) => [type[0]!.toLowerCase() + type.slice(1), type])
+)
+
+const routeType = z
+  .enum([...ROUTE_TYPES, ...IN_CAMEL_CASE.keys()], { error: `must be one of ${ROUTE_TYPES.join(', ')}` })
+  // The enum takes these two forms and no other.
+  .transform((word) => IN_CAMEL_CASE.get(word) ?? (word as AiRouteType))
 
 export const routes = () =>
   z
