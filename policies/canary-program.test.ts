@@ -90,6 +90,30 @@ async function requests({ port, tlsPort, llmPort }: Surroundings, secret: string
   return await Promise.all(answers)
 }
 
+/** The same requests, as far as they are HTTP, explained at the admin port. */
+async function explanations({ port, llmPort, admin }: Surroundings, secret: string): Promise<string[]> {
+  const explain = async (target: string, more: object = {}, at = port) => {
+    const body = JSON.stringify({ url: `http://127.0.0.1:${at}${target}`, ...more })
+    const found = await answerOf(`http://${admin}/explain`, { method: 'POST', body })
+    assert.match(found, /^200 /, found)
+    return found
+  }
+  const chat = { method: 'POST', headers: { 'content-type': 'application/json' }, body: CHAT }
+  const keys = { authorization: `Bearer ${secret}`, 'x-api-key': secret, cookie: `a=${secret}` }
+  return [
+    ...(await Promise.all(
+      ['/ai', '/moderated', '/dns', '/bedrock', '/vertex'].map((path) => explain(`${path}/v1/chat/completions`, chat))
+    )),
+    ...(await Promise.all(
+      ['/tls', '/fields', '/nothing', `/fields?token=${secret}`, '/basic', `/key?k=${secret}`, '/jwt'].map((path) =>
+        explain(path, { headers: keys })
+      )
+    )),
+    await explain('/mcp', { ...chat, body: HELLO }),
+    await explain('/v1/chat/completions', chat, llmPort)
+  ]
+}
+
 /** What has to have gone wrong: otherwise nothing was looked at. */
 const REASONS = [
   ...['CONNECT_FAILURE', 'DNS_FAILURE', 'UPSTREAM_TLS', 'BACKEND_CREDENTIALS', 'NO_BACKEND', 'ROUTE_NOT_FOUND'],
@@ -119,6 +143,7 @@ test('no line, answer, metric, page or dump of the program has a secret of the c
     none(await answerOf(`http://${around.stats}/metrics`), 'the metrics')
   }
   await pages()
+  for (const explained of await explanations(around, secret)) none(explained, 'an explanation')
   // Put in force again with a change, and refused with a mistake beside everything.
   write({ ...file, llm: undefined })
   await program.logged(/configuration \w+ in force/)

@@ -10,9 +10,9 @@ import { type Import, importsOf, packageOf, resolveImport } from './imports.ts'
 const LAYERS: readonly (readonly string[])[] = [
   ['contract', 'schema', 'http2', 'http', 'socket', 'kit'],
   ['ir', 'cel', 'routing', 'service', 'proto'],
-  ['lifecycle', 'build', 'downstream', 'upstream', 'telemetry'],
+  ['lifecycle', 'build', 'downstream', 'upstream', 'telemetry', 'story'],
   ['source'],
-  ['standalone', 'kubernetes', 'admin', 'workers'],
+  ['standalone', 'kubernetes', 'admin', 'workers', 'explain'],
   ['process']
 ]
 

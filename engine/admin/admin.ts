@@ -1,5 +1,6 @@
 /** The three servers of the control plane: admin, stats, readiness. */
 
+import { parseJson } from '#engine/kit/json.ts'
 import { redactText } from '#engine/kit/sensitive.ts'
 import { EXPOSITION_CONTENT_TYPE } from '#engine/telemetry/metrics-table.ts'
 import { type Address, parseAddress } from './address.ts'
@@ -25,6 +26,11 @@ export interface AdminOptions {
   metrics(): string | Promise<string>
   /** Throws an Error with the reason when the directives are malformed. */
   setLogLevel(level: string): void
+  /**
+   * What would become of a request under the configuration in force: plain data for JSON. `error`: what is wrong with
+   * the question. Absent: nobody explains.
+   */
+  explain?(input: Readonly<Record<string, unknown>>): Promise<{ readonly error: string } | { readonly found: object }>
   /** Starts the drain; called after the caller has its answer. */
   quit(): void
 }
@@ -44,6 +50,9 @@ export interface Admin {
 const ADMIN_SOCKET_MODE = 0o600
 const PUBLIC_SOCKET_MODE = 0o666
 
+/** A request that is to be explained may have a body of its own. */
+const BODY_BYTES_MAX = new Map([['/explain', 1024 * 1024]])
+
 /** Throws an Error that names the setting at fault and the remedy; nothing listens then. */
 export async function startAdmin(options: AdminOptions): Promise<Admin> {
   const adminAddress = parseAddress(options.adminAddr, 'adminAddr')
@@ -59,7 +68,7 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
   }
   try {
     for (const [setting, address, socketMode, handler] of plan) {
-      running.push(await listen(address, { setting, sharePort, socketMode }, handler))
+      running.push(await listen(address, { setting, sharePort, socketMode, bodyBytesMax: BODY_BYTES_MAX }, handler))
     }
   } catch (error) {
     await close()
@@ -76,6 +85,7 @@ function adminHandler(options: AdminOptions, address: Address): Handler {
     '/ui/': { method: 'GET', reply: () => showPage(options.state()) },
     '/config_dump': { method: 'GET', reply: () => dump(options.state()) },
     '/healthz': { method: 'GET', reply: () => ({ status: 200, body: 'ok\n' }) },
+    '/explain': { method: 'POST', reply: (request) => explain(options, request) },
     '/logging': { method: 'POST', reply: (request) => changeLogging(options, request) },
     '/quitquitquit': {
       method: 'POST',
@@ -150,6 +160,22 @@ function changeLogging(options: AdminOptions, request: Request): Reply {
     }
   }
   return { status: 200, body: `log level: ${options.state().logLevel}\n` }
+}
+
+const json = (status: number, value: unknown): Reply => ({
+  status,
+  type: 'application/json',
+  body: `${JSON.stringify(value, null, 2)}\n`
+})
+
+async function explain({ explain: answer }: AdminOptions, { body }: Request): Promise<Reply> {
+  if (answer === undefined) return { status: 404, body: 'not found\n' }
+  const input = parseJson((await body()).toString())
+  if (typeof input !== 'object' || input === null || Array.isArray(input)) {
+    return json(400, { error: 'the body must be a JSON object: {"method": "GET", "url": "http://host:8080/path"}' })
+  }
+  const answered = await answer(input as Record<string, unknown>)
+  return 'error' in answered ? json(400, answered) : json(200, answered.found)
 }
 
 function readiness(state: AdminState): Reply {

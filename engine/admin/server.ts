@@ -30,6 +30,8 @@ export interface Request {
   readonly path: string
   readonly query: URLSearchParams
   readonly headers: IncomingHttpHeaders
+  /** Reads the body. Rejects when the connection breaks. */
+  readonly body: () => Promise<Buffer>
 }
 
 export interface Reply {
@@ -44,6 +46,12 @@ export interface Reply {
 
 export type Handler = (request: Request) => Reply | Promise<Reply>
 
+/** A handler, and the bodies that it reads. */
+interface Bounded {
+  readonly handle: Handler
+  readonly bodyBytesMax: ReadonlyMap<string, number>
+}
+
 export interface Listening {
   /** As the address syntax writes them: "127.0.0.1:15000", "unix:/path". Empty when off. */
   readonly addresses: readonly string[]
@@ -57,10 +65,13 @@ export interface ListenOptions {
   readonly sharePort: boolean
   /** Permissions of a unix socket. */
   readonly socketMode: number
+  /** Longest bodies by path, in bytes, where they are read; else REQUEST_BYTES_MAX, for those that nobody reads. */
+  readonly bodyBytesMax?: ReadonlyMap<string, number>
 }
 
 /** Listens on every address of `address`. Throws an Error that names the setting and the remedy. */
-export async function listen(address: Address, options: ListenOptions, handler: Handler): Promise<Listening> {
+export async function listen(address: Address, options: ListenOptions, handle: Handler): Promise<Listening> {
+  const handler = { handle, bodyBytesMax: options.bodyBytesMax ?? new Map<string, number>() }
   if (address.kind === 'off') return { addresses: [], close: async () => {} }
   const servers: Server[] = []
   try {
@@ -81,7 +92,7 @@ async function listenTcp(
   hosts: readonly string[],
   port: number,
   reusePort: boolean,
-  handler: Handler
+  handler: Bounded
 ): Promise<Server[]> {
   for (let tries = 1; ; tries++) {
     const servers: Server[] = []
@@ -105,7 +116,7 @@ async function listenHost(
   host: string,
   port: number,
   reusePort: boolean,
-  handler: Handler,
+  handler: Bounded,
   optional: boolean
 ): Promise<Server | null> {
   try {
@@ -120,7 +131,7 @@ async function listenHost(
   }
 }
 
-async function listenUnix(path: string, mode: number, handler: Handler): Promise<Server> {
+async function listenUnix(path: string, mode: number, handler: Bounded): Promise<Server> {
   let server: Server
   try {
     server = await started(newServer(handler), { path })
@@ -158,7 +169,7 @@ function started(
   return promise
 }
 
-function newServer(handler: Handler): Server {
+function newServer(handler: Bounded): Server {
   const server = createServer(
     {
       maxHeaderSize: HEAD_BYTES_MAX,
@@ -175,31 +186,38 @@ function newServer(handler: Handler): Server {
 }
 
 /** Never rejects: what a handler throws becomes a 500 that says nothing of its inside. */
-async function serve(message: IncomingMessage, response: ServerResponse, handler: Handler): Promise<void> {
+async function serve(message: IncomingMessage, response: ServerResponse, handler: Bounded): Promise<void> {
   const target = message.url ?? ''
-  if (
-    message.headers['transfer-encoding'] !== undefined ||
-    Number(message.headers['content-length']) > REQUEST_BYTES_MAX
-  ) {
+  const mark = target.indexOf('?')
+  const path = mark < 0 ? target : target.slice(0, mark)
+  const bytesMax = handler.bodyBytesMax.get(path) ?? REQUEST_BYTES_MAX
+  if (message.headers['transfer-encoding'] !== undefined || Number(message.headers['content-length']) > bytesMax) {
     response.shouldKeepAlive = false
-    send(response, { status: 413, body: `requests here have no body of more than ${REQUEST_BYTES_MAX} bytes\n` })
+    send(response, { status: 413, body: `requests here have no body of more than ${bytesMax} bytes\n` })
     return
   }
-  message.resume()
   // Absolute targets are for proxies; a second authority beside Host would only be a way around the check of Host.
   if (!target.startsWith('/')) {
+    message.resume()
     send(response, { status: 400, body: 'the request target must be a path\n' })
     return
   }
-  const mark = target.indexOf('?')
-  const path = mark < 0 ? target : target.slice(0, mark)
   const query = new URLSearchParams(mark < 0 ? '' : target.slice(mark + 1))
+  const { method = '', headers } = message
   try {
-    send(response, await handler({ method: message.method ?? '', path, query, headers: message.headers }))
+    send(response, await handler.handle({ method, path, query, headers, body: () => bodyOf(message) }))
   } catch {
     // The error is the program's own and may quote a configuration: it does not go out.
     send(response, { status: 500, body: 'internal error\n' })
   }
+  message.resume()
+}
+
+/** Its length is known to be within its bound. */
+async function bodyOf(message: IncomingMessage): Promise<Buffer> {
+  const pieces: Buffer[] = []
+  for await (const piece of message) pieces.push(piece as Buffer)
+  return Buffer.concat(pieces)
 }
 
 function send(response: ServerResponse, reply: Reply): void {

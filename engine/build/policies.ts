@@ -12,7 +12,7 @@ import {
   type Policy,
   type PolicyServices
 } from '#engine/contract/policy.ts'
-import type { CompiledMatch } from '#engine/contract/route.ts'
+import type { CompiledMatch, HookOwner, HookOwners } from '#engine/contract/route.ts'
 import type { TracingPlan } from '#engine/contract/tracing.ts'
 import { mergePolicies } from '#engine/ir/merge.ts'
 import type { PolicySet } from '#engine/ir/snapshot.ts'
@@ -31,6 +31,8 @@ export interface Hooks {
   readonly requestHooks: readonly Hook[] | null
   /** Last policy first. */
   readonly responseHooks: readonly Hook[] | null
+  /** Whose they are. */
+  readonly hookOwners: HookOwners
 }
 
 /** `path`: of the policy that asks for it. */
@@ -75,6 +77,7 @@ export interface CompiledPolicy {
   readonly policy: Policy
   readonly config: unknown
   readonly compiled: Compiled
+  readonly owner: HookOwner
   /** Backends that it asks as services, by name. */
   readonly uses: ReadonlyMap<string, UsedService>
 }
@@ -151,7 +154,7 @@ export class PolicyCompiler {
     return {
       names,
       made,
-      ...hooksOf(forms, this.#collectors),
+      ...hooksOf(made, this.#collectors),
       retry: forms.find((form) => form.retry !== undefined)?.retry ?? null,
       mirrors: forms.flatMap(({ mirrors = [] }, i) => mirrors.map((plan) => ({ plan, path: pathOf(names[i]!) }))),
       readsTimes: forms.some((form) => form.readsTimes === true),
@@ -161,12 +164,12 @@ export class PolicyCompiler {
 
   /** The hooks of a listener that run before routing: of these levels too the least precise comes first. */
   preRouting(levels: readonly Level[]): Hooks {
-    const { forms, names, pathOf } = this.#forms(levels, [])
+    const { forms, made, names, pathOf } = this.#forms(levels, [])
     forms.forEach((form, i) => {
       if (!needsRoute(form)) return
       this.#problems.push({ path: pathOf(names[i]!), message: `${names[i]} ${NEEDS_ROUTE}` })
     })
-    return hooksOf(forms, this.#collectors)
+    return hooksOf(made, this.#collectors)
   }
 
   /** How exchanges are logged and traced where frontend policies say so. */
@@ -238,7 +241,7 @@ export class PolicyCompiler {
       const inside = error instanceof FieldError ? pathInside(error.path) : ''
       this.#problems.push({ path: `${path}${inside}`, message: (error as Error).message })
     }
-    const made = { key, policy, config, compiled, uses }
+    const made = { key, policy, config, compiled, owner: ownerOf(policy, config), uses }
     this.#keep(made)
     return made
   }
@@ -247,10 +250,20 @@ export class PolicyCompiler {
 /** What is wrong with a policy in the phase PreRouting whose settings are read from the route. */
 export const NEEDS_ROUTE = 'is a setting of the route, which is not known in the phase PreRouting'
 
-function hooksOf(forms: readonly Compiled[], collectors: Collectors): Hooks {
+function ownerOf({ name, expressions, identifies, accumulates }: Policy, config: unknown): HookOwner {
+  if (identifies !== undefined) return { name, identifies }
+  if (expressions === undefined) return { name }
+  const levels = accumulates === true ? (config as readonly unknown[]) : [config]
+  return { name, expressions: () => levels.flatMap((level) => expressions(level as never)) }
+}
+
+function hooksOf(made: readonly CompiledPolicy[], collectors: Collectors): Hooks {
+  const request = sideOf(made, 'request', collectors)
+  const response = sideOf(made.toReversed(), 'response', collectors)
   return {
-    requestHooks: orNull(sideOf(forms, 'request', collectors)),
-    responseHooks: orNull(sideOf(forms.toReversed(), 'response', collectors))
+    requestHooks: orNull(request.hooks),
+    responseHooks: orNull(response.hooks),
+    hookOwners: { request: request.owners, response: response.owners }
   }
 }
 
@@ -278,26 +291,35 @@ function defaultSettings(): RouteSettings {
 }
 
 /** Hooks in run order, a collector before the first that reads the body. */
-function sideOf(forms: readonly Compiled[], side: 'request' | 'response', collectors: Collectors): Hook[] {
+function sideOf(made: readonly CompiledPolicy[], side: 'request' | 'response', collectors: Collectors) {
   const hooks: Hook[] = []
+  const owners: HookOwner[] = []
+  const add = (hook: Hook, owner: HookOwner): void => {
+    hooks.push(hook)
+    owners.push(owner)
+  }
   let isCollected = false
   let isBegun = false
-  for (const { filter } of forms) {
+  for (const { compiled, owner } of made) {
+    const { filter } = compiled
     const hook = side === 'request' ? filter?.onRequest : filter?.onResponse
     // Also without a hook of this side: one of the response may read the request's body.
     const wanted = filter?.buffers?.[side]
     if (wanted === true && !isCollected) {
-      hooks.push(collectors[side])
+      add(collectors[side], COLLECTOR)
       isCollected = true
     }
     if (wanted === 'prefix' && !isBegun && !isCollected) {
-      hooks.push(side === 'request' ? collectors.requestPrefix : collectors.responsePrefix)
+      add(side === 'request' ? collectors.requestPrefix : collectors.responsePrefix, COLLECTOR)
       isBegun = true
     }
-    if (hook !== undefined) hooks.push(hook)
+    if (hook !== undefined) add(hook, owner)
   }
-  return hooks
+  return { hooks, owners }
 }
+
+/** Of hooks that wait for a body. */
+const COLLECTOR: HookOwner = { name: 'body' }
 
 function orNull<T>(list: readonly T[]): readonly T[] | null {
   return list.length === 0 ? null : list

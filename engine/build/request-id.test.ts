@@ -5,7 +5,7 @@ import { HeaderBlock } from '#engine/http/headers.ts'
 import { fakeExchange } from '#engine/testing/exchange.ts'
 import { withRequestId } from './request-id.ts'
 
-const NONE = { requestHooks: null, responseHooks: null }
+const NONE = { requestHooks: null, responseHooks: null, hookOwners: { request: [], response: [] } }
 
 test('without rules, and with none that asks for a header, there are no hooks', () => {
   assert.equal(withRequestId(NONE, undefined), NONE)
@@ -13,9 +13,11 @@ test('without rules, and with none that asks for a header, there are no hooks', 
 })
 
 test('the id goes to the backend ahead of all policies, and to the client behind them', () => {
-  const others = { requestHooks: [() => 0 as const], responseHooks: [() => 0 as const] }
+  const hookOwners = { request: [{ name: 'a' }], response: [{ name: 'a' }] }
+  const others = { requestHooks: [() => 0 as const], responseHooks: [() => 0 as const], hookOwners }
   const rules = { ...REQUEST_ID_DEFAULTS, sendToBackend: true, sendToClient: true }
-  const { requestHooks, responseHooks } = withRequestId(others, rules)
+  const { requestHooks, responseHooks, hookOwners: owners } = withRequestId(others, rules)
+  assert.deepEqual([owners.request.length, owners.response.length], [requestHooks!.length, responseHooks!.length])
   const ex = fakeExchange({ headers: [['x-request-id', 'not sane!']] })
   void requestHooks![0]!(ex)
   ex.response = new HeaderBlock()

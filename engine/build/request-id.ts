@@ -18,7 +18,13 @@ export function withRequestId(hooks: Hooks, rules: RequestIdRules | undefined): 
     if (ex.response !== null) ex.response.set(header, requestIdOf(ex))
     return CONTINUE
   }
+  const owner = [{ name: 'requestId' }]
+  const { request, response } = hooks.hookOwners
   return {
+    hookOwners: {
+      request: sendToBackend ? [...owner, ...request] : request,
+      response: sendToClient ? [...response, ...owner] : response
+    },
     requestHooks: sendToBackend ? joined([toBackend], hooks.requestHooks) : hooks.requestHooks,
     responseHooks: sendToClient ? joined(hooks.responseHooks, [toClient]) : hooks.responseHooks
   }

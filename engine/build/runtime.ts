@@ -100,7 +100,7 @@ class Builder {
   readonly #cache: BuildCache
   readonly #chains = new WeakMap<RouteSpec, KnownChain>()
   /** Of the phase PreRouting, of the listener whose routes are being built. */
-  #preRouting: Hooks = { requestHooks: null, responseHooks: null }
+  #preRouting: Hooks = { requestHooks: null, responseHooks: null, hookOwners: { request: [], response: [] } }
   /** Of its backends, of the same listener. */
   #dialects: DialectFinder[] = []
   readonly #background: Background[] = []
@@ -197,11 +197,8 @@ class Builder {
       { path: `${listenerPath}.policies`, attachment: `${port} ${listener.name}`, policies: listener.policies },
       { path: `${path}.policies`, attachment: `${port} ${listener.name} ${ownName(spec)}`, policies: spec.policies }
     ]
-    const { names, requestHooks, responseHooks, settings, retry, mirrors, readsTimes } = this.#chain(
-      spec,
-      levels,
-      matches
-    )
+    const chain = this.#chain(spec, levels, matches)
+    const { names, requestHooks, responseHooks, hookOwners, settings, retry, mirrors, readsTimes } = chain
     const served = this.#serve(spec.backends, settings, `${path}.backends`)
     const { serve, retry: backendRetry, dialect, keyLocations, keepsRequest } = served
     this.routes.push({
@@ -224,6 +221,10 @@ class Builder {
       requestHooks,
       // The phase that began first ends last.
       responseHooks: joined(responseHooks, this.#preRouting.responseHooks),
+      hookOwners: {
+        request: hookOwners.request,
+        response: [...hookOwners.response, ...this.#preRouting.hookOwners.response]
+      },
       settings,
       retry: this.#retry(retry ?? backendRetry),
       mirrors: this.#mirrors(mirrors, spec, settings),

@@ -54,6 +54,21 @@ export interface PolicyPlaces {
   readonly sourceOf?: (path: string) => string | null
 }
 
+/** The policy that a hook belongs to, for people who ask about one request. */
+export interface HookOwner {
+  readonly name: string
+  /** Sources of the expressions in its configuration. */
+  readonly expressions?: () => readonly string[]
+  /** The variable of expressions that it sets; absent: none. */
+  readonly identifies?: string
+}
+
+/** Owners in the order of the hooks. */
+export interface HookOwners {
+  readonly request: readonly HookOwner[]
+  readonly response: readonly HookOwner[]
+}
+
 export interface Route extends PolicyPlaces {
   readonly name: string
   /** Of several rules with this name, which; '' where it has none. */
@@ -67,6 +82,8 @@ export interface Route extends PolicyPlaces {
   readonly requestHooks: readonly Hook[] | null
   /** In run order, that is last policy first. */
   readonly responseHooks: readonly Hook[] | null
+  /** Absent: nobody asks. */
+  readonly hookOwners?: HookOwners
   readonly settings: RouteSettings
   /** Null: an attempt that fails is the last one. */
   readonly retry: RouteRetry | null
@@ -122,6 +139,8 @@ export interface ListenerParts extends PolicyPlaces {
   readonly requestHooks: readonly Hook[] | null
   /** Of the phase PreRouting, for exchanges without a route: those of a route have them at their end. */
   readonly responseHooks: readonly Hook[] | null
+  /** Absent: nobody asks. */
+  readonly hookOwners?: HookOwners
   /** Absent: the defaults. */
   readonly requestId?: RequestIdRules
   /** Of refusals that come before a route is chosen. */

@@ -17,6 +17,24 @@ test('the command line says what to run', () => {
   assert.deepEqual(readArguments(['-V', '-f', 'a']), { kind: 'version' })
 })
 
+test('a request that is to be explained', () => {
+  const args = ['explain', '-r', 'PUT http://a/b', '-H', 'X-A: b: c', '-H', 'Y:', '--from', '::1', '--json', '-f', '-']
+  assert.deepEqual(readArguments(args), {
+    ...{ kind: 'explain', source: { kind: 'stdin' }, isJson: true },
+    request: {
+      ...{ method: 'PUT', url: 'http://a/b', data: null, from: '::1' },
+      headers: [
+        ['X-A', 'b: c'],
+        ['Y', '']
+      ]
+    }
+  })
+  const posted = readArguments(['explain', '-r', 'http://a/', '-d', '@x', '-c', '{}'])
+  assert.ok(posted.kind === 'explain')
+  assert.deepEqual([posted.request.method, posted.request.data], ['POST', '@x'])
+  assert.deepEqual(readArguments(['explain', '-h']), { kind: 'explain-help' })
+})
+
 test('wrong usage says what is wrong and what was meant', () => {
   const messages: [string[], RegExp][] = [
     [['-f', 'a', '-c', 'b'], /one configuration/],
@@ -32,7 +50,13 @@ test('wrong usage says what is wrong and what was meant', () => {
     [['schema', 'x'], /without arguments/],
     [['completion'], /one shell: bash, zsh, fish/],
     [['completion', 'tcsh'], /one shell/],
-    [['-f'], /argument missing|requires|-f/i]
+    [['-f'], /argument missing|requires|-f/i],
+    [['explain', '-r', 'GET http://a/'], /needs a configuration/],
+    [['explain', '-c', '{}'], /needs a request: -r 'GET/],
+    [['explain', '-c', '{}', '-f', 'a', '-r', 'http://a/'], /one configuration/],
+    [['explain', '-c', '{}', '-r', 'GET http://a/ HTTP/1.1'], /needs a request/],
+    [['explain', '-c', '{}', '-r', 'http://a/', '-H', 'X-A'], /-H 'Name: value'/],
+    [['explain', '-c', '{}', '-r', 'http://a/', '--form', '::1'], /did you mean --from\?/]
   ]
   for (const [args, expected] of messages) {
     const command = readArguments(args)

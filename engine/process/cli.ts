@@ -11,7 +11,7 @@ export const EXIT_USAGE = 2
 export const EXIT_CONFIG = 3
 
 export type Command =
-  | { readonly kind: 'help' }
+  | { readonly kind: 'help' | 'explain-help' }
   | { readonly kind: 'version' }
   | { readonly kind: 'usage'; readonly message: string }
   | { readonly kind: 'schema' }
@@ -20,9 +20,18 @@ export type Command =
   | GatewayCommand
 
 /** What needs the whole program. */
-export interface GatewayCommand {
-  readonly kind: 'run' | 'validate'
-  readonly source: Source
+export type GatewayCommand =
+  | { readonly kind: 'run' | 'validate'; readonly source: Source }
+  | { readonly kind: 'explain'; readonly source: Source; readonly request: TypedRequest; readonly isJson: boolean }
+
+/** The request of `weir explain`, as it was typed. */
+export interface TypedRequest {
+  readonly method: string
+  readonly url: string
+  readonly headers: readonly (readonly [name: string, value: string])[]
+  /** Text, or "@" and the path of a file; null: no body. */
+  readonly data: string | null
+  readonly from: string | undefined
 }
 
 /** Where the configuration comes from. */
@@ -34,6 +43,7 @@ export type Source =
 
 /** Words that stand first, and what may follow each. */
 export const COMMANDS: Readonly<Record<string, readonly string[]>> = {
+  explain: ['--request', '--header', '--data', '--from', '--json', '--file', '--config'],
   schema: [],
   completion: SHELLS,
   'mcp-server': ['clock', 'notebook']
@@ -47,12 +57,25 @@ export const OPTIONS = {
   help: { type: 'boolean', short: 'h' }
 } as const
 
+/** Of `weir explain`; -H and -d as curl has them. */
+export const EXPLAIN_OPTIONS = {
+  request: { type: 'string', short: 'r' },
+  header: { type: 'string', short: 'H', multiple: true },
+  data: { type: 'string', short: 'd' },
+  from: { type: 'string' },
+  json: { type: 'boolean' },
+  file: OPTIONS.file,
+  config: OPTIONS.config,
+  help: OPTIONS.help
+} as const
+
 export const HELP = `weir: a gateway for HTTP, LLM and MCP traffic
 
 Usage:
   weir                      run the built-in demonstration on port 3000 (PORT)
   weir -f FILE              run a configuration file, YAML or JSON ("-": standard input)
   weir -c STRING            run a configuration given as text
+  weir explain OPTIONS      say what would become of a request: weir explain -h
   weir schema               print the JSON Schema of the configuration file, for editors
   weir completion SHELL     print what bash, zsh or fish completes: source <(weir completion bash)
   weir mcp-server NAME      be an MCP server of the demonstration on standard streams: clock or notebook
@@ -79,6 +102,26 @@ Exit codes:
 In the file, $VAR, \${VAR} and \${VAR:-default} are taken from the environment; $$ is a dollar sign.
 `
 
+export const EXPLAIN_HELP = `weir explain: what would become of a request; nothing is sent, asked or taken
+
+Usage:
+  weir explain -r 'GET http://host:8080/path' -f FILE
+
+Options:
+  -r, --request REQUEST     method and URL; the port of the URL chooses the bind
+  -H, --header HEADER       'Name: value', any number of times
+  -d, --data TEXT           body, or @FILE
+      --from IP             of the client; default 127.0.0.1
+      --json                for programs
+  -f, --file FILE           configuration file
+  -c, --config STRING       configuration text
+  -h, --help                print this
+
+Exit codes:
+  0  it would be served     1  it would be refused
+  2  wrong usage            3  invalid configuration, or it cannot be read
+`
+
 /** Reads the arguments behind the program's name. Never throws. */
 export function readArguments(args: readonly string[]): Command {
   if (args[0] === 'mcp-server' && args.length === 2) return { kind: 'mcp-server', name: args[1]! }
@@ -86,6 +129,7 @@ export function readArguments(args: readonly string[]): Command {
   if (args[0] === 'schema')
     return args.length === 1 ? { kind: 'schema' } : usage('schema is a command without arguments')
   if (args[0] === 'completion') return completionOf(args.slice(1))
+  if (args[0] === 'explain') return explainOf(args.slice(1))
   let values: Record<string, unknown>
   try {
     values = parseArgs({ args: [...args], options: OPTIONS, strict: true, allowPositionals: false }).values
@@ -94,15 +138,54 @@ export function readArguments(args: readonly string[]): Command {
   }
   if (values.help === true) return { kind: 'help' }
   if (values.version === true) return { kind: 'version' }
-  const files = (values.file ?? []) as string[]
-  const texts = (values.config ?? []) as string[]
-  if (files.length + texts.length > 1) return usage('give one configuration: either -f FILE or -c STRING, once')
+  const source = sourceOf(values)
+  if (source === 'several') return usage(ONE_SOURCE)
   const kind = values['validate-only'] === true ? 'validate' : 'run'
-  if (files[0] === '-') return { kind, source: { kind: 'stdin' } }
-  if (files[0] !== undefined) return { kind, source: { kind: 'file', path: files[0] } }
-  if (texts[0] !== undefined) return { kind, source: { kind: 'text', text: texts[0] } }
+  if (source !== null) return { kind, source }
   if (kind === 'validate') return usage('--validate-only needs a configuration: -f FILE or -c STRING')
   return { kind, source: { kind: 'default' } }
+}
+
+const ONE_SOURCE = 'give one configuration: either -f FILE or -c STRING, once'
+
+/** Null: none is given. */
+function sourceOf(values: Record<string, unknown>): Source | 'several' | null {
+  const [file, ...files] = (values.file ?? []) as string[]
+  const [text, ...texts] = (values.config ?? []) as string[]
+  if (files.length + texts.length > 0 || (file !== undefined && text !== undefined)) return 'several'
+  if (file === '-') return { kind: 'stdin' }
+  if (file !== undefined) return { kind: 'file', path: file }
+  return text === undefined ? null : { kind: 'text', text }
+}
+
+/** "GET http://host/", or the URL alone. */
+const REQUEST = /^(?:(\S+) +)?(\S+)$/
+const HEADER = /^([^:\s]+):[ \t]*(.*)$/s
+
+function explainOf(args: readonly string[]): Command {
+  let values: Record<string, unknown>
+  try {
+    values = parseArgs({ args: [...args], options: EXPLAIN_OPTIONS, strict: true, allowPositionals: false }).values
+  } catch (error) {
+    return usage(explain(error as Error, args, EXPLAIN_OPTIONS))
+  }
+  if (values.help === true) return { kind: 'explain-help' }
+  const source = sourceOf(values)
+  if (source === 'several') return usage(ONE_SOURCE)
+  if (source === null) return usage('explain needs a configuration: -f FILE or -c STRING')
+  const { request, data = null, from } = values as { request?: string; data?: string; from?: string }
+  const [, method, url] = REQUEST.exec(request?.trim() ?? '') ?? []
+  if (url === undefined) return usage("explain needs a request: -r 'GET http://host:8080/path'")
+  const headers = ((values.header ?? []) as string[]).map((text) => HEADER.exec(text))
+  if (headers.includes(null)) return usage("a header is written -H 'Name: value'")
+  const typed = {
+    method: method ?? (data === null ? 'GET' : 'POST'),
+    url,
+    headers: headers.map((parts): [string, string] => [parts![1]!, parts![2]!]),
+    data,
+    from
+  }
+  return { kind: 'explain', source, request: typed, isJson: values.json === true }
 }
 
 function completionOf(args: readonly string[]): Command {
@@ -114,16 +197,20 @@ function usage(message: string): Command {
   return { kind: 'usage', message }
 }
 
-function explain(error: Error & { code?: string }, args: readonly string[]): string {
+function explain(
+  error: Error & { code?: string },
+  args: readonly string[],
+  options: Readonly<Record<string, { readonly type: 'string' | 'boolean' }>> = OPTIONS
+): string {
   // What was typed, word by word; the error names only the kind of mistake in a stable way.
-  const { tokens } = parseArgs({ args: [...args], options: OPTIONS, strict: false, tokens: true })
+  const { tokens } = parseArgs({ args: [...args], options, strict: false, tokens: true })
   for (const token of tokens) {
     if (error.code === 'ERR_PARSE_ARGS_UNEXPECTED_POSITIONAL' && token.kind === 'positional') {
       return `unexpected argument '${token.value}'; a configuration file is given with -f ${token.value}`
     }
-    if (error.code !== 'ERR_PARSE_ARGS_UNKNOWN_OPTION' || token.kind !== 'option' || token.name in OPTIONS) continue
+    if (error.code !== 'ERR_PARSE_ARGS_UNKNOWN_OPTION' || token.kind !== 'option' || token.name in options) continue
     const { name, rawName } = token
-    const near = nearest(name, Object.keys(OPTIONS)) ?? Object.keys(OPTIONS).find((option) => option.startsWith(name))
+    const near = nearest(name, Object.keys(options)) ?? Object.keys(options).find((option) => option.startsWith(name))
     return `unknown option '${rawName}'${near === undefined || name.length < 2 ? '' : `; did you mean --${near}?`}`
   }
   return error.message.split('. ')[0] ?? error.message

@@ -1,12 +1,15 @@
 /** Commands that run no gateway. Most need none of its modules. */
 import { serveMcp } from '#backends/demo/mcp-servers/index.ts'
 import { VERSION } from '#engine/contract/version.ts'
-import { type Command, EXIT_USAGE, type GatewayCommand, HELP } from './cli.ts'
+import { type Command, EXIT_USAGE, EXPLAIN_HELP, type GatewayCommand, HELP } from './cli.ts'
 
 export async function runCommand(command: Exclude<Command, GatewayCommand>): Promise<void> {
   switch (command.kind) {
     case 'help':
       print(HELP)
+      return
+    case 'explain-help':
+      print(EXPLAIN_HELP)
       return
     case 'version':
       print(`weir ${VERSION}\n`)

@@ -44,7 +44,7 @@ const state = newStateStore()
 /** The main thread (start.ts). */
 export async function run(command: GatewayCommand, start: Start): Promise<void> {
   const { runGateway } = await import('./program.ts')
-  await runGateway(command, { policies, backends, check, prepare, convert, demo, ...start })
+  await runGateway(command, { policies, backends, check, prepare, convert, demo, explain, ...start })
 }
 
 /** The JSON Schema of the configuration file. */
@@ -108,6 +108,16 @@ function check(draft: SnapshotDraft): readonly Problem[] {
     if (error instanceof ConfigError) return error.problems
     throw error
   }
+}
+
+const explain: ProgramParts['explain'] = async (snapshot, input, state) => {
+  const [{ explain: run }, { readDryRequest }] = await Promise.all([
+    import('#engine/explain/explain.ts'),
+    import('#engine/explain/request.ts')
+  ])
+  const request = readDryRequest(input)
+  const own = { secret: new Uint8Array(32), revocations: NO_REVOCATIONS, children: NO_CHILDREN, offload: documents }
+  return await run(snapshot, request, { policies, backends, ...own, ...state })
 }
 
 function startWorker(data: WorkerData, post: (message: ToMain) => void): WorkerThread {

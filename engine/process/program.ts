@@ -14,6 +14,7 @@ import { type FileWatch, WatchedFiles, watchFile } from '#engine/standalone/watc
 import { type ControlMetrics, createControlMetrics } from '#engine/telemetry/control.ts'
 import { createLogger, type Logger } from '#engine/telemetry/log.ts'
 import { REGION_BYTES, type SeriesAnnouncement } from '#engine/telemetry/metrics.ts'
+import { lookingBuckets } from '#engine/workers/buckets.ts'
 import { ChildHub } from '#engine/workers/children/hub.ts'
 import { Supervisor } from '#engine/workers/supervisor.ts'
 import type { SpareThread } from '#engine/workers/thread.ts'
@@ -21,6 +22,7 @@ import { EXIT_CONFIG, EXIT_FAILURE, EXIT_OK, EXIT_USAGE, type GatewayCommand, ty
 import { writeCompileCache } from './compile-cache.ts'
 import { ControlPlane, type ControlPlaneOptions, explainFailure, type Loaded, load } from './control.ts'
 import { drain } from './drain.ts'
+import { type ExplainRequest, Explanations } from './explanations.ts'
 import { setServingFlags } from './v8-flags.ts'
 
 /** What start.ts has begun. */
@@ -45,6 +47,7 @@ export interface ProgramParts extends Start {
   readonly convert: (yaml: string) => Promise<string>
   /** Starts the built-in demonstration behind `port`; resolves with its configuration. */
   readonly demo: (port: string, program: URL) => Promise<string>
+  readonly explain: ExplainRequest
 }
 
 /** How often an admin port that is still held by a draining predecessor is tried again. */
@@ -58,17 +61,22 @@ const DUPLICATE_SIGNAL_MS = 250
 const SHARED_PORT =
   'is shared with another process that listens there: each connection goes to one or the other until that one ends'
 
-export async function runGateway({ kind, source }: GatewayCommand, parts: ProgramParts): Promise<void> {
-  const text = await readSource(source, parts)
-  if (text !== null) await loadAndRun(kind, text, parts)
+export async function runGateway(command: GatewayCommand, parts: ProgramParts): Promise<void> {
+  const text = await readSource(command.source, parts)
+  if (text !== null) await loadAndRun(command, text, parts)
 }
 
-async function loadAndRun(kind: 'run' | 'validate', source: ConfigText, parts: ProgramParts): Promise<void> {
+async function loadAndRun(command: GatewayCommand, source: ConfigText, parts: ProgramParts): Promise<void> {
   const folder = source.path === null ? process.cwd() : dirname(resolve(source.path))
   const texts = { remote: new RemoteTexts(), converted: new ConvertedTexts(parts.convert) }
   const options = { ...parts, name: source.name, env: process.env, folder, ...texts, log: () => {} }
   const loaded = await load(source.text, options)
-  if (loaded.ok && kind === 'run') {
+  if (loaded.ok && command.kind === 'explain') {
+    const { explainRequest } = await import('./explain-command.ts')
+    await explainRequest(command, loaded, parts.explain)
+    return
+  }
+  if (loaded.ok && command.kind === 'run') {
     await new Gateway(source, loaded, options, parts).start(parts.releaseSignals)
     return
   }
@@ -140,6 +148,7 @@ class Gateway {
   #watch: FileWatch | null = null
   /** Files that the configuration refers to: when one of them changes, all is read again. */
   readonly #references = new WatchedFiles(() => this.#reload())
+  readonly #explanations: Explanations
   #ready = false
   /** What began the shutdown, and when. */
   #shutdown: { readonly signal: string; readonly at: number } | null = null
@@ -174,6 +183,8 @@ class Gateway {
     })
     const log: ControlPlaneOptions['log'] = (level, message) => this.#logger.log(level, 'config', message)
     this.#controlPlane = new ControlPlane({ ...options, log }, this.#supervisor)
+    const buckets = lookingBuckets(this.#supervisor.buckets)
+    this.#explanations = new Explanations(parts.explain, () => this.#controlPlane.status, buckets)
     this.#controlPlane.onReload = (acceptedAtMs) => this.#metrics.reloaded(acceptedAtMs)
     this.#controlPlane.onInForce = (snapshot) => this.#children.keep(snapshot)
     options.remote.log = log
@@ -253,6 +264,7 @@ class Gateway {
         return this.#metrics.expose()
       },
       setLogLevel: (level) => this.#setLevel(level),
+      explain: this.#explanations.answer,
       quit: () => this.#shutDown('/quitquitquit')
     }
     let hasFailed = false

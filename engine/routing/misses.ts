@@ -49,11 +49,23 @@ export function missesOf(routes: readonly MatchedRoute[], ex: Exchange, host: st
 
 /** The one that got farthest; the first of several. Undefined for none. */
 export function nearestOf(misses: readonly Miss[]): Miss | undefined {
-  const rank = ({ part }: Miss) => PARTS.indexOf(part)
-  return misses.reduce<Miss | undefined>((best, one) => {
-    if (best === undefined) return one
-    return rank(one) - rank(best) > 0 || (rank(one) === rank(best) && one.agreed > best.agreed) ? one : best
-  }, undefined)
+  return misses.reduce<Miss | undefined>(
+    (best, one) => (best === undefined || compare(one, best) < 0 ? one : best),
+    undefined
+  )
+}
+
+/** The nearest miss of each route that does not fit, the nearest route first. */
+export function nearestFirst(routes: readonly MatchedRoute[], ex: Exchange, host: string): Miss[] {
+  const misses = missesOf(routes, ex, host)
+  const perRoute = Map.groupBy(misses, ({ routeIndex }) => routeIndex)
+  // Of a route with several matches one that fits is enough.
+  const missed = [...perRoute].filter(([index, some]) => some.length === routes[index]!.matches.length)
+  return missed.map(([, some]) => nearestOf(some)!).toSorted(compare)
+}
+
+function compare(a: Miss, b: Miss): number {
+  return PARTS.indexOf(b.part) - PARTS.indexOf(a.part) || b.agreed - a.agreed
 }
 
 /** For the log of a request without a route. `sourceOf`: where a match was written; null: unknown. */

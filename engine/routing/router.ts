@@ -148,6 +148,7 @@ class RoutedListener implements Listener {
   readonly responseHooks: Listener['responseHooks']
   readonly recorder: Recorder
   readonly requestId?: NonNullable<ListenerParts['requestId']>
+  readonly hookOwners?: NonNullable<ListenerParts['hookOwners']>
   readonly placesOf?: NonNullable<ListenerParts['placesOf']>
   readonly sourceOf?: NonNullable<ListenerParts['sourceOf']>
   /** In the Snapshot. */
@@ -175,6 +176,7 @@ class RoutedListener implements Listener {
     this.recorder = parts.recorder
     if (parts.requestId !== undefined) this.requestId = parts.requestId
     if (parts.placesOf !== undefined) this.placesOf = parts.placesOf
+    if (parts.hookOwners !== undefined) this.hookOwners = parts.hookOwners
     if (parts.sourceOf !== undefined) this.sourceOf = parts.sourceOf
     this.#path = path
     this.#hosts = hosts

@@ -12,6 +12,25 @@ export function bucketsOf(table: BucketTable): Buckets {
   return { limit: (spec) => new SharedLimit(table, spec) }
 }
 
+/** The same buckets, of which nothing is taken: `take` says what it would have said. No bucket is made. */
+export function lookingBuckets(table: BucketTable): Buckets {
+  return {
+    limit: (spec) => {
+      const limit = new SharedLimit(table, spec)
+      return {
+        capacity: limit.capacity,
+        bucket: -1,
+        get waitMs() {
+          return limit.waitMs
+        },
+        take: (caller, need, amount) => limit.look(caller, need, amount),
+        giveBack() {},
+        charge() {}
+      }
+    }
+  }
+}
+
 class SharedLimit implements Limit {
   readonly capacity: number
   bucket = -1
@@ -69,6 +88,23 @@ class SharedLimit implements Limit {
     this.bucket = -1
     this.waitMs = NO_BUCKET_WAIT_MS
     return -1
+  }
+
+  /** As take, but that nothing is taken and nothing is made. */
+  look(caller: string | null, need: number, amount: number): number {
+    const { cells, clock, sip } = this.#table
+    const isOwn = caller !== null && caller !== ''
+    sip.hash(caller ?? '', this.#tagLow, this.#tagHigh)
+    const bucket = this.#table.find(sip.lo === 0 && sip.hi === 0 ? 1 : sip.lo, sip.hi, !isOwn)
+    // One that nobody has used is full.
+    if (bucket < 0) return this.capacity - amount
+    const slot = bucket >>> 8
+    const period = this.#table.period(slot, clock())
+    const level = cells.peek(this.#table.address(slot), bucket & 255, period % PERIODS, this.#amount, this.capacity)
+    if (level === MOVED) return this.capacity - amount
+    const periods = Math.max(1, Math.ceil((need - level) / this.#amount))
+    this.waitMs = Math.max(0, this.#table.startOf(slot, period + periods) - clock())
+    return level >= need ? level - amount : -1
   }
 
   giveBack(bucket: number, amount: number): void {

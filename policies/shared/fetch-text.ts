@@ -1,4 +1,5 @@
 /** Fetches one document over HTTP: bounded in time and size, redirects are not followed. */
+import { outboundFetch } from '#engine/contract/outbound.ts'
 
 export interface FetchBounds {
   readonly bytesMax: number
@@ -27,7 +28,7 @@ export async function fetchText(
   const timeout = AbortSignal.timeout(timeoutMs)
   const signal = over === undefined ? timeout : AbortSignal.any([timeout, over])
   try {
-    const response = await fetch(url, { ...request, signal, redirect: 'manual' })
+    const response = await outboundFetch(url, { ...request, signal, redirect: 'manual' })
     const { status } = response
     if (wanted(status)) return { status, text: await readBody(response, bytesMax) }
     await response.body?.cancel()

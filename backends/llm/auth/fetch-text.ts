@@ -1,4 +1,5 @@
 /** One request to a token endpoint or a metadata server: bounded in time and size, redirects are not followed. */
+import { outboundFetch } from '#engine/contract/outbound.ts'
 import { parseJson } from '#engine/kit/json.ts'
 
 export interface FetchOptions {
@@ -30,7 +31,7 @@ export const fetchText: FetchText = async (url, { timeoutMs, method = 'GET', hea
   const { host } = new URL(url)
   try {
     const init = { method, headers, signal, redirect: 'manual', ...(body === undefined ? {} : { body }) } as const
-    const response = await fetch(url, init)
+    const response = await outboundFetch(url, init)
     const text = await readText(response, host)
     if (response.status === 200) return text
     throw new TokenFetchError(`${host} answered with status ${response.status}${oauthCode(text)}`, response.status)

@@ -3,6 +3,7 @@
 import type { AiGuard, AiRegexGuard, AiRejection } from '#backends/llm/config/snapshot.ts'
 import type { BackendContext } from '#engine/contract/backend.ts'
 import { clientKey, type HasClient } from '#engine/contract/client-key.ts'
+import { isKeptBack } from '#engine/contract/outbound.ts'
 import { bufferOf } from '#engine/kit/shared-bytes.ts'
 import { type GuardJob, PRINTED_TYPE, runGuardJob, type Shape, type StepResult } from './job.ts'
 import { GUARD_JOB } from './job-name.ts'
@@ -97,6 +98,8 @@ async function answered(
 ): Promise<StepResult> {
   const asks = asksOf(guard, side)
   const target = guard.kind === 'webhook' ? webhookTarget(guard, side, call) : moderationTarget(guard)
+  if (isKeptBack(`POST ${'url' in target ? target.url : `${target.service.name} ${target.path}`}`))
+    return { kind: 'pass' }
   try {
     const answer = await post(target, bufferOf(question), call)
     if (call.signal.aborted) return { kind: 'pass' }

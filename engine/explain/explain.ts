@@ -1,0 +1,297 @@
+/** What would become of a request under a configuration: nothing is sent, asked or taken. */
+import { buildRuntime, type Runtime, type RuntimeDeps } from '#engine/build/runtime.ts'
+import type { Buckets } from '#engine/contract/buckets.ts'
+import type { Exchange } from '#engine/contract/exchange.ts'
+import { NO_SERVICES, newStateStore } from '#engine/contract/state-store.ts'
+import { hostOf } from '#engine/http/authority.ts'
+import type { Places } from '#engine/ir/places.ts'
+import type { Listener, RouteSpec, Snapshot } from '#engine/ir/snapshot.ts'
+import { withoutKeys } from '#engine/kit/sensitive.ts'
+import { nearestFirst } from '#engine/routing/misses.ts'
+import { shownHeaders, shownTarget, shownText } from '#engine/story/shown.ts'
+import { type Connected, connect } from './connection.ts'
+import type { OtherRoute } from './dry-parts.ts'
+import { type DryResult, DryRun, type HookRun } from './dry-run.ts'
+import type { Explanation, Outcome, Placed, PolicyStep, Upstream } from './explanation.ts'
+import { FULL_BUCKETS, lookedAt } from './looked-at-buckets.ts'
+import type { DryRequest } from './request.ts'
+
+/** What explanations are made with, beside the configuration. */
+export interface ExplainParts
+  extends Pick<RuntimeDeps, 'policies' | 'backends' | 'children' | 'secret' | 'revocations'> {
+  readonly offload: RuntimeDeps['services']['offload']
+  /** What buckets hold, of which nothing is taken; null: no gateway runs, so that all are full. */
+  readonly buckets: Buckets | null
+  readonly places: Places | null
+}
+
+export async function explain(snapshot: Snapshot, request: DryRequest, parts: ExplainParts): Promise<Explanation> {
+  return await new Explainer(snapshot, request, parts).run()
+}
+
+const OTHERS_MAX = 5
+const BODY_CHARS_MAX = 2_000
+
+class Explainer {
+  readonly #snapshot: Snapshot
+  readonly #request: DryRequest
+  readonly #parts: ExplainParts
+  readonly #connected: Connected
+  #runtime: Runtime | null = null
+
+  constructor(snapshot: Snapshot, request: DryRequest, parts: ExplainParts) {
+    this.#snapshot = snapshot
+    this.#request = request
+    this.#parts = parts
+    this.#connected = connect(snapshot, request)
+  }
+
+  async run(): Promise<Explanation> {
+    const { refused, tls, notes } = this.#connected
+    if (refused !== null) return this.#explanation(null, { kind: 'connection', detail: refused }, notes)
+    const run = new DryRun(this.#snapshot, this.#request, tls, {
+      build: (snapshot, { recorder, lifecycle, limitSeen, ...ends }) => {
+        const { offload, buckets, policies, backends, children, secret, revocations, places } = this.#parts
+        const limits = lookedAt(buckets ?? FULL_BUCKETS, limitSeen)
+        this.#runtime = buildRuntime(snapshot, {
+          ...{ policies, backends, children, secret, revocations, places, ...ends },
+          services: { ...NO_SERVICES, state: newStateStore(), offload, buckets: limits },
+          recorderFor: () => recorder,
+          tcpRecorderFor: () => ({ record() {} }),
+          mirrorRecorderFor: () => ({ record() {}, dropped() {} }),
+          fail: (ex, code) => lifecycle.fail(ex, code),
+          reply: (ex, reply) => lifecycle.reply(ex, reply)
+        })
+        return this.#runtime
+      },
+      others: (ex) => this.#otherRoutes(ex)
+    })
+    return await run.run(this.#request, (result) =>
+      this.#explanation(result, outcomeOf(result), [...notes, ...notesOf(result)])
+    )
+  }
+
+  #explanation(result: DryResult | null, outcome: Outcome, notes: readonly string[]): Explanation {
+    const { method, from, isTls, authority, target } = this.#request
+    const url = `${isTls ? 'https' : 'http'}://${authority}${shownTarget(target)}`
+    const ex = result?.ex ?? null
+    const listener = ex?.listener == null ? null : this.#listenerOf(ex.listener.name)
+    return {
+      request: { method, url, from },
+      listener: listener && { ...this.#placed(listener.path), ...namesOf(listener.spec), port: this.#request.port },
+      otherListeners: this.#otherListeners(listener?.spec ?? null),
+      route: ex?.route == null ? null : this.#routeOf(ex),
+      otherRoutes: result?.others ?? [],
+      policies: result === null ? [] : this.#steps(result),
+      upstream: result === null ? null : this.#upstream(result),
+      outcome,
+      notes
+    }
+  }
+
+  #placed(path: string): Placed {
+    return { path, source: this.#parts.places?.find(path) ?? null }
+  }
+
+  #listenerOf(name: string): { readonly spec: Listener; readonly path: string } | null {
+    const { bind, bindIndex } = this.#connected
+    const index = bind?.listeners.findIndex((one) => one.name === name) ?? -1
+    if (index < 0) return null
+    return { spec: bind!.listeners[index]!, path: `binds[${bindIndex}].listeners[${index}]` }
+  }
+
+  #otherListeners(chosen: Listener | null): Explanation['otherListeners'] {
+    const { bind, bindIndex, tls } = this.#connected
+    const host = hostOf(this.#request.authority.toLowerCase())
+    return (bind?.listeners ?? []).flatMap((one, i) => {
+      if (one === chosen) return []
+      return [
+        { ...this.#placed(`binds[${bindIndex}].listeners[${i}]`), name: one.name, why: whyNot(one, host, tls !== null) }
+      ]
+    })
+  }
+
+  // --- routes ---
+
+  #routeIndex(ex: Exchange): { readonly listener: Listener; readonly path: string; readonly index: number } | null {
+    const { route, listener } = ex
+    const found = listener === null ? null : this.#listenerOf(listener.name)
+    if (found === null || route === null) return null
+    const isIt = (spec: RouteSpec) => spec.name === route.name && (spec.rule ?? '') === route.rule
+    return { listener: found.spec, path: found.path, index: found.spec.routes.findIndex(isIt) }
+  }
+
+  #routeOf(ex: Exchange): Explanation['route'] {
+    const found = this.#routeIndex(ex)
+    if (found === null) return null
+    const path = `${found.path}.routes[${found.index}]`
+    return { ...this.#placed(path), name: found.listener.routes[found.index]!.name, match: `matches[${ex.matchIndex}]` }
+  }
+
+  #otherRoutes(ex: Exchange): OtherRoute[] {
+    const found = ex.listener === null ? null : this.#listenerOf(ex.listener.name)
+    if (found === null) return []
+    const taken = this.#routeIndex(ex)?.index ?? -1
+    const { routes } = found.spec
+    const misses = nearestFirst(routes, ex, hostOf(ex.authority))
+    const missed = misses
+      .filter(({ routeIndex }) => routeIndex !== taken)
+      .map(({ route, routeIndex, matchIndex, why }) => {
+        return { ...this.#placed(`${found.path}.routes[${routeIndex}].matches[${matchIndex}]`), name: route, why }
+      })
+    const seen = new Set(misses.map(({ routeIndex }) => routeIndex))
+    const fitting = routes.flatMap((route, i) =>
+      i === taken || seen.has(i) || i >= LOOKED_AT_MAX
+        ? []
+        : [{ ...this.#placed(`${found.path}.routes[${i}]`), name: route.name, why: 'it matches too, less precisely' }]
+    )
+    return [...fitting, ...missed].slice(0, OTHERS_MAX)
+  }
+
+  // --- policies ---
+
+  #steps({ ex, runs }: DryResult): PolicyStep[] {
+    const pre = runs.filter(({ isPreRouting }) => isPreRouting)
+    const post = runs.filter(({ isPreRouting }) => !isPreRouting)
+    const placesOf = (name: string): Placed[] => (ex?.route?.placesOf?.(name) ?? []).map((path) => this.#placed(path))
+    const before = (name: string): Placed[] => (ex?.listener?.placesOf?.(name) ?? []).map((path) => this.#placed(path))
+    const steps = [...new Set(pre.map(({ owner }) => owner.name))].map((name) =>
+      stepOf(name, 'PreRouting', before(name), pre)
+    )
+    const names = this.#policyNames(ex)
+    // Those that wait for a body have no name in the configuration.
+    const unnamed = post.filter(({ owner, side }) => side === 'request' && !names.includes(owner.name))
+    const all = [...unnamed.map(({ owner }) => owner.name).filter((name) => name !== BODY), ...names]
+    const hasEnded = pre.some(isEnd)
+    for (const name of new Set(all)) {
+      const step = stepOf(name, 'PostRouting', placesOf(name), post)
+      const own = ex?.route?.hookOwners
+      const isOf = (side: 'request' | 'response') => own?.[side].some((owner) => owner.name === name) === true
+      const isSeen = post.some(({ owner, side }) => side === 'request' && owner.name === name)
+      const idle = isOf('request') ? 'unreached' : isOf('response') ? 'response' : 'setting'
+      steps.push(isSeen && !hasEnded ? step : { ...step, verdict: idle })
+    }
+    return steps
+  }
+
+  #policyNames(ex: Exchange | null): readonly string[] {
+    const { route } = ex ?? {}
+    if (route == null) return []
+    const isIt = (one: { name: string; rule?: string; listener: string; port: number }) =>
+      one.name === route.name &&
+      (one.rule ?? '') === route.rule &&
+      one.listener === route.listener &&
+      one.port === route.port
+    return this.#runtime?.describe().routes.find(isIt)?.policies ?? []
+  }
+
+  // --- the backend ---
+
+  #upstream({ ex, sentTo, bodyBytes, asks, mirrors }: DryResult): Upstream | null {
+    if (ex === null || (sentTo === null && asks.length === 0) || ex.backend === null) return null
+    const { llm, mcp } = ex
+    const found = this.#routeIndex(ex)
+    const references = found?.listener.routes[found.index]?.backends ?? []
+    const total = references.reduce((sum, { weight }) => sum + weight, 0)
+    return {
+      ...this.#placed(`backends.${ex.backend}`),
+      backend: ex.backend,
+      kind: ex.backendType?.kind ?? '',
+      endpoint: sentTo?.name ?? null,
+      isTls: sentTo?.isTls === true,
+      method: ex.method,
+      host: ex.upstreamHost ?? ex.authority,
+      target: shownTarget(`${ex.path}${ex.query}`),
+      headers: shownHeaders(ex.request),
+      bodyBytes,
+      shares: references.map(({ backend, weight }) => ({ backend, percent: percent(weight, total) })),
+      llm: llm && {
+        provider: llm.provider ?? null,
+        model: llm.requestModel === undefined ? null : shownText(llm.requestModel),
+        operation: llm.operation ?? null
+      },
+      mcp: mcp && {
+        method: mcp.method === undefined ? null : shownText(mcp.method),
+        target: mcp.item?.target ?? mcp.target ?? null,
+        item: mcp.item === null ? null : `${mcp.item.kind} ${shownText(mcp.item.name)}`
+      },
+      asks,
+      mirrors
+    }
+  }
+}
+
+/** More routes are not compared. */
+const LOOKED_AT_MAX = 256
+/** Owner of the hooks that wait for a body. */
+const BODY = 'body'
+
+const isEnd = ({ verdict, side }: HookRun): boolean => side === 'request' && verdict === 'answers'
+
+const namesOf = ({ name, hostname }: Listener) => ({ name, hostname })
+
+const percent = (weight: number, total: number): number => (total === 0 ? 0 : Math.round((weight / total) * 1000) / 10)
+
+function whyNot({ hostname, protocol, tls }: Listener, host: string, isTls: boolean): string {
+  if (protocol === 'TCP' || protocol === 'TLS') return `its protocol is ${protocol}`
+  if ((tls !== null) !== isTls) return isTls ? 'it speaks HTTP without TLS' : 'it speaks TLS'
+  const isCovered = hostname === '*' || (hostname.startsWith('*') && host.endsWith(hostname.slice(1)))
+  return isCovered
+    ? 'another one names the host more precisely'
+    : `its hostname is "${hostname}", asked is "${shownText(host)}"`
+}
+
+function stepOf(
+  name: string,
+  phase: PolicyStep['phase'],
+  places: readonly Placed[],
+  runs: readonly HookRun[]
+): PolicyStep {
+  const own = runs.filter(({ owner, side }) => owner.name === name && side === 'request')
+  const last = own.find(isEnd) ?? own.find(({ verdict }) => verdict === 'asks') ?? own[0]
+  const all = <T>(list: (run: HookRun) => readonly T[]): T[] => own.flatMap((run) => list(run))
+  return {
+    policy: name,
+    phase,
+    places,
+    verdict: last?.verdict ?? 'passes',
+    detail: last?.detail == null ? null : shownText(last.detail),
+    expressions: all(({ expressions }) => expressions),
+    changes: all(({ changes }) => changes),
+    asks: all(({ asks }) => asks),
+    limits: all(({ limits }) => limits)
+  }
+}
+
+function outcomeOf(result: DryResult): Outcome {
+  const { ex, sentTo, asks, isDecided } = result
+  if (result.answer.length > 0) return answerOf(result)
+  if (sentTo !== null || (asks.length > 0 && ex?.backend != null)) return { kind: 'upstream' }
+  if (!isDecided) return { kind: 'undecided', detail: 'no hook or backend has decided within 10 s' }
+  return { kind: 'connection', detail: 'the connection would be closed without an answer' }
+}
+
+function answerOf({ ex, runs, answer, detail }: DryResult): Outcome {
+  const text = answer.toString()
+  const end = text.indexOf('\r\n\r\n')
+  return {
+    kind: 'answer',
+    status: Number(text.slice(9, 12)),
+    code: ex?.error ?? null,
+    detail: detail === null ? null : shownText(detail, BODY_CHARS_MAX),
+    policy: runs.find(isEnd)?.owner.name ?? null,
+    headers: ex?.response == null ? [] : shownHeaders(ex.response),
+    // The client gets it as it is; words about tokens are no tokens.
+    body: withoutKeys(end < 0 ? '' : text.slice(end + 4, end + 4 + BODY_CHARS_MAX))
+  }
+}
+
+function notesOf({ runs, ex }: DryResult): string[] {
+  const asking = new Map(runs.flatMap(({ owner, verdict }) => (verdict === 'asks' ? [[owner.name, owner]] : [])))
+  const assumed = [...asking.values()].map(({ name, identifies }) => {
+    const unknown = identifies === undefined ? '' : `, and ${identifies} is not known to it`
+    return `${name} asks somebody who was not asked: what follows holds if that is allowed${unknown}`
+  })
+  const many = ex?.route?.retry == null ? [] : ['what fails may be tried again (retry)']
+  return [...assumed, ...many]
+}

@@ -1,0 +1,43 @@
+/** Buckets of rate limits that say what they hold when a policy asks. Nothing is taken from those behind them. */
+import type { Buckets, Limit, LimitSpec } from '#engine/contract/buckets.ts'
+import { shownText } from '#engine/story/shown.ts'
+
+/** `inner`: takes nothing either. */
+export function lookedAt(inner: Buckets, seen: (text: string) => void): Buckets {
+  return { limit: (spec) => noting(inner.limit(spec), spec, seen) }
+}
+
+function noting(limit: Limit, { amount, burst, unitMs, isKeyed }: LimitSpec, seen: (text: string) => void): Limit {
+  return {
+    capacity: limit.capacity,
+    get bucket() {
+      return limit.bucket
+    },
+    get waitMs() {
+      return limit.waitMs
+    },
+    take(caller, need, amountTaken) {
+      const left = limit.take(caller, need, amountTaken)
+      const whose = isKeyed
+        ? `the bucket of ${caller === null ? 'all that are not known' : shownText(caller)}`
+        : 'one bucket for all'
+      const holds = left < 0 ? `has not ${need}` : `has ${left + amountTaken} of ${limit.capacity}`
+      seen(`${amount} per ${unitMs / 1_000}s${burst === 0 ? '' : ` and a burst of ${burst}`}: ${whose} ${holds}`)
+      return left
+    },
+    giveBack() {},
+    charge() {}
+  }
+}
+
+/** Where no gateway runs, nobody has taken anything. */
+export const FULL_BUCKETS: Buckets = {
+  limit: ({ amount, burst }) => ({
+    capacity: amount + burst,
+    bucket: -1,
+    waitMs: 0,
+    take: (_caller, _need, taken) => amount + burst - taken,
+    giveBack() {},
+    charge() {}
+  })
+}

@@ -1,0 +1,46 @@
+/** POST /explain: requests under the configuration in force, one after the other, since this thread has other work. */
+import type { AdminOptions } from '#engine/admin/admin.ts'
+import type { ExplainParts } from '#engine/explain/explain.ts'
+import type { Explanation } from '#engine/explain/explanation.ts'
+import { RequestError, type RequestInput } from '#engine/explain/request.ts'
+import type { Snapshot } from '#engine/ir/snapshot.ts'
+import type { ConfigStatus } from './control.ts'
+
+/** Says what would become of a request; `buckets` null: all are full. Rejects with a RequestError. */
+export type ExplainRequest = (
+  snapshot: Snapshot,
+  input: RequestInput,
+  state: Pick<ExplainParts, 'places' | 'buckets'>
+) => Promise<Explanation>
+
+export class Explanations {
+  readonly #explain: ExplainRequest
+  readonly #status: () => Pick<ConfigStatus, 'snapshot' | 'places'>
+  readonly #buckets: ExplainParts['buckets']
+  #last: Promise<unknown> = Promise.resolve()
+
+  constructor(
+    explain: ExplainRequest,
+    status: () => Pick<ConfigStatus, 'snapshot' | 'places'>,
+    buckets: ExplainParts['buckets']
+  ) {
+    this.#explain = explain
+    this.#status = status
+    this.#buckets = buckets
+  }
+
+  readonly answer: NonNullable<AdminOptions['explain']> = (input) => {
+    const { snapshot, places } = this.#status()
+    if (snapshot === null) return Promise.resolve({ error: 'no configuration is in force yet' })
+    const answer = this.#last.then(() => this.#explain(snapshot, input, { places, buckets: this.#buckets }))
+    const over = () => null
+    this.#last = answer.then(over, over)
+    return answer.then(
+      (found) => ({ found }),
+      (error: unknown) => {
+        if (error instanceof RequestError) return { error: error.message }
+        throw error
+      }
+    )
+  }
+}
