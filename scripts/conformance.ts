@@ -7,6 +7,9 @@
  * Prints `mcp REVISION: direct N passed, M failed; through N passed, M failed`, the scenarios that differ, and with
  * `--misses` why; `--server` and `--auth` run one of the two. Exit code 1: the gateway fails what passes without it.
  *
+ * `npm run conformance -- collector`: traces, metrics and log records sent to a real OpenTelemetry Collector
+ * (scripts/collector), which is built with Go. Exit code 1: something is missing in what it has written.
+ *
  * `npm run conformance -- openapi`: documents of real APIs (scripts/mcp/openapi). Exit code 1: an operation is no tool,
  * or a call of one is no request of the document.
  *
@@ -60,6 +63,9 @@ if (suite === 'cel') {
 } else if (suite === 'openapi') {
   const { runOpenApi } = await import('./mcp/openapi/run.ts')
   if (!(await runOpenApi(console.log))) process.exitCode = 1
+} else if (suite === 'collector') {
+  const { runCollector } = await import('./collector/run.ts')
+  if (!(await runCollector(console.log))) process.exitCode = 1
 } else if (suite === 'mcp-login') {
   const { runLogin } = await import('./mcp/login/run.ts')
   if (!(await runLogin(console.log))) process.exitCode = 1
@@ -90,7 +96,7 @@ if (suite === 'cel') {
   if (!(await runGuards(console.log))) process.exitCode = 1
 } else {
   console.error(
-    `conformance: the suites are: cel, guards, h2, llm-clients, mcp (${REVISIONS.join(' or ')}, or both), mcp-clients, mcp-login, openapi, ratelimit, services`
+    `conformance: the suites are: cel, collector, guards, h2, llm-clients, mcp (${REVISIONS.join(' or ')}, or both), mcp-clients, mcp-login, openapi, ratelimit, services`
   )
   process.exitCode = 2
 }

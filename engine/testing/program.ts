@@ -67,7 +67,17 @@ export function runProgram(args: readonly string[], input = '', env: NodeJS.Proc
 
 /** Runs this Node with `args`: another way to start weir than its main file. */
 export function runNode(args: readonly string[], input = '', env: NodeJS.ProcessEnv = {}): RunningProgram {
-  const child = spawn(process.execPath, args, {
+  return runCommand(process.execPath, args, input, env)
+}
+
+/** Runs another program with `args`. */
+export function runCommand(
+  command: string,
+  args: readonly string[],
+  input = '',
+  env: NodeJS.ProcessEnv = {}
+): RunningProgram {
+  const child = spawn(command, args, {
     env: { ...process.env, ...env },
     stdio: ['pipe', 'pipe', 'pipe']
   })
