@@ -49,7 +49,7 @@ export function requestCell(client: Client, provider: FormatName, { goldens, has
   const [lost, losses] = [new Losses(), new Losses()]
   try {
     const written = WHOLE_FORMATS[provider].writeRequest(rewritten(conversation, provider, lost), lost)
-    reportLosses(lost, conversation, body, losses)
+    reportLosses(lost, conversation, { body, unprompted: null }, losses)
     if (losses.kinds.includes('meaning')) return 'refused'
     if (losses.kinds.includes('harmless')) return 'left out'
     const isThere = has(WHOLE_FORMATS[provider].readRequest(written, { model: 'm', isStreamed: false }))

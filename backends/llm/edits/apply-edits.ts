@@ -12,8 +12,8 @@ export function applyEdits(chat: ChatRequest, edits: AiEdits, providerFormat: Fo
   const { overrides, defaults, prompt } = edits
   if (overrides.length === 0 && defaults.length === 0 && prompt === null) return chat
   const { client } = chat
-  let body = withFields(client, chat.body, overrides, defaults)
-  if (prompt !== null) body = enrich(client, providerFormat, body, prompt)
+  const unprompted = withFields(client, chat.body, overrides, defaults)
+  const body = prompt === null ? unprompted : enrich(client, providerFormat, unprompted, prompt)
   return {
     ...chat,
     body,
@@ -22,6 +22,7 @@ export function applyEdits(chat: ChatRequest, edits: AiEdits, providerFormat: Fo
     isStreamed: client === 'gemini' ? chat.isStreamed : body.stream === true,
     ...answerShapeOf(client, body),
     isEdited: true,
+    unprompted: prompt === null ? null : unprompted,
     conversation: null
   }
 }

@@ -39,6 +39,7 @@ export class LargeRequest implements ChatRequest {
   readonly wantsUsage: boolean
   readonly count: number
   readonly isEdited: boolean
+  unprompted: JsonObject | null = null
   conversation: Conversation | null = null
   clientTools: ClientTools
   capture: Capture | null = null
@@ -73,7 +74,9 @@ export class LargeRequest implements ChatRequest {
   get body(): JsonObject {
     if (this.#body === null) {
       const chat = readChat(this.client, this.bytes, this.path, this.query)
-      this.#body = this.#edit === null ? chat.body : applyEdits(chat, this.#edit.edits, this.#edit.providerFormat).body
+      const edited = this.#edit === null ? chat : applyEdits(chat, this.#edit.edits, this.#edit.providerFormat)
+      this.#body = edited.body
+      this.unprompted = edited.unprompted
     }
     return this.#body
   }

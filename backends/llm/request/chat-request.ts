@@ -24,6 +24,8 @@ export interface ChatRequest {
   readonly query: string
   /** The configuration has changed `body`: the client's own bytes will not do. */
   readonly isEdited: boolean
+  /** `body` before messages of the configuration came around its own; null: none did. */
+  unprompted: JsonObject | null
   /** Read when a provider needs another format. */
   conversation: Conversation | null
   /** Client tools that the provider of this attempt knows as functions. */
@@ -46,12 +48,14 @@ export interface Capture {
 
 const NO_CONTENT: JsonObject = Object.freeze({})
 const NO_BYTES = Buffer.alloc(0)
+const UNREAD = { isEdited: false, unprompted: null, conversation: null, clientTools: NO_CLIENT_TOOLS, capture: null }
 
 /** Frees the content of a request that no further provider can be sent. */
 export function releaseContent(chat: ChatRequest): void {
   chat.body = NO_CONTENT
   chat.bytes = NO_BYTES
   chat.conversation = null
+  chat.unprompted = null
 }
 
 /** Throws FormatError. `bytes`: the body as it came. */
@@ -63,7 +67,7 @@ export function readChat(client: ClientFormat, bytes: Buffer, path: string, quer
   const model = fromPath === null ? modelOf(body) : decodedName(fromPath.name)
   const isStreamed = fromPath === null ? body.stream === true : fromPath.method === 'streamGenerateContent'
   const facts = { client, body, bytes, model, isStreamed, query, ...answerShapeOf(client, body) }
-  return { ...facts, isEdited: false, conversation: null, clientTools: NO_CLIENT_TOOLS, capture: null }
+  return { ...facts, ...UNREAD }
 }
 
 /** What `body` asks of the shape of the answer. */

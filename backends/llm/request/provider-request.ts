@@ -5,6 +5,7 @@ import type { AiCaching } from '#backends/llm/config/snapshot.ts'
 import type { Conversation, FormatName, JsonObject } from '#backends/llm/conversation.ts'
 import { withCacheMarks } from '#backends/llm/edits/cache-marks.ts'
 import type { ModelPatterns } from '#backends/llm/edits/model-patterns.ts'
+import { sentPath } from '#backends/llm/edits/sent-path.ts'
 import { isObject } from '#backends/llm/formats/fields.ts'
 import { FormatError, Losses } from '#backends/llm/formats/format.ts'
 import { FORMATS } from '#backends/llm/formats/index.ts'
@@ -152,25 +153,41 @@ function convertedBody(chat: ChatRequest, { format, model, dialect }: RequestPla
   const from = { model: chat.model, isStreamed: chat.client === 'gemini' ? chat.isStreamed : null }
   // Where the client names no model, the provider's own does.
   const body = chat.model === '' ? { ...chat.body, model } : chat.body
-  chat.conversation ??= FORMATS[chat.client].readRequest(body, from)
+  chat.conversation ??= readSent(chat, () => FORMATS[chat.client].readRequest(body, from))
   const { conversation } = chat
   chat.clientTools = clientToolsOf(conversation)
   const lost = new Losses()
   const written = FORMATS[format].writeRequest(rewritten({ ...conversation, model }, format, lost), lost)
   const adapted = format === 'completions' ? inDialect(written, dialect, conversation, lost) : written
-  reportLosses(lost, conversation, body, losses)
+  reportLosses(lost, conversation, { body, unprompted: chat.unprompted }, losses)
   return adapted
 }
 
+/** Mistakes of the client are told by the places that it knows. */
+function readSent(chat: ChatRequest, read: () => Conversation): Conversation {
+  try {
+    return read()
+  } catch (error) {
+    if (chat.unprompted === null || !(error instanceof FormatError)) throw error
+    throw new FormatError(sentPath(error.field, chat.body, chat.unprompted), error.message)
+  }
+}
+
 /** What a writer has lost, by the client's paths, and whether that changes anything. */
-export function reportLosses(lost: Losses, conversation: Conversation, body: JsonObject, losses: Losses): void {
+export function reportLosses(
+  lost: Losses,
+  conversation: Conversation,
+  { body, unprompted }: Pick<ChatRequest, 'body' | 'unprompted'>,
+  losses: Losses
+): void {
   const { fields, kinds } = lost
   if (fields.length === 0) return
   const client = conversation.origin.format
   for (const [i, path] of clientPaths(fields, conversation, body).entries()) {
     const isLost = kinds[i] === 'meaning'
     const isHarmless = isLost && !changesMeaning(client, path, body, partAt(conversation, fields[i]!))
-    losses.add(path, isHarmless ? 'harmless' : kinds[i]!)
+    const sent = unprompted === null ? path : sentPath(path, body, unprompted)
+    losses.add(sent, isHarmless ? 'harmless' : kinds[i]!)
   }
 }
 

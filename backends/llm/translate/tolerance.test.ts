@@ -40,7 +40,7 @@ function sent(
   const [lost, losses] = [new Losses(), new Losses()]
   const rewrite = rewritten(read, to, lost)
   const written = FORMATS[to].writeRequest(rewrite, lost)
-  reportLosses(lost, read, body, losses)
+  reportLosses(lost, read, { body, unprompted: null }, losses)
   return { body: JSON.stringify(written), losses, rewrite }
 }
 
