@@ -1,12 +1,13 @@
 /** What the parts of one MCP backend share, compiled once per configuration. */
 
 import { addRules } from '#backends/mcp/config/add-rules.ts'
-import type { McpBackend } from '#backends/mcp/config/snapshot.ts'
+import type { McpBackend, McpRules } from '#backends/mcp/config/snapshot.ts'
 import type { BackendContext } from '#engine/contract/backend.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import type { McpItem } from '#engine/contract/mcp-use.ts'
 import type { JsonValue } from '#engine/contract/model-use.ts'
 import { HeaderBlock } from '#engine/http/headers.ts'
+import { denialOf } from './authorization/denial.ts'
 import { compileRules, type ItemGate } from './authorization/rules.ts'
 import { Keepalive } from './downstream/keepalive.ts'
 import { ListChanges } from './lists/changes.ts'
@@ -47,6 +48,8 @@ export class Services {
   readonly #collisions = new Set<string>()
   /** By target; null: it has no rules. */
   readonly #gates: ReadonlyMap<string, ItemGate | null>
+  /** By target; null: it has none. */
+  readonly #rules: ReadonlyMap<string, McpRules | null>
 
   constructor(backend: McpBackend, context: BackendContext) {
     this.backend = backend
@@ -68,12 +71,10 @@ export class Services {
     this.sessions = sessionStoreOf(context.upstream, context.name, seal, backend.session.idleMs, context.revocations)
     const needsAll = backend.failureMode === 'failClosed' || !this.names.isMultiplexed
     this.#breakers = new Map(needsAll ? [] : backend.targets.map((target) => [target.name, this.#newBreaker(target)]))
-    this.#gates = new Map(
-      backend.targets.map(({ name, authorization }) => {
-        const rules = addRules(backend.authorization, authorization)
-        return [name, rules === null ? null : compileRules(rules)]
-      })
+    this.#rules = new Map(
+      backend.targets.map(({ name, authorization }) => [name, addRules(backend.authorization, authorization)])
     )
+    this.#gates = new Map([...this.#rules].map(([name, rules]) => [name, rules === null ? null : compileRules(rules)]))
   }
 
   /** The configuration is active. Returns what ends that. */
@@ -116,6 +117,12 @@ export class Services {
     this.#collisions.add(key)
     const why = `more targets than one offer the ${kind} ${JSON.stringify(name.slice(0, 128))} (${target} is one)`
     this.context.log('warn', `mcp ${this.context.name}: ${why}: with prefixMode never it is neither listed nor called`)
+  }
+
+  /** Why not, for the log: what `mayUse` has denied. */
+  denialOf(ex: Exchange, item: McpItem): string {
+    const rules = this.#rules.get(item.target)
+    return rules == null ? 'its target has no rules for it' : denialOf(rules, ex, item)
   }
 
   mayUse(ex: Exchange, item: McpItem): boolean {

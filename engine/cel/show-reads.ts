@@ -45,6 +45,8 @@ function nameOf(path: readonly string[]): string {
 
 function shownAt(path: readonly string[], name: string, roots: Roots<Facts>, ex: Facts): string {
   const plainName = path.join('.')
+  // Arguments of tools are what models write.
+  if (path[0] === 'mcp' && path[2] === 'arguments') return NOT_SHOWN
   if (CONTENT.some((one) => plainName === one || plainName.startsWith(`${one}.`))) return NOT_SHOWN
   let value: Value
   try {

@@ -104,7 +104,8 @@ function forwardItem(call: Call, request: ItemRequest, item: McpItem | null): vo
   const { services, reply, params } = call
   const { kind, requested, rename } = request
   if (item !== null && !services.mayUse(reply.ex, item)) {
-    reply.ex.errorDetail ??= `mcpAuthorization: no rule lets this caller use the ${kind} of target ${item.target}`
+    const { ex } = reply
+    ex.errorDetail ??= () => `mcpAuthorization: ${kind} of target ${item.target}: ${services.denialOf(ex, item)}`
     unknown(call, kind, requested)
   } else if (item === null) unknown(call, kind, requested)
   else forwardTo(call, services.targets.get(item.target), item.name === requested ? params : rename(item.name))
