@@ -47,6 +47,7 @@ import {
 } from './protocol/json-rpc.ts'
 import { isInvalid, parseMessage } from './protocol/parse-message.ts'
 import { HANDSHAKE_VERSIONS, STATELESS, SUPPORTED_VERSIONS, UNVERSIONED_REVISION } from './protocol/revisions.ts'
+import { traceContextOf } from './protocol/trace-context.ts'
 import { Services } from './services.ts'
 import { callerOf, partyOf } from './session/caller.ts'
 import { initialize, OWN_INFO } from './session/initialize.ts'
@@ -241,6 +242,9 @@ function recordMessage(ex: Exchange, message: RpcMessage): void {
   if (!('method' in message)) return
   use.method = message.method
   if ('id' in message) use.requestId = String(message.id)
+  const trace = ex.slots === null ? null : TRACE.get(ex)
+  const context = trace === null ? null : traceContextOf(message.params)
+  if (context !== null) trace!.joinMessage(context)
 }
 
 /** As recordMessage; requests without a message have a session, too. */

@@ -60,6 +60,14 @@ export interface MessageSpan {
   end(errorType: string | undefined): void
 }
 
+/** The trace context that a message has of its own, whatever carries it. */
+export interface MessageContext extends TraceIds {
+  readonly isSampled: boolean
+  readonly isRandom: boolean
+  /** '' for none. */
+  readonly tracestate: string
+}
+
 /** Hex digits: 32 and 16. */
 export interface TraceIds {
   readonly traceId: string
@@ -80,6 +88,8 @@ export interface ExchangeTrace extends TraceIds {
   over(ex: Exchange): void
   /** The trace of a request that the gateway makes for `ex`, this exchange. */
   child(ex: Exchange): ExchangeTrace
+  /** The message of this exchange belongs to a span of its sender: spans about it go on from there. */
+  joinMessage(context: MessageContext): void
   /** A message goes to an MCP server for `ex`, this exchange, over whatever carries it. */
   message(ex: Exchange, message: SentMessage): MessageSpan
 }

@@ -36,9 +36,8 @@ export function sendRequest(
   const trace = TRACE.get(request.ex)
   return trace === null
     ? sendUntraced(request, message, events, json)
-    : sendTraced(trace, request, message, events, (traced, tracedEvents) =>
-        sendUntraced(traced, message, tracedEvents, json)
-      )
+    : // The bytes have no context, so they are not sent as they are.
+      sendTraced(trace, request, message, events, sendUntraced)
 }
 
 function sendUntraced(request: TargetRequest, message: RpcRequest, events: LinkEvents, json?: Buffer): () => void {

@@ -1,9 +1,11 @@
 /** A request to a target of an exchange that is traced: it has a span of its own, whose headers the target gets. */
 
 import type { RpcRequest } from '#backends/mcp/protocol/json-rpc.ts'
+import { withTraceContext } from '#backends/mcp/protocol/trace-context.ts'
 import type { LinkEvents } from '#backends/mcp/targets/target.ts'
 import { type McpItem, mcpErrorType } from '#engine/contract/mcp-use.ts'
 import type { ExchangeTrace } from '#engine/contract/tracing.ts'
+import { HeaderBlock } from '#engine/http/headers.ts'
 import type { TargetRequest } from './target-request.ts'
 
 /** What a method names, and in which parameter. */
@@ -21,7 +23,7 @@ export function sendTraced(
   request: TargetRequest,
   message: RpcRequest,
   events: LinkEvents,
-  send: (request: TargetRequest, events: LinkEvents) => () => void
+  send: (request: TargetRequest, message: RpcRequest, events: LinkEvents) => () => void
 ): () => void {
   const { ex, target } = request
   const { method, id } = message
@@ -56,7 +58,17 @@ export function sendTraced(
   }
   const headers = request.headers.copy()
   span.inject(headers)
-  const stop = send({ ...request, headers }, tracedEvents)
+  // Of our own: what a client sends in a format that is not read is no context.
+  const context = new HeaderBlock()
+  span.inject(context)
+  for (const field of ['tracestate', 'baggage']) {
+    const value = request.headers.getAll(field)
+    if (value !== undefined) context.append(field, value)
+  }
+  const tracedMessage = context.has('traceparent')
+    ? { ...message, params: withTraceContext(message.params, context) }
+    : message
+  const stop = send({ ...request, headers }, tracedMessage, tracedEvents)
   return () => {
     end('cancelled')
     stop()

@@ -5,7 +5,7 @@
 import { detailOf } from '#engine/contract/detail.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import { type McpUse, mcpErrorType } from '#engine/contract/mcp-use.ts'
-import type { SentMessage } from '#engine/contract/tracing.ts'
+import type { SentMessage, TraceIds } from '#engine/contract/tracing.ts'
 import { type Attribute, compileAttributes } from '#engine/telemetry/otlp/attributes.ts'
 import { SPAN_CLIENT, SPAN_SERVER, type SpanIds, type SpanTimes, type SpanWriter } from './span-writer.ts'
 
@@ -76,10 +76,15 @@ export class McpSpans {
     this.#writeSent = compileAttributes(SENT_ATTRIBUTES, skip)
   }
 
-  /** Returns the span, valid until the next one is written. */
-  write(out: SpanWriter, ex: Exchange, use: McpUse, ids: SpanIds, times: SpanTimes): Buffer {
+  /**
+   * Returns the span, valid until the next one is written. `carrier`: the span of the request that has brought the
+   * message, where that is not its parent.
+   */
+  write(out: SpanWriter, ex: Exchange, ids: SpanIds, times: SpanTimes, carrier: TraceIds | null): Buffer {
+    const use = ex.mcp!
     out.begin(ids, mcpSpanName(use), SPAN_SERVER, times)
     this.#write(use, out)
+    if (carrier !== null) out.link(carrier.traceId, carrier.spanId)
     if (mcpErrorType(use) !== undefined) out.failed(detailOf(ex) ?? '')
     return out.end()
   }

@@ -5,7 +5,7 @@ import { detailOf } from '#engine/contract/detail.ts'
 import type { Endpoint } from '#engine/contract/endpoint.ts'
 import type { ErrorCode } from '#engine/contract/errors.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
-import type { ExchangeTrace, MessageSpan, SentMessage, TracingPlan } from '#engine/contract/tracing.ts'
+import type { ExchangeTrace, MessageContext, MessageSpan, SentMessage, TracingPlan } from '#engine/contract/tracing.ts'
 import type { HeaderBlock } from '#engine/http/headers.ts'
 import { TRACE_PROPAGATORS } from '#engine/http/propagation/propagators.ts'
 import type { Propagator } from '#engine/http/propagation/trace-context.ts'
@@ -66,6 +66,8 @@ export class RequestTrace implements ExchangeTrace {
   readonly #isInner: boolean
   /** Of the span of a message to MCP servers; '': nothing has been asked on its behalf. */
   #messageId = ''
+  /** What the message has brought with it; null: it is a part of the request. */
+  #messageOrigin: TraceOrigin | null = null
   /** Of the attempt that is under way; '': none is. */
   #attemptId = ''
   #attemptStartedAt = 0
@@ -82,8 +84,7 @@ export class RequestTrace implements ExchangeTrace {
   }
 
   /** The trace context for services, whose caller is the span `spanId`. */
-  inject(headers: HeaderBlock, spanId = this.spanId): void {
-    const { traceId, isDebug, isRandom } = this.#origin
+  inject(headers: HeaderBlock, spanId = this.spanId, { traceId, isDebug, isRandom } = this.#origin): void {
     const context = { traceId, spanId, isSampled: true, isDebug, isRandom }
     for (const propagator of this.#factory.propagators) propagator.inject(headers, context)
   }
@@ -117,15 +118,22 @@ export class RequestTrace implements ExchangeTrace {
   }
 
   child(ex: Exchange): ExchangeTrace {
-    return new RequestTrace(this.#factory, this.#origin, this.#callerOf(ex), true)
+    return new RequestTrace(this.#factory, this.#messageOrigin ?? this.#origin, this.#callerOf(ex), true)
+  }
+
+  /** A message that its sender does not sample is a part of the request, which is. */
+  joinMessage({ traceId, spanId, isSampled, isRandom, tracestate }: MessageContext): void {
+    if (!isSampled) return
+    this.#messageOrigin = { traceId, spanId, isDebug: this.#origin.isDebug, isRandom, tracestate }
   }
 
   message(ex: Exchange, message: SentMessage): MessageSpan {
     const spanId = newSpanId()
-    const ids = this.#ids(spanId, this.#callerOf(ex), false)
+    const origin = this.#messageOrigin ?? this.#origin
+    const ids = this.#ids(spanId, this.#callerOf(ex), false, origin)
     const startedAt = performance.now()
     return {
-      inject: (headers) => this.inject(headers, spanId),
+      inject: (headers) => this.inject(headers, spanId, origin),
       end: (errorType) => {
         const times = { startedAt: micros(startedAt), endedAt: micros(performance.now()) }
         const { exporter, mcp, out } = this.#factory
@@ -141,8 +149,8 @@ export class RequestTrace implements ExchangeTrace {
     return this.#messageId
   }
 
-  #ids(spanId: string, parentSpanId: string, isParentRemote: boolean): SpanIds {
-    const { traceId, isRandom, tracestate } = this.#origin
+  #ids(spanId: string, parentSpanId: string, isParentRemote: boolean, origin = this.#origin): SpanIds {
+    const { traceId, isRandom, tracestate } = origin
     return { traceId, spanId, parentSpanId, isParentRemote, flags: SAMPLED | (isRandom ? RANDOM : 0), tracestate }
   }
 
@@ -161,8 +169,10 @@ export class RequestTrace implements ExchangeTrace {
     const times = { startedAt: micros(ex.startedAt), endedAt: micros(now) }
     const ids = this.#ids(this.spanId, this.#origin.spanId, true)
     if (ex.mcp?.method !== undefined) {
-      const own = this.#ids(this.#messageId || newSpanId(), this.spanId, false)
-      exporter.add(mcp.write(out, ex, ex.mcp, own, times))
+      const origin = this.#messageOrigin
+      const id = this.#messageId || newSpanId()
+      const own = origin === null ? this.#ids(id, this.spanId, false) : this.#ids(id, origin.spanId, true, origin)
+      exporter.add(mcp.write(out, ex, own, times, origin === null ? null : this))
     }
     out.begin(ids, routes.nameOf(names, ex.method), SPAN_SERVER, times)
     out.encoded(names.attributes)

@@ -28,7 +28,7 @@ function valueOfAttribute({ attributes }: WireSpan, key: string): AttributeValue
 test('a span has its ids, times and state', () => {
   const out = new SpanWriter()
   out.begin(IDS, 'näme', SPAN_CLIENT, { startedAt: 1_795_389_613_376_387, endedAt: 1_795_389_613_376_388 })
-  out.link('a'.repeat(32), 'b'.repeat(16), 1)
+  out.link('a'.repeat(32), 'b'.repeat(16))
   out.failed('broken')
   const span = Span.decode(out.end())
   assert.deepEqual([hex(span.traceId), hex(span.spanId)], [IDS.traceId, IDS.spanId])

@@ -9,6 +9,7 @@ export const SPAN_CLIENT = 3
 const STATUS_ERROR = 2
 
 /** SpanFlags: what is known of the parent beside the flags of its headers. */
+const SAMPLED = 1
 const HAS_IS_REMOTE = 0x100
 const IS_REMOTE = 0x200
 
@@ -83,14 +84,14 @@ export class SpanWriter extends AttributeWriter {
     out.fixed32(ids.flags | remote)
   }
 
-  /** A span of another trace, or another caller of this one. */
-  link(traceId: string, spanId: string, flags: number): void {
+  /** Another sampled span of this process. */
+  link(traceId: string, spanId: string): void {
     const { out } = this
     out.byte(LINKS)
     const start = out.beginLength()
     this.#ids(traceId, spanId)
     out.byte(LINK_FLAGS)
-    out.fixed32(flags | HAS_IS_REMOTE | IS_REMOTE)
+    out.fixed32(SAMPLED | HAS_IS_REMOTE)
     out.endLength(start)
   }
 
