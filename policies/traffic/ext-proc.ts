@@ -10,7 +10,8 @@ import { Slot } from '#engine/contract/slot.ts'
 import { plainOf } from './ext-proc/message.ts'
 import { rulesOf } from './ext-proc/mutation.ts'
 import { Observation } from './ext-proc/observation.ts'
-import { type Plan, Processing } from './ext-proc/processing.ts'
+import type { Plan } from './ext-proc/plan.ts'
+import { Processing } from './ext-proc/processing.ts'
 import { type Expressions, type ExtProcConfig, schema } from './ext-proc/schema.ts'
 
 /** What an answer may have besides a body. */

@@ -308,6 +308,12 @@ export class BodyStream implements BodyProcessor {
     this.#waitingBytes = 0
   }
 
+  /** What comes now is dropped, as it comes. */
+  drop(): void {
+    this.#drop()
+    this.#pull()
+  }
+
   /** Nothing more of it is of interest. */
   #drop(): void {
     this.#isOver = true

@@ -22,8 +22,10 @@ export interface LaneOptions {
 export type LaneListener = (told: Told) => boolean
 
 export class Lane {
-  /** The service answers when it likes, as often as it likes, and no time is set for it (FULL_DUPLEX_STREAMED). */
+  /** The service answers when it likes, as often as it likes (FULL_DUPLEX_STREAMED). */
   isFree = false
+  /** What it owes is to come in time. */
+  isTimed = true
   /** Its listener has no room. */
   isFull = false
   readonly #options: LaneOptions
@@ -54,7 +56,7 @@ export class Lane {
   /** A message was sent that wants an answer. */
   asked(): void {
     this.#awaited++
-    if (!this.isFree && this.#stopClock === null) this.#restart()
+    if (this.isTimed && this.#stopClock === null) this.#restart()
   }
 
   /** Somebody waits for what the service says. */
@@ -74,13 +76,19 @@ export class Lane {
     this.#rest()
   }
 
+  /** The service owes nothing more. */
+  settle(): void {
+    this.isFree = false
+    this.#rest()
+  }
+
   /** False: nothing was asked. */
   take(response: ProcessingResponse): boolean {
     if (this.#isClosed) return true
     if (!this.awaitsAnswer) return false
     this.#awaited = Math.max(0, this.#awaited - 1)
     this.#rest()
-    if (this.#awaited > 0 && !this.isFree) this.#restart()
+    if (this.isTimed && (this.#awaited > 0 || this.isFree)) this.#restart()
     const first = this.#first
     this.#first = null
     if (first !== null) first(response)

@@ -4,7 +4,7 @@ import type { Exchange } from '#engine/contract/exchange.ts'
 import { type EndListener, listenForEnd } from '#engine/contract/exchange-signal.ts'
 import { Conversation } from './conversation.ts'
 import { attributesOf, bodyOf, headersOf, messageOf, type Part, protocolOf, trailersOf } from './message.ts'
-import type { Plan } from './processing.ts'
+import type { Plan } from './plan.ts'
 import type { SideMode } from './schema.ts'
 import { REQUEST, RESPONSE, type Side } from './side.ts'
 

@@ -3,8 +3,8 @@
  * is an async function: each step is a round trip through the network, beside which a promise is nothing. Bodies that
  * are streamed, and trailers behind bodies that pass, wait for no hook (body-stream.ts).
  */
-import type { BodyOutput, BodyProcessing } from '#engine/contract/body-processor.ts'
-import { type Exchange, STEP_REQUEST, STEP_RESPONSE } from '#engine/contract/exchange.ts'
+import type { BodyOutput } from '#engine/contract/body-processor.ts'
+import { type Exchange, STEP_RECORDED, STEP_REQUEST, STEP_RESPONSE } from '#engine/contract/exchange.ts'
 import { CONTINUE, STOP, type Verdict } from '#engine/contract/filter.ts'
 import { setRefusalStatus } from '#engine/contract/refuse.ts'
 import type { Metadata } from '#engine/proto/generated/envoy/config/core/v3/base.ts'
@@ -16,40 +16,18 @@ import type {
   ProcessingResponse
 } from '#engine/proto/generated/envoy/service/ext_proc/v3/external_processor.ts'
 import { BodyStream, type BodyStreamEvents, type BodyStreamOptions, replacementOf, STREAMED } from './body-stream.ts'
-import { Conversation, type ConversationOptions } from './conversation.ts'
+import { Conversation } from './conversation.ts'
 import { keepMetadata } from './dynamic-metadata.ts'
 import { replyOf } from './immediate.ts'
 import type { Failed, Told } from './lane.ts'
-import {
-  attributesOf,
-  bodyOf,
-  commonOf,
-  headersOf,
-  messageOf,
-  type NamedValues,
-  type Part,
-  protocolOf,
-  trailersOf
-} from './message.ts'
+import { attributesOf, bodyOf, commonOf, headersOf, messageOf, type Part, protocolOf, trailersOf } from './message.ts'
 import { overridden } from './mode-override.ts'
-import { applyChanges, changesOf, type MutationRules } from './mutation.ts'
+import { applyChanges, changesOf } from './mutation.ts'
+import type { Plan } from './plan.ts'
 import { ReplyOutput } from './reply-output.ts'
 import type { ProcessingModes } from './schema.ts'
 import { REQUEST, RESPONSE, type Side } from './side.ts'
 import { changedTrailers } from './trailers.ts'
-
-export interface Plan {
-  readonly conversation: ConversationOptions
-  readonly bodies: BodyProcessing
-  readonly modes: ProcessingModes
-  readonly allowModeOverride: boolean
-  readonly statusOnError: number | 'own' | null
-  readonly rules: MutationRules
-  readonly attributes: { readonly request: NamedValues; readonly response: NamedValues }
-  readonly metadataOf: (ex: Exchange) => Metadata | undefined
-  readonly bodyBytesMax: number
-  readonly failed: () => void
-}
 
 /** What a step leads to; null: the next one. */
 type Outcome = Verdict | null
@@ -74,6 +52,7 @@ export class Processing implements BodyStreamEvents {
   #isOver = false
   /** The side whose hook waits. */
   #side: Side | null = null
+  #replyOutput: ReplyOutput | null = null
   readonly #progress = { request: new Progress(), response: new Progress() }
 
   constructor(ex: Exchange, plan: Plan) {
@@ -92,6 +71,7 @@ export class Processing implements BodyStreamEvents {
     else if (this.#ex.localReply !== null) {
       // Nobody takes the rest of the request.
       this.#conversation?.request.close()
+      this.#progress.request.stream?.drop()
       this.#progress.request.isOver = true
     }
     return this.#begin(RESPONSE)
@@ -129,7 +109,10 @@ export class Processing implements BodyStreamEvents {
 
   /** The service may want all of the body before it says what becomes of the headers. */
   async #duplex(side: Side): Promise<Outcome> {
-    this.#talk()[side.name].isFree = true
+    const lane = this.#talk()[side.name]
+    // The reply of the gateway's own is there as a whole, and may be the one that says that the time is up.
+    lane.isTimed = side.reply(this.#ex) !== null
+    lane.isFree = true
     const headers = this.#askHeaders(side)
     const body = this.#streamed(side, 'FULL_DUPLEX_STREAMED', true)
     const outcome = await this.#headers(side, headers)
@@ -220,20 +203,21 @@ export class Processing implements BodyStreamEvents {
   async #streamed(side: Side, mode: BodyStreamOptions['mode'], isHeld = false): Promise<Outcome> {
     const ex = this.#ex
     const reply = side.reply(ex)
-    if (mode !== 'NONE') side.stream(ex)
     if (reply === null) {
+      if (mode !== 'NONE') side.stream(ex)
       this.#plan.bodies[side.name](ex, (output) => this.#stream(side, mode, isHeld, output))
       return null
     }
     // The gateway's own reply is there already, and is not on its way before all of it has come back.
     const output = new ReplyOutput(this.#plan.bodyBytesMax)
+    this.#replyOutput = output
     const stream = this.#stream(side, mode, isHeld, output)
     stream.write(reply, 0, reply.length)
     stream.end('')
-    const bytes = await output.whole
-    if (this.#isStale(side)) return STOP
-    if (bytes === null) return this.#fail(side, 'it makes more of a reply than may be kept')
-    side.replace(ex, bytes)
+    const body = await output.whole
+    if (this.#isStale(side)) return body === null ? CONTINUE : STOP
+    if (typeof body === 'string') return this.#fail(side, body)
+    if (body !== null) side.replace(ex, body)
     return null
   }
 
@@ -281,11 +265,18 @@ export class Processing implements BodyStreamEvents {
   /** In the middle of a body: what has gone out is not to look whole. */
   failed({ isLate, detail }: Failed): void {
     this.#stop()
+    if (this.#replyOutput !== null && this.#plan.statusOnError === null) {
+      this.#replyOutput.giveUp()
+      return
+    }
+    // The end of the exchange is the end of its stream, and no failure.
+    if (this.#ex.step === STEP_RECORDED) return
     this.#plan.bodies.fail(this.#ex, this.#blame(isLate, detail))
   }
 
   over(side: Side): void {
     this.#progress[side.name].isOver = true
+    this.#conversation?.[side.name].settle()
     if (this.#progress.request.isOver && this.#progress.response.isOver) this.#conversation?.finish()
   }
 

@@ -2,12 +2,12 @@
 import type { BodyOutput } from '#engine/contract/body-processor.ts'
 
 export class ReplyOutput implements BodyOutput {
-  /** Null: it is longer than may be kept. */
-  readonly whole: Promise<Buffer | null>
+  /** A text says why there is none; null: it stays as it was. */
+  readonly whole: Promise<Buffer | string | null>
   readonly #bytesMax: number
   readonly #pieces: Buffer[] = []
   #bytes = 0
-  #done: (whole: Buffer | null) => void = () => {}
+  #done: (whole: Buffer | string | null) => void = () => {}
 
   constructor(bytesMax: number) {
     this.#bytesMax = bytesMax
@@ -18,7 +18,7 @@ export class ReplyOutput implements BodyOutput {
 
   send(chunk: Buffer, start: number, end: number): boolean {
     this.#bytes += end - start
-    if (this.#bytes > this.#bytesMax) this.#done(null)
+    if (this.#bytes > this.#bytesMax) this.#done('it makes more of a reply than may be kept')
     else this.#pieces.push(Buffer.from(chunk.subarray(start, end)))
     return true
   }
@@ -28,4 +28,9 @@ export class ReplyOutput implements BodyOutput {
   }
 
   more(): void {}
+
+  /** The service is gone, and the reply goes on without it. */
+  giveUp(): void {
+    this.#done(null)
+  }
 }
