@@ -61,3 +61,12 @@ test('a body is text where it is UTF-8, and bytes else', () => {
   deepEqual([...http(Buffer.from('a'), true).rawBody], [97])
   equal(http(Buffer.alloc(100_000, 97)).body.length, 100_000)
 })
+
+test('octets of a field are the text that they are in UTF-8, and "!" else', () => {
+  const ex = fakeExchange()
+  ex.request.receive('X-A', 'caf\xc3\xa9')
+  ex.request.receive('X-B', 'caf\xe9')
+  ex.request.receive('X-C', `${'v'.repeat(300)}\xc3\xa9`)
+  const { headers } = attributes(ex).request!.http!
+  deepEqual([headers['x-a'], headers['x-b'], headers['x-c']], ['café', 'caf!', `${'v'.repeat(300)}é`])
+})

@@ -119,9 +119,9 @@ function raw(value: Uint8Array): void {
   at += value.length
 }
 
-/** Octets of a head, one character each, as protobuf wants a text: UTF-8; where they are none, "!", as Envoy has it. */
+/** Octets of a head, one character each, as protobuf wants a text: UTF-8. Where they are none: "!", as in Envoy. */
 function utf8(text: string): string {
-  return utf8OfOctets(text) ?? text.replace(/[\x80-\xff]/g, '!')
+  return utf8OfOctets(text) === null ? text.replace(/[\x80-\xff]/g, '!') : text
 }
 
 /** One entry of HttpRequest.headers. */
