@@ -35,7 +35,8 @@
  * tables of docs/services-conformance.md. Exit code 1: something differs that is not listed.
  *
  * `npm run conformance -- ratelimit`: two gateways before one envoyproxy/ratelimit with Redis, asked by curl. Prints a
- * transcript. Exit code 1: an answer is not the one that it has to be.
+ * transcript. Exit code 1: an answer is not the one that it has to be. `-- ext-auth`: likewise before the authorization
+ * server of Istio's samples.
  */
 import { printCel, runCel } from '#engine/cel/testing/conformance.ts'
 import { runH2Spec } from './h2spec.ts'
@@ -91,12 +92,15 @@ if (suite === 'cel') {
 } else if (suite === 'ratelimit') {
   const { runRateLimit } = await import('./services/ratelimit.ts')
   process.exit((await runRateLimit(console.log)) ? 0 : 1)
+} else if (suite === 'ext-auth') {
+  const { runExtAuth } = await import('./services/ext-auth.ts')
+  process.exit((await runExtAuth(console.log)) ? 0 : 1)
 } else if (suite === 'guards') {
   const { runGuards } = await import('./guards/run.ts')
   if (!(await runGuards(console.log))) process.exitCode = 1
 } else {
   console.error(
-    `conformance: the suites are: cel, collector, guards, h2, llm-clients, mcp (${REVISIONS.join(' or ')}, or both), mcp-clients, mcp-login, openapi, ratelimit, services`
+    `conformance: the suites are: cel, collector, ext-auth, guards, h2, llm-clients, mcp (${REVISIONS.join(' or ')}, or both), mcp-clients, mcp-login, openapi, ratelimit, services`
   )
   process.exitCode = 2
 }

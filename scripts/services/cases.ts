@@ -7,6 +7,7 @@ import { LIMITS } from './limits-cases.ts'
 import { PROCESSING_BODIES } from './processing-bodies-cases.ts'
 import { PROCESSING_FAILURES } from './processing-failures-cases.ts'
 import { PROCESSING_HEADS } from './processing-heads-cases.ts'
+import { PROCESSING_PIECES } from './processing-pieces-cases.ts'
 import { PROCESSING_STREAMS } from './processing-streams-cases.ts'
 
 export const CASES: readonly Case[] = [
@@ -17,5 +18,6 @@ export const CASES: readonly Case[] = [
   ...PROCESSING_HEADS,
   ...PROCESSING_BODIES,
   ...PROCESSING_FAILURES,
-  ...PROCESSING_STREAMS
+  ...PROCESSING_STREAMS,
+  ...PROCESSING_PIECES
 ]

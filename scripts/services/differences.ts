@@ -122,9 +122,9 @@ const RATE_LIMIT: Listed[] = [
     why: 'A field that came twice is a list in CEL, told as JSON: a client cannot choose its bucket by a second line. Envoy tells the first.'
   },
   {
-    cases: named('rateLimit.global, descriptors', 'a field of UTF-8', 'a field of Latin-1'),
+    cases: named('rateLimit.global, descriptors', 'a field of Latin-1'),
     at: ['service.0.descriptors.0.entries.0.value'],
-    why: 'Fields are octets, a character each in CEL. Envoy tells octets as they are, also such as no protobuf text can have.'
+    why: 'Octets that are no UTF-8 are a character each. Envoy tells them as they are, which no protobuf text can have.'
   },
   {
     cases: [

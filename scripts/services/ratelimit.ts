@@ -2,13 +2,12 @@
  * `npm run conformance -- ratelimit`: two gateways before one envoyproxy/ratelimit with Redis. Prints a transcript of
  * curl, with what Redis has counted, and whether each answer is the one that it has to be.
  */
-import { execFile } from 'node:child_process'
 import { setTimeout as after } from 'node:timers/promises'
-import { promisify } from 'node:util'
-import { startGateway, type TestGateway } from '#engine/testing/gateway.ts'
+import { startGateway } from '#engine/testing/gateway.ts'
 import { startOrigin } from '#engine/testing/origin.ts'
 import { RATELIMIT_VERSION, type RateLimitServer, startRateLimit } from './ratelimit-server.ts'
 import { reply } from './servers.ts'
+import { type Step, Transcript } from './transcript.ts'
 
 const LIMITS = `
 domain: shop
@@ -77,15 +76,7 @@ const LOOK_MS = 20
 /** What is printed of an answer. */
 const SHOWN = /^(?:HTTP\/1\.1|retry-after:|ratelimit|x-ratelimit-)/i
 
-interface Step {
-  /** Which gateway is asked. */
-  readonly at: 'a' | 'b'
-  readonly path: string
-  /** Arguments of curl. */
-  readonly more?: readonly string[]
-  readonly status: number
-  /** A part that the answer has, in any case. */
-  readonly has?: string
+interface Counted extends Step {
   /** What Redis has to have then. */
   readonly counter?: string
 }
@@ -94,7 +85,7 @@ const user = (name: string): string[] => ['-H', `x-user: ${name}`]
 const chat = { path: '/v1/chat/completions', more: ['-H', 'content-type: application/json', '-d', CHAT] }
 
 /** Counted by both gateways together. */
-const COUNTED: readonly Step[] = [
+const COUNTED: readonly Counted[] = [
   { at: 'a', path: '/', more: user('ann'), status: 200, has: 'x-ratelimit-remaining: 2' },
   { at: 'b', path: '/', more: user('ann'), status: 200, has: 'x-ratelimit-remaining: 1' },
   { at: 'a', path: '/', more: user('ann'), status: 200, has: 'x-ratelimit-remaining: 0' },
@@ -107,16 +98,18 @@ const COUNTED: readonly Step[] = [
   { at: 'a', path: '/', status: 200 }
 ]
 /** 25 tokens each, of 40: charged when the answer is over. */
-const TOKENS: readonly Step[] = [
+const TOKENS: readonly Counted[] = [
   { at: 'a', ...chat, status: 200, has: 'x-ratelimit-remaining: 39', counter: 'shop_team_blue = 25' },
   { at: 'b', ...chat, status: 200, has: 'x-ratelimit-remaining: 14', counter: 'shop_team_blue = 50' },
   { at: 'a', ...chat, status: 429, has: '"tokens";r=0', counter: 'shop_team_blue = 51' }
 ]
-const STOPPED: readonly Step[] = [
+const STOPPED: readonly Counted[] = [
   { at: 'a', path: '/', more: user('eve'), status: 500 },
   { at: 'a', path: '/open', more: user('eve'), status: 200 }
 ]
-const AGAIN: readonly Step[] = [{ at: 'a', path: '/', more: user('eve'), status: 200, has: 'x-ratelimit-remaining: 2' }]
+const AGAIN: readonly Counted[] = [
+  { at: 'a', path: '/', more: user('eve'), status: 200, has: 'x-ratelimit-remaining: 2' }
+]
 
 /** False: an answer is not the one that it has to be. */
 export async function runRateLimit(print: (line: string) => void): Promise<boolean> {
@@ -127,73 +120,37 @@ export async function runRateLimit(print: (line: string) => void): Promise<boole
   })
   const file = fileOf(server.grpcPort, backend.port)
   const gateways = { a: await startGateway(file), b: await startGateway(file) }
-  const session = new Session(gateways, server, print)
+  const ports = { a: gateways.a.port, b: gateways.b.port }
+  const transcript = new Transcript<Counted>(ports, SHOWN, print, (step) => isCounted(step, server))
   try {
-    await session.take(COUNTED)
-    await session.take(TOKENS)
+    await transcript.take(COUNTED)
+    await transcript.take(TOKENS)
     print('$ redis-cli: all counters')
     for (const line of server.counters()) print(line)
     print('# the service is stopped')
     await server.stop()
-    await session.take(STOPPED)
+    await transcript.take(STOPPED)
     print('# and started again')
     await server.start()
-    await session.take(AGAIN)
+    await transcript.take(AGAIN)
   } finally {
     await gateways.a.close()
     await gateways.b.close()
     backend.close()
     await server.close()
   }
-  const { passed, failed } = session
+  const { passed, failed } = transcript
   print(`ratelimit ${RATELIMIT_VERSION}, Redis ${server.redisVersion}: ${passed} passed, ${failed} failed`)
   return failed === 0
 }
 
-class Session {
-  readonly #gateways: Readonly<Record<Step['at'], TestGateway>>
-  readonly #server: RateLimitServer
-  readonly #print: (line: string) => void
-  passed = 0
-  failed = 0
-
-  constructor(
-    gateways: Readonly<Record<Step['at'], TestGateway>>,
-    server: RateLimitServer,
-    print: (line: string) => void
-  ) {
-    this.#gateways = gateways
-    this.#server = server
-    this.#print = print
+/** Tokens are charged behind the answer. */
+async function isCounted({ counter }: Counted, server: RateLimitServer): Promise<boolean> {
+  if (counter === undefined) return true
+  const late = AbortSignal.timeout(COUNT_MS_MAX)
+  while (!server.counters().includes(counter)) {
+    if (late.aborted) return false
+    await after(LOOK_MS)
   }
-
-  async take(steps: readonly Step[]): Promise<void> {
-    for (const step of steps) {
-      const { at, path, more = [], status, has = '', counter = null } = step
-      const url = `http://127.0.0.1:${this.#gateways[at].port}${path}`
-      const { stdout } = await promisify(execFile)('curl', ['-si', '--max-time', '10', ...more, url])
-      this.#print(`$ curl -si http://${at}${path} ${more.map(quoted).join(' ')}`.trimEnd())
-      for (const line of stdout.split('\r\n')) if (SHOWN.test(line)) this.#print(line)
-      const isCounted = counter === null || (await this.#counts(counter))
-      if (counter !== null) this.#print(`# Redis: ${counter}`)
-      const isRight = isCounted && stdout.startsWith(`HTTP/1.1 ${status} `) && stdout.toLowerCase().includes(has)
-      if (isRight) this.passed++
-      else {
-        this.failed++
-        this.#print(`FAILED: not ${status}${has === '' ? '' : ` with ${has}`}`)
-      }
-    }
-  }
-
-  /** Tokens are charged behind the answer. */
-  async #counts(counter: string): Promise<boolean> {
-    const late = AbortSignal.timeout(COUNT_MS_MAX)
-    while (!this.#server.counters().includes(counter)) {
-      if (late.aborted) return false
-      await after(LOOK_MS)
-    }
-    return true
-  }
+  return true
 }
-
-const quoted = (word: string): string => (/^[\w-]+$/.test(word) ? word : `'${word}'`)
