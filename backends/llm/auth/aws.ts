@@ -8,12 +8,12 @@ import type { BackendContext } from '#engine/contract/backend.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import { reveal } from '#engine/kit/secret.ts'
 import type { Authenticator } from './authenticator.ts'
-import { defaultCredentials } from './aws-chain.ts'
+import { defaultCredentials } from '#backends/shared/auth/aws-chain.ts'
 import { removeKeys } from './client-key.ts'
-import { fetchText } from './fetch-text.ts'
-import { keptValue } from './kept.ts'
-import { RefreshedValue } from './refreshed.ts'
-import { type Credentials, createSigner, hashOf, type Signer } from './sigv4.ts'
+import { fetchText } from '#backends/shared/auth/fetch-text.ts'
+import { keptValue } from '#backends/shared/auth/kept.ts'
+import { RefreshedValue } from '#backends/shared/auth/refreshed.ts'
+import { type Credentials, createSigner, hashOf, type Signer } from '#backends/shared/auth/sigv4.ts'
 
 type AwsAuth = Extract<AiAuth, { readonly kind: 'aws' }>
 

@@ -3,7 +3,7 @@ import type { Provider } from '#backends/llm/providers/provider.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import type { Authenticator } from './authenticator.ts'
 import { removeKeys } from './client-key.ts'
-import type { RefreshedValue } from './refreshed.ts'
+import type { RefreshedValue } from '#backends/shared/auth/refreshed.ts'
 
 export function bearing(provider: Provider, tokens: RefreshedValue<string>): Authenticator {
   const put = (ex: Exchange, token: string): void => {

@@ -9,7 +9,7 @@ import type { Authenticator } from './authenticator.ts'
 import { awsAuthenticator } from './aws.ts'
 import { bearing } from './bearer.ts'
 import { putKey, removeKeys } from './client-key.ts'
-import { googleTokens } from './google.ts'
+import { googleTokens } from '#backends/shared/auth/google.ts'
 
 interface Place extends AuthenticatorTarget {
   /** Of the provider. */

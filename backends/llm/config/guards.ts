@@ -9,7 +9,7 @@ import { host, port, target } from '#engine/schema/net.ts'
 import { ENTRIES_MAX, list, refusedKeys, shortString, whole, z } from '#engine/schema/schema.ts'
 import { backendRef } from '#engine/schema/service-ref.ts'
 import { sound } from '#engine/schema/together.ts'
-import { keyOnly } from './auth.ts'
+import { keyOnly } from '#engine/contract/backend-auth/schema.ts'
 import { tls } from './tls.ts'
 
 /** docs/specification.md#prompt-guards. */

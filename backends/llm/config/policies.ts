@@ -10,7 +10,7 @@ import {
 } from '#engine/contract/backend-config.ts'
 import { atLeastOne } from '#engine/schema/choice.ts'
 import { deferred, refusedKeys } from '#engine/schema/schema.ts'
-import { auth, type FileAuth } from './auth.ts'
+import { auth, type FileAuth } from '#engine/contract/backend-auth/schema.ts'
 import { checkGuards } from './check.ts'
 import { edits, type FileEdits } from './edits.ts'
 import { type FileGuards, promptGuard } from './guards.ts'

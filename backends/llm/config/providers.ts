@@ -13,7 +13,7 @@ import { realKeys, withNeutralNames } from '#engine/schema/names.ts'
 import { host, port } from '#engine/schema/net.ts'
 import { misplacedKeys, refusedKeys, z } from '#engine/schema/schema.ts'
 import { sound } from '#engine/schema/together.ts'
-import { auth, authOf, type FileAuth } from './auth.ts'
+import { auth, authOf, type FileAuth } from '#engine/contract/backend-auth/schema.ts'
 import { edits, editsOf, type FileEdits, overriddenModel } from './edits.ts'
 
 /** One of which the file must have, and its fields. */

@@ -2,7 +2,7 @@
  * What schemas of providers' fields are made of. Rows get it as an argument: threads of the offload pool load the rows
  * and validate nothing, and loading the schema library takes 50 to 100 ms of each.
  */
-import { awsRegion } from '#backends/llm/config/auth.ts'
+import { awsRegion } from '#engine/contract/backend-auth/schema.ts'
 import { authKey } from '#engine/schema/credential.ts'
 import { list, misplacedKeys, shortString, tinyString, z } from '#engine/schema/schema.ts'
 import { sound } from '#engine/schema/together.ts'
