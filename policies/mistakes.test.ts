@@ -18,7 +18,7 @@ const FREE = new RegExp(
     '\\.metadata\\b',
     '\\.(?:ai|llm)\\.(?:routes|modelAliases)\\.',
     '\\.models\\.\\d+\\.(?:defaults|overrides)\\.',
-    '\\.(?:resourceMetadata|env|schema)\\.',
+    '\\.(?:resourceMetadata|env|schema|entries|labels|matchLabels)\\.',
     '\\.(?:contextExtensions|requestMetadata|responseMetadata|addRequestHeaders)\\.',
     '\\.(?:requestAttributes|responseAttributes|metadataContext)\\.'
   ].join('|')

@@ -6,6 +6,7 @@ import { ERRORS, type ErrorCode } from '#engine/contract/errors.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import { identityOf } from '#engine/contract/identity.ts'
 import type { CompileContext, Policy } from '#engine/contract/policy.ts'
+import { NO_SECRETS } from '#engine/contract/secrets.ts'
 import { type ExchangeOptions, fakeExchange } from '#engine/testing/exchange.ts'
 import { compilePolicy, takeMatch } from '#engine/testing/policy.ts'
 import { BucketTable } from '#engine/workers/bucket-table.ts'
@@ -262,7 +263,7 @@ const context = (): Partial<CompileContext> => ({
 async function refused({ policy: name, config, request, times = 1 }: Case): Promise<Exchange> {
   const policy = policies.find((one) => one.name === name) as Policy
   const resolved = policy.schema.parse(config)
-  const settled = policy.resolve?.(resolved as never, { readFile: () => '' }) ?? resolved
+  const settled = policy.resolve?.(resolved as never, { readFile: () => '', secrets: NO_SECRETS }) ?? resolved
   const compiled = compilePolicy({ ...policy, schema: { parse: () => settled } as never }, config, undefined, context())
   let ex = fakeExchange(request)
   for (let i = 0; i < times; i++) {

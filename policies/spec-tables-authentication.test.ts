@@ -100,7 +100,7 @@ const AUTHENTICATION: Table = {
       ],
       [
         { basicAuthentication: { secretRef: { name: 's' } } },
-        'basicAuthentication.secretRef: Kubernetes secrets cannot be read in this version'
+        "basicAuthentication.secretRef.name: there is no secret 's' in secrets"
       ]
     ]
   ],
@@ -124,10 +124,10 @@ const AUTHENTICATION: Table = {
     [apiKey({ keys: [{ key: 'k' }] })],
     [
       [apiKey({}), 'apiKeyAuthentication: must have exactly one of keys, secretRef, secretSelector'],
-      [apiKey({ secretRef: { name: 's' } }), 'apiKeyAuthentication.secretRef: Kubernetes secrets cannot be read'],
+      [apiKey({ secretRef: { name: 's' } }), "apiKeyAuthentication.secretRef.name: there is no secret 's' in secrets"],
       [
         apiKey({ secretSelector: { matchLabels: { a: 'b' } } }),
-        'apiKeyAuthentication.secretSelector: Kubernetes secrets cannot be read'
+        'apiKeyAuthentication.secretSelector.matchLabels: no secret has all of these labels'
       ],
       [apiKey({ secretSelector: {} }), 'apiKeyAuthentication.secretSelector.matchLabels: is required'],
       [apiKey({ secretRef: {} }), 'apiKeyAuthentication.secretRef.name: is required']

@@ -11,11 +11,12 @@ const ROWS: Table = {
   'BackendTLS: everything is optional, and the names of files are accepted': [
     [tls({}), { backendTLS: {} }, tls({ insecure: false, insecureHost: false })],
     [
+      [tls({ mtlsCertificateRef: [] }), 'tls.mtlsCertificateRef: must have 1 to 1 entries'],
       [
-        tls({ mtlsCertificateRef: [] }),
-        'tls.mtlsCertificateRef: is for resources of Kubernetes: a file has cert and key'
+        tls({ mtlsCertificateRef: [{ name: 's' }] }),
+        "tls.mtlsCertificateRef[0].name: there is no secret 's' in secrets"
       ],
-      [tls({ caCertificateRefs: [] }), 'tls.caCertificateRefs: is for resources of Kubernetes: a file has root'],
+      [tls({ caCertificateRefs: times(2, () => ({ name: 's' })) }), 'tls.caCertificateRefs: must have 1 to 1 entries'],
       [tls({ spiffe: {} }), `tls.spiffe: TLS setting 'spiffe' ${NOT_HERE}`],
       [tls({ keyExchangeGroups: [] }), `tls.keyExchangeGroups: TLS setting 'keyExchangeGroups' ${NOT_HERE}`],
       [tls({ cert: 'a' }), 'tls.cert: needs key beside it'],

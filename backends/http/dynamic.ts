@@ -4,14 +4,22 @@ import type { DynamicBackend } from '#backends/http/config/snapshot.ts'
 import type { BackendContext, BackendKind, CompiledBackend } from '#engine/contract/backend.ts'
 import { endpointOptions } from '#engine/contract/backend-transport/transport.ts'
 import type { Endpoint } from '#engine/contract/endpoint.ts'
+import type { ErrorCode } from '#engine/contract/errors.ts'
 import { parseAuthority } from '#engine/http/authority.ts'
 import { hasBeenHere, VIA } from '#engine/http/via.ts'
 import { Lru } from '#engine/kit/lru.ts'
+import { comparedHost, isAllowedHost } from './allowed-hosts.ts'
+import { type Send, senderFor } from './authenticated.ts'
 import { dynamicConfig } from './config/plain.ts'
 import { proxyProtocol, spokenHttp } from './spoken.ts'
 
 /** Destinations remembered per backend: clients choose the names, so the memory must be bounded. */
 const ENDPOINTS_MAX = 1024
+
+interface Destination {
+  readonly endpoint: Endpoint
+  readonly send: Send
+}
 
 // --- build time ---
 
@@ -22,20 +30,24 @@ function compile(backend: DynamicBackend, context: BackendContext): CompiledBack
   const base = { guarded: true, allow: backend.allowAddresses, connectTimeoutMs, ...spoken }
   const portDefault = (backend.transport?.tls ?? null) === null ? 80 : 443
   const isAuto = context.hostRewrite === 'auto'
-  const endpoints = new Lru<string, Endpoint>(ENDPOINTS_MAX)
+  const { allowHosts = null } = backend
+  const endpoints = new Lru<string, Destination>(ENDPOINTS_MAX)
 
   // --- request time ---
 
-  function find(authority: string): Endpoint | null {
+  function find(authority: string): Destination | ErrorCode {
     const known = endpoints.get(authority)
     if (known !== undefined) return known
     const parsed = parseAuthority(authority)
-    if (parsed === null) return null
+    if (parsed === null) return 'BAD_HOST'
     const destination = { host: parsed.host, port: parsed.port ?? portDefault, unixPath: null }
+    if (allowHosts !== null && !isAllowedHost(allowHosts, destination, portDefault)) return 'ADDRESS_REFUSED'
     const options = endpointOptions({ host: parsed.host, hasTls: false }, backend.transport, base)
     const endpoint = upstream.endpoint(destination, options)
-    endpoints.set(authority, endpoint)
-    return endpoint
+    const server = { host: comparedHost(parsed.host), hasTls: options.tls !== null }
+    const found = { endpoint, send: senderFor(backend.auth, server, context) }
+    endpoints.set(authority, found)
+    return found
   }
 
   return {
@@ -49,15 +61,16 @@ function compile(backend: DynamicBackend, context: BackendContext): CompiledBack
         fail(ex, 'LOOP_DETECTED')
         return
       }
-      const endpoint = find(ex.authority)
-      if (endpoint === null) {
-        fail(ex, 'BAD_HOST')
+      const found = find(ex.authority)
+      if (typeof found === 'string') {
+        fail(ex, found)
         return
       }
+      const { endpoint, send } = found
       // By default the client's own spelling passes: it names the destination already.
       if (isAuto && ex.upstreamHost === null) ex.upstreamHost = endpoint.hostHeader
       ex.request.append('Via', VIA)
-      upstream.send(ex, endpoint)
+      send(ex, endpoint)
     }
   }
 }

@@ -4,6 +4,7 @@ import type { StaticBackend } from '#backends/http/config/snapshot.ts'
 import type { BackendContext, BackendKind, CompiledBackend } from '#engine/contract/backend.ts'
 import { configuredEndpoint } from '#engine/contract/backend-transport/endpoint.ts'
 import type { HostGroup, WeightedHost } from '#engine/contract/endpoint.ts'
+import { senderFor } from './authenticated.ts'
 import { staticConfig } from './config/plain.ts'
 import { proxyProtocol, spokenHttp } from './spoken.ts'
 
@@ -12,6 +13,7 @@ import { proxyProtocol, spokenHttp } from './spoken.ts'
 function compile(backend: StaticBackend, context: BackendContext): CompiledBackend {
   const { name, upstream } = context
   const { host, port, unixPath, hosts, transport } = backend
+  const send = senderFor(backend.auth, { host, hasTls: (transport?.tls ?? null) !== null }, context)
   const spoken = { http: spokenHttp(backend.http), ...proxyProtocol(transport) }
   const group = hosts === undefined ? {} : { group: groupOf(name, hosts) }
   const endpoint = configuredEndpoint({ host, port, unixPath, ...group, hasTls: false, transport }, context, spoken)
@@ -28,7 +30,7 @@ function compile(backend: StaticBackend, context: BackendContext): CompiledBacke
       // A policy that named the host has decided (docs/specification.md#host-rewrite).
       if (ex.upstreamHost === null) ex.upstreamHost = rewritten
       // Also when the endpoint is ejected: with no other choice, trying beats refusing.
-      upstream.send(ex, endpoint)
+      send(ex, endpoint)
     }
   }
 }

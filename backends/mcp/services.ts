@@ -22,7 +22,7 @@ import type { Session } from './session/session.ts'
 import { type SessionStore, sessionStoreOf } from './session/store.ts'
 import type { TargetBreaker } from './targets/circuit-breaker.ts'
 import type { LinkFailure, Target } from './targets/target.ts'
-import { TargetSet } from './targets/target-set.ts'
+import { isShownClient, TargetSet } from './targets/target-set.ts'
 import { type WorkerState, workerState } from './workers/state.ts'
 
 /** Colliding names that are logged: more of them say nothing new. */
@@ -35,6 +35,8 @@ export class Services {
   readonly targets: TargetSet
   /** What targets get of a client's header fields. */
   readonly forwardedHeaders: (ex: Exchange) => HeaderBlock
+  /** Some targets are shown the client's own credential. */
+  readonly passesCredentials: boolean
   readonly names: Names
   readonly listChanges: ListChanges
   readonly composedLists = new ComposedLists()
@@ -56,14 +58,15 @@ export class Services {
     this.context = context
     this.worker = workerState(context.worker)
     this.targets = new TargetSet(backend, context)
-    this.forwardedHeaders = compileForwardedHeaders(backend.forwardHeaders)
+    this.passesCredentials = backend.targets.some(isShownClient)
+    this.forwardedHeaders = compileForwardedHeaders(backend.forwardHeaders, this.passesCredentials)
     this.names = new Names(
       backend.targets.map(({ name }) => name),
       backend.prefixMode
     )
     this.listChanges = new ListChanges(backend, context, this.worker.bus)
     this.isStateless = backend.sessionRouting === 'Stateless'
-    const forwardsTokens = backend.forwardHeaders.includes('authorization')
+    const forwardsTokens = this.passesCredentials || backend.forwardHeaders.includes('authorization')
     this.passesChallenges =
       forwardsTokens && !this.names.isMultiplexed && this.targets.all[0]?.passesChallenges === true
     // The seal names the backend: a session of another one with the same key is none of this one.

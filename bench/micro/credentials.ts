@@ -3,6 +3,7 @@ import type { Bench } from 'tinybench'
 import { NO_BUCKETS } from '#engine/contract/buckets.ts'
 import type { Hook } from '#engine/contract/filter.ts'
 import type { Policy } from '#engine/contract/policy.ts'
+import { NO_SECRETS } from '#engine/contract/secrets.ts'
 import { NO_SERVICES, newStateStore } from '#engine/contract/state-store.ts'
 import { fakeExchange } from '#engine/testing/exchange.ts'
 import { apiKeyAuthentication } from '#policies/traffic/api-key-authentication.ts'
@@ -27,7 +28,7 @@ export function register(bench: Bench): void {
 
 function hookOf({ schema, resolve, compile }: Policy, value: unknown): Hook {
   const parsed = schema.parse(value)
-  const config = resolve === undefined ? parsed : resolve(parsed as never, { readFile: () => '' })
+  const config = resolve === undefined ? parsed : resolve(parsed as never, { readFile: () => '', secrets: NO_SECRETS })
   const offload = { run: () => Promise.resolve(true) }
   const context = {
     ...NO_SERVICES,

@@ -1,6 +1,7 @@
 /** Tokens: what a request pays for one that was seen before, and what a token pays that was not. */
 import type { Bench } from 'tinybench'
 import type { Exchange } from '#engine/contract/exchange.ts'
+import { NO_SECRETS } from '#engine/contract/secrets.ts'
 import { NO_SERVICES, newStateStore } from '#engine/contract/state-store.ts'
 import { fakeExchange } from '#engine/testing/exchange.ts'
 import { hour, keySet, signingKey, token } from '#engine/testing/tokens.ts'
@@ -44,7 +45,7 @@ export function register(bench: Bench): void {
 
 function prepare() {
   const { schema, resolve, compile } = jwtAuthentication
-  const sources = { readFile: () => '' }
+  const sources = { readFile: () => '', secrets: NO_SECRETS }
   const config = resolve!(schema.parse(CONFIG) as never, sources)
   const compiled = compile(config as never, {
     ...NO_SERVICES,

@@ -332,7 +332,8 @@ class Builder {
 
   /** A backend as a service: its name is the host, since no client has asked for another. */
   #service(backend: Backend, name: string): CompiledBackend {
-    const key = `service ${name}`
+    // Two that are written in place may be one server, and not be shown the same.
+    const key = `service ${Object.hasOwn(this.#snapshot.backends, name) ? name : JSON.stringify(backend)}`
     const known = this.#backends.get(key)
     if (known !== undefined) return known
     const compiled = this.#compileKind(backend, name, SERVICE_SETTINGS)

@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { BackendKind, CompiledBackend } from '#engine/contract/backend.ts'
 import type { InProcess } from '#engine/contract/in-process.ts'
 import { FieldError } from '#engine/contract/policy.ts'
-import type { NamedService, ServiceRecorder, ServiceRef, Services } from '#engine/contract/service.ts'
+import type { InlineService, NamedService, ServiceRecorder, ServiceRef, Services } from '#engine/contract/service.ts'
 import type { Backend, Snapshot } from '#engine/ir/snapshot.ts'
 import { nearestWord } from '#engine/kit/nearest.ts'
 import { type FoundService, servicesBy } from '#engine/service/services.ts'
@@ -13,7 +13,7 @@ export interface ServiceParts {
   readonly kinds: readonly BackendKind[]
   readonly inProcess: InProcess
   readonly recorderFor: (service: string, policy: string) => ServiceRecorder
-  /** Compiles a backend, once for each name. */
+  /** Compiles a backend, once for each that is the same. */
   readonly compile: (backend: Backend, name: string) => CompiledBackend
 }
 
@@ -68,9 +68,8 @@ export class ServiceTable {
 /** Of a backend of the configuration; addresses have a colon, and sockets a slash. */
 const isName = (name: string): boolean => !/[:/]/.test(name)
 
-function inlineBackend({ host, port, unixPath }: Exclude<ServiceRef, NamedService>): Backend {
-  const fields = { kind: 'static', host, port, unixPath, policies: {} }
-  return fields
+function inlineBackend(server: InlineService): Backend {
+  return { kind: 'static', ...server, policies: {} }
 }
 
 /** The name of `ref`. Throws a FieldError when it is none of `known`, or none of those that are servers. */

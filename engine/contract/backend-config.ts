@@ -2,8 +2,10 @@
  * What a kind of backend has to say about its configuration: schema, checks, form in the Snapshot, warnings. A source
  * (engine/source) walks objects with places and asks the kinds; it knows none of them by name.
  */
-import type { Path, Placed, Raw } from '#engine/schema/placed.ts'
+import type { Path, Placed } from '#engine/schema/placed.ts'
 import type { z } from '#engine/schema/schema.ts'
+import type { BackendAuth } from './backend-auth/auth.ts'
+import type { FileAuth } from './backend-auth/schema.ts'
 import type { BackendTransport } from './backend-transport/transport.ts'
 import type { DocumentSources } from './policy.ts'
 import type { TransportCapabilities } from './transport-capabilities.ts'
@@ -42,16 +44,14 @@ export interface BackendPolicies {
   readonly inside?: string
   /** Sets of a place and of several levels add up; otherwise a place says a field once, and the last level wins. */
   readonly addsUp?: true
-  /** Fields that may not stand above a backend on which they do not act. */
-  readonly secrets?: readonly string[]
+  /** What stands above all routes acts on backends of routes, and not on those that are asked as services. */
+  readonly actsAroundRoutes?: true
   readonly words: {
     /** Said twice in one place, first under the name `first`. Absent: said elsewhere. */
     readonly repeated?: (first: string) => string
     /** On a backend on which they do not act. `plain`: the keys of plain servers; `advice`: of that backend's kind. */
     readonly misplaced: (plain: string, advice: string | undefined) => string
     readonly unreached: (plain: string) => string
-    /** Of a secret above `other`. */
-    readonly exposed?: (other: string) => string
   }
   /** What a value alone shows. */
   readonly checkValue?: (policy: PlacedPolicy, sources: DocumentSources, report: Report) => void
@@ -69,6 +69,10 @@ export interface BackendPolicies {
 /** A backend as it was read. */
 export interface JudgedBackend extends Placed {
   readonly isPlain: boolean
+  /** Undefined: no kind is registered. */
+  readonly config: BackendConfig | undefined
+  /** Of the key that says its kind. */
+  readonly value: Placed
 }
 
 /** A bind whose routes lead to a backend. */
@@ -137,6 +141,8 @@ export interface TranslateContext {
   readonly sources: DocumentSources
   /** What all levels, and then `own`, say of connections. Throws a FieldError. */
   readonly transportOf: (...own: readonly PolicySets[]) => BackendTransport | undefined
+  /** What the last of them says of authentication. Throws a FieldError. */
+  readonly authOf: (...own: readonly PolicySets[]) => BackendAuth | undefined
 }
 
 /** A key at the top of a configuration that stands for a bind with one route to one backend. */
@@ -182,9 +188,9 @@ export interface BackendConfig {
   readonly policies: readonly BackendPolicies[]
   /** Where policies stand that do not act on it. */
   readonly advice?: string
-  /** What people call one that has no name. */
-  readonly label: (raw: Raw) => string
   readonly parts?: BackendParts
+  /** Why it cannot be shown `auth`, as the last level says it; null: it can. */
+  readonly checkAuth?: (auth: FileAuth, backend: JudgedBackend) => string | null
   /** What its schema cannot see: files, references. `value`: of the key, or of the shortcut. */
   readonly check?: (value: Placed, sources: DocumentSources, report: Report) => void
   /** `value`: of `key`, validated. */

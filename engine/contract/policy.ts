@@ -10,6 +10,7 @@ import type { Background, Filter, RetryPlan, RouteSettings } from './filter.ts'
 import type { MirrorPlan } from './mirror.ts'
 import type { MetricsPlan } from './otlp.ts'
 import type { CompiledMatch } from './route.ts'
+import type { Secrets } from './secrets.ts'
 import type { Services } from './service.ts'
 import type { Time } from './time.ts'
 import type { TracingPlan } from './tracing.ts'
@@ -78,8 +79,8 @@ export interface Offload {
   run(job: string, argument: unknown, client?: string): Promise<unknown>
 }
 
-/** What a configuration may refer to. */
-export interface Sources {
+/** What a source can read for a configuration. */
+export interface Files {
   /**
    * Text of a file; a relative path begins at the configuration file's folder. Throws an Error that says
    * in words why it cannot be read; a file that is read is watched.
@@ -87,14 +88,21 @@ export interface Sources {
   readonly readFile: (path: string) => string
 }
 
+/** What a configuration may refer to. */
+export interface Sources extends Files {
+  readonly secrets: Secrets
+}
+
 /** What documents of APIs are read from, which are larger than keys and may stand at URLs. */
-export interface DocumentSources extends Sources {
+export interface Documents extends Files {
   readonly readLarge: (path: string) => string
   /** Throws an Error that says in words why there is none. */
   readonly readUrl: (url: string) => string
   /** Values of a document in YAML. */
   readonly readYaml: (text: string) => unknown
 }
+
+export interface DocumentSources extends Documents, Sources {}
 
 /** A mistake in a field of a policy's configuration that its schema cannot see. */
 export class FieldError extends Error {

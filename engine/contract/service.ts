@@ -4,6 +4,8 @@
  * answers arrive by callback; a hook that waits makes the one that it returns.
  */
 import type { HeaderBlock } from '#engine/http/headers.ts'
+import type { BackendAuth } from './backend-auth/auth.ts'
+import type { BackendTransport } from './backend-transport/transport.ts'
 import type { Exchange } from './exchange.ts'
 
 /** How a policy names a service: engine/schema/service-ref.ts has the schema that gives it. */
@@ -21,6 +23,8 @@ export interface InlineService {
   readonly host: string
   readonly port: number
   readonly unixPath: string | null
+  readonly transport?: BackendTransport
+  readonly auth?: BackendAuth
 }
 
 /**

@@ -10,7 +10,7 @@ import {
   type Report
 } from '#engine/contract/backend-config.ts'
 import type { DocumentSources } from '#engine/contract/policy.ts'
-import { type Placed, policySetsOf, text } from '#engine/schema/placed.ts'
+import { type Placed, policySetsOf } from '#engine/schema/placed.ts'
 import type { Kinds } from './kinds.ts'
 import {
   backendsOf,
@@ -114,9 +114,14 @@ class Checks {
 
   #checkShortcut({ shortcut }: PlacedBind, outer: readonly PlacedPolicy[]): void {
     if (shortcut === null) return
+    const { raw, path } = this.#tree.shortcuts.find((one) => one.shortcut === shortcut)!.value
     const refusal = shortcut.refused?.find(({ policies }) => policies === this.#policies)
     if (refusal !== undefined) this.#misplaced(outer, undefined, refusal.message)
-    if (this.#policies.actsOnAll || shortcut.policies?.includes(this.#policies)) this.#reach(outer)
+    const { actsOnAll, check } = this.#policies
+    if (!actsOnAll && shortcut.policies?.includes(this.#policies) !== true) return
+    this.#reach(outer)
+    const backend = { raw, path, isPlain: false, config: shortcut.config, value: { raw, path } }
+    if (refusal === undefined) check?.(backend, outer, null, this.#report)
   }
 
   #checkNamed(backend: PlacedBackend, top: readonly PlacedPolicy[]): void {
@@ -125,7 +130,8 @@ class Checks {
       this.#misplaced(own, backend.config?.advice)
       return
     }
-    const policies = this.#policies.actsOnAll ? [...top, ...own] : own
+    const { actsOnAll, actsAroundRoutes } = this.#policies
+    const policies = actsOnAll && !actsAroundRoutes ? [...top, ...own] : own
     this.#reach(policies)
     this.#policies.check?.(backend, policies, null, this.#report)
   }
@@ -138,15 +144,11 @@ class Checks {
       if (this.#policies.actsOnAll) this.#reach(around)
       return
     }
-    const { words, secrets = [], check, inside } = this.#policies
+    const { check, inside } = this.#policies
     if (!this.#actsOn(backend)) {
       // A part of a policy does nothing there; the policy itself acts.
       const isRefused = inside === undefined || isInPlace(reference)
       if (isRefused) this.#misplaced(own)
-      const exposed = around.filter(({ field }) => secrets.includes(field))
-      this.#reach(exposed)
-      const name = text(reference.raw.backend) ?? backend.config!.label(backend.raw)
-      for (const { path } of exposed) this.#report(path, words.exposed!(name))
       return
     }
     this.#reach(around)

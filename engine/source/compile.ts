@@ -4,7 +4,7 @@
  * (environment, processors, files) is passed in.
  */
 import type { BackendKind } from '#engine/contract/backend.ts'
-import type { DocumentSources, Policy } from '#engine/contract/policy.ts'
+import type { Documents, Policy } from '#engine/contract/policy.ts'
 import { share } from '#engine/ir/share.ts'
 import { objectOf, parsePath, pathText, valueAt } from '#engine/schema/placed.ts'
 import { checkBackends } from './backend-policies.ts'
@@ -16,6 +16,7 @@ import { policyWarnings } from './policy-warnings.ts'
 import { readOverrides } from './process.ts'
 import { checkMatchPaths } from './reach.ts'
 import { configSchema } from './schema.ts'
+import { checkSecrets, secretsOf } from './secrets.ts'
 import { shadowed } from './shadows.ts'
 import { placeTargeted } from './targets.ts'
 import { checkTls, tlsWarnings } from './tls/check.ts'
@@ -39,7 +40,7 @@ export interface CompileOptions {
   readonly policies: readonly Policy[]
   readonly backends: readonly BackendKind[]
   /** Files, URLs and documents that policies and backends refer to. */
-  readonly sources: DocumentSources
+  readonly sources: Documents
   /** Variables that win over the configuration's `config`. */
   readonly env: Readonly<Record<string, string | undefined>>
   /** Processors of the machine, of which workerThreads may be a share. */
@@ -69,7 +70,7 @@ export type Compiled =
   | { readonly findings: readonly Finding[] }
 
 export function compileConfig({ value, isSound, words }: Configuration, options: CompileOptions): Compiled {
-  const { policies, sources } = options
+  const { policies } = options
   const kinds = kindsOf(options.backends)
   const { origins, ...placed } = placeTargeted(value, words, kinds, policies)
   const written = (findings: readonly Finding[]) =>
@@ -78,18 +79,26 @@ export function compileConfig({ value, isSound, words }: Configuration, options:
 
   const placeOf: SourceWords['placeOf'] = (path) => words.placeOf(origins.of(path))
   const tree = treeOf(objectOf(placed.value), kinds, { ...words, placeOf })
+  const { secrets } = tree.top.raw
+  const { readFile, readLarge, readUrl, readYaml } = options.sources
+  const sources = { readFile, readLarge, readUrl, readYaml, secrets: secretsOf(secrets, options.sources) }
   const findings: Finding[] = []
   const env = readOverrides(options.env, findings)
   const schema = configSchema(policies, kinds)
   const outcome = validate(schema.config, placed.value)
   if ('findings' in outcome) findings.push(...outcome.findings)
   findings.push(...checkTogether(tree, kinds, env), ...checkNames(tree, policies))
-  findings.push(...checkBackends(tree, kinds, sources), ...checkTls(tree, sources), ...checkMatchPaths(tree))
+  findings.push(
+    ...checkSecrets(secrets, sources),
+    ...checkBackends(tree, kinds, sources),
+    ...checkTls(tree, sources),
+    ...checkMatchPaths(tree)
+  )
   const refused = () => checkPolicies(tree, { policies, kinds, schema: schema.policies, sources })
   const isClean = isSound && placed.findings.length === 0 && findings.length === 0
   if (!isClean || 'findings' in outcome) return fail([...findings, ...refused()])
 
-  const fresh = translated(outcome.value, { ...options, kinds, keys: policyKeys(policies), env })
+  const fresh = translated(outcome.value, { ...options, sources, kinds, keys: policyKeys(policies), env })
   if (fresh instanceof Error) {
     // A policy cannot be resolved: checkPolicies says it again, with the place.
     const unresolved = refused()

@@ -1,5 +1,6 @@
 /** The registered kinds of backends, as a source asks them. */
 import type { BackendKind } from '#engine/contract/backend.ts'
+import { authPolicies } from '#engine/contract/backend-auth/policies.ts'
 import type { BackendConfig, BackendKey, BackendPolicies, Shortcut } from '#engine/contract/backend-config.ts'
 import { transportPolicies } from '#engine/contract/backend-transport/policies.ts'
 import type { Raw } from '#engine/schema/placed.ts'
@@ -30,9 +31,11 @@ export class Kinds {
     this.shortcuts = configs.flatMap((config) =>
       config.shortcut === undefined ? [] : [{ ...config.shortcut, config }]
     )
-    const policies = [...of(false), { policies: [transportPolicies, resiliencePolicies] }, ...of(true)].flatMap(
-      (one) => one.policies
-    )
+    const policies = [
+      ...of(false),
+      { policies: [authPolicies, transportPolicies, resiliencePolicies] },
+      ...of(true)
+    ].flatMap((one) => one.policies)
     this.policies = [...new Set(policies)]
     this.#plain = of(true)[0]
   }

@@ -8,6 +8,7 @@ import { frontendSchema } from './frontend.ts'
 import type { Kinds } from './kinds.ts'
 import { processSchema } from './process.ts'
 import { routeSchemas } from './routes.ts'
+import { secretsSchema } from './secrets.ts'
 
 const NOT_HERE = [...['gateways', 'routeGroups', 'routes', 'services', 'tcpRoutes', 'ui', 'workloads']]
 
@@ -25,6 +26,7 @@ function build(policies: readonly Policy[], kinds: Kinds) {
       .optional()
       .describe('For all listeners, or for their targets; what a listener or route has itself wins.'),
     ...shortcuts(kinds, sets.optional().describe('For all requests of the port.')),
+    secrets: secretsSchema.optional().describe('Named secrets that policies refer to.'),
     backends: backends.optional().describe('Named backends that routes refer to.'),
     // As files of clients have it.
     ...misplacedKeys('servers are listed here as mcp: { targets: [{ name, stdio: { cmd, args } }] }', ['mcpServers']),

@@ -1,4 +1,6 @@
 /** A validated configuration -> the Snapshot: names filled in, inline backends named, aliases resolved. */
+
+import { Auths } from '#engine/contract/backend-auth/policies.ts'
 import type { BackendConfig, PolicyLevels, PolicySets, TranslateContext } from '#engine/contract/backend-config.ts'
 import { Transports } from '#engine/contract/backend-transport/policies.ts'
 import type { DocumentSources, Policy } from '#engine/contract/policy.ts'
@@ -123,6 +125,7 @@ class Translator {
   readonly #gateway: Config['policies']
   readonly #named = new Map<string, { readonly input: BackendInput; readonly path: Path }>()
   readonly #transports: Connections
+  readonly #auths: Auths
   #listeners = 0
 
   constructor(gateway: Config['policies'], { kinds, policies, keys, sources }: TranslateOptions) {
@@ -132,6 +135,7 @@ class Translator {
     this.#keys = keys
     this.#sources = sources
     this.#transports = new Connections(new Transports(sources))
+    this.#auths = new Auths(sources)
   }
 
   addBackend(input: BackendInput, index: number): void {
@@ -154,7 +158,8 @@ class Translator {
     const { around, gateway, own, reference } = levels
     const outer = [...(around ?? [gateway]), own, reference]
     const transportOf = (...inner: readonly PolicySets[]) => this.#transports.of(...outer, ...inner)
-    return { policies, levels, sources: this.#sources, transportOf }
+    const authOf = (...inner: readonly PolicySets[]) => this.#auths.of(levels, ...inner)
+    return { policies, levels, sources: this.#sources, transportOf, authOf }
   }
 
   bind(input: BindInput, index: number): Bind {
@@ -268,7 +273,8 @@ class Translator {
   #differs(named: BackendInput, levels: PolicyLevels): boolean {
     const { around, gateway, own, reference } = levels
     const isReachedOtherwise = this.#transports.of(...around!, own, reference) !== this.#transports.of(gateway, own)
-    return isReachedOtherwise || this.#kinds.configOf(named as never)!.differs(levels)
+    const isShownOtherwise = this.#auths.of(levels) !== this.#auths.of({ ...levels, around: null })
+    return isReachedOtherwise || isShownOtherwise || this.#kinds.configOf(named as never)!.differs(levels)
   }
 
   /** Names of backends have no slash, so only listeners of the same name on two ports could collide. */

@@ -54,12 +54,7 @@ export interface PlacedRoute extends Placed {
   readonly references: readonly PlacedReference[]
 }
 
-export interface PlacedBackend extends JudgedBackend {
-  /** Undefined: no kind is registered. */
-  readonly config: BackendConfig | undefined
-  /** Of the key that says its kind. */
-  readonly value: Placed
-}
+export type PlacedBackend = JudgedBackend
 
 export interface PlacedReference extends Placed {
   /** Itself when it is written in place; undefined: there is no backend of that name. */

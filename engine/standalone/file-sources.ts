@@ -1,6 +1,6 @@
 /** Files that a configuration refers to: read once per loading, noted, so that they can be watched. */
 import { isAbsolute, resolve } from 'node:path'
-import type { DocumentSources } from '#engine/contract/policy.ts'
+import type { Documents } from '#engine/contract/policy.ts'
 import { looksLikeKey } from '#engine/kit/sensitive.ts'
 import { explainUnreadable, readLarge, readReference } from './read.ts'
 import { readPlain } from './source.ts'
@@ -16,7 +16,7 @@ export interface ReadFile {
 /** PEM, more than one line, many letters and digits without a folder or an ending: no path that is meant. */
 const IN_PLACE = /-----BEGIN|[\n\r\0]|^(?=.*\d)(?=.*[A-Za-z])[\w+-]{20,}=*$|^[\w+/-]{20,}={1,2}$/
 
-export class FileSources implements DocumentSources {
+export class FileSources implements Documents {
   readonly #folder: string
   readonly #read: ((path: string) => string) | undefined
   readonly #readUrl: (url: string) => string

@@ -97,9 +97,20 @@ export function canaryConfig(canaries: Canaries, around: Surroundings): { file: 
       { port: around.port, listeners: [{ name: 'plain', routes }] },
       { port: around.tlsPort, listeners: [secure] }
     ],
+    secrets: secretsOf(canaries),
     llm: { port: around.llmPort, models: [{ name: 'm', provider: 'openAI', params }] }
   }
   return { file, env }
+}
+
+function secretsOf(canaries: Canaries): object[] {
+  const keys = { k1: canaries.make('entry of a key'), k2: JSON.stringify({ key: canaries.make('JSON of a key') }) }
+  const aws = { accessKey: 'AKIAIOSFODNN7EXAMPLE', secretKey: canaries.make('secretKey'), sessionToken: '$CANARY_KEY' }
+  return [
+    { name: 'shown', entries: { Authorization: canaries.make('entry Authorization') } },
+    { name: 'aws', entries: aws },
+    { name: 'keys', labels: { for: 'clients' }, entries: keys }
+  ]
 }
 
 const at = (path: string, more: object) => ({ name: path.slice(1), matches: [{ path: { pathPrefix: path } }], ...more })
@@ -145,10 +156,14 @@ function routesOf(canaries: Canaries, around: Surroundings, tls: object): object
   const transformations = { request: { set: { 'x-api-key': `"${canaries.make('transformations')}"` } } }
   const policies = { headerModifiers: { request: fields }, transformations, retry: { attempts: 1, codes: [503] } }
   const backends = [{ host: down }]
+  const signing = { secretRef: { name: 'aws' }, region: 'eu-west-1', service: 'execute-api' }
   return [
     at('/tls', { policies: { backendTLS: tls }, backends: [{ host: `127.0.0.1:${plain}` }] }),
     at('/fields', { policies, backends }),
     at('/basic', { policies: basic(canaries), backends }),
+    at('/shown', { backends: [{ host: down, policies: { auth: { secretRef: { name: 'shown' } } } }] }),
+    at('/signed', { backends: [{ host: down, policies: { auth: { aws: signing } } }] }),
+    at('/selected', { policies: { apiKey: { secretSelector: { matchLabels: { for: 'clients' } } } }, backends }),
     at('/key', { policies: apiKey(canaries), backends }),
     at('/jwt', { policies: { jwtAuth: { issuer: 'https://issuer.example', jwks } }, backends }),
     at('/mcp', { backends: [{ mcp: mcp(canaries, around) }] })

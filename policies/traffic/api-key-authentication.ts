@@ -7,11 +7,14 @@ import { hash as digestOf } from 'node:crypto'
 import { type Detail, placeOf } from '#engine/contract/detail.ts'
 import { CONTINUE, type Hook } from '#engine/contract/filter.ts'
 import { type Claims, identityOf } from '#engine/contract/identity.ts'
-import type { Compiled, Policy } from '#engine/contract/policy.ts'
+import { type Compiled, FieldError, type Policy, type Sources } from '#engine/contract/policy.ts'
 import { refuse } from '#engine/contract/refuse.ts'
+import type { NamedSecret } from '#engine/contract/secrets.ts'
+import { parseJson } from '#engine/kit/json.ts'
 import { reveal, type Secret, secret } from '#engine/kit/secret.ts'
 import { oneOf } from '#engine/schema/choice.ts'
-import { deferred, list, refused, says, shortString, z } from '#engine/schema/schema.ts'
+import { deferred, list, refused, says, z } from '#engine/schema/schema.ts'
+import { secretRef, secretSelector } from '#engine/schema/secret-ref.ts'
 import {
   BEARER,
   credentialAt,
@@ -31,12 +34,15 @@ interface Key {
   readonly metadata: Claims
 }
 
-interface Config {
+/** Written in the configuration, or the secrets that hold them. */
+type KeySource = readonly Key[] | { readonly secret: string } | { readonly labels: Readonly<Record<string, string>> }
+
+interface Config<K = readonly Key[]> {
   readonly mode: Mode
   readonly location: Location
   /** No place is configured: that of the clients of a route's backends does too. */
   readonly isAnyPlace: boolean
-  readonly keys: readonly Key[]
+  readonly keys: K
 }
 
 // --- schema ---
@@ -45,19 +51,20 @@ const MODES = ['Strict', 'Optional', 'strict', 'optional'] as const
 /** The specification's secrets set no bound. */
 const KEYS_MAX = 10_000
 const KEY_CHARS_MAX = 1024
-const NO_SECRETS = 'Kubernetes secrets cannot be read in this version: write keys'
+
+const plainKey = () =>
+  z
+    .string()
+    .min(1)
+    .max(KEY_CHARS_MAX)
+    .regex(/^[^\0-\x1f\x7f]*$/, { error: says('must not have control characters: no request could carry them') })
+    .refine((text) => text.trim() === text, 'must not begin or end with a blank: no request could carry it')
+    .refine((text) => text.isWellFormed(), 'must be valid Unicode text')
 
 const key = () =>
   oneOf(
     {
-      key: z
-        .string()
-        .min(1)
-        .max(KEY_CHARS_MAX)
-        .regex(/^[^\0-\x1f\x7f]*$/, { error: says('must not have control characters: no request could carry them') })
-        .refine((text) => text.trim() === text, 'must not begin or end with a blank: no request could carry it')
-        .refine((text) => text.isWellFormed(), 'must be valid Unicode text')
-        .optional(),
+      key: plainKey().optional(),
       keyHash: z
         .string()
         .regex(/^sha256:[0-9A-Fa-f]{64}$/, { error: says('must be "sha256:" and 64 hexadecimal digits') })
@@ -88,24 +95,83 @@ const keys = () =>
     return all
   })
 
-const noSecrets = () => z.strictObject({ name: shortString() }).refine(() => false, NO_SECRETS)
-
-const noSelector = () =>
-  z.strictObject({ matchLabels: z.record(z.string(), z.string()) }).refine(() => false, NO_SECRETS)
-
 const schema = deferred(() =>
   oneOf(
-    { keys: keys().optional(), secretRef: noSecrets().optional(), secretSelector: noSelector().optional() },
+    {
+      keys: keys().optional(),
+      secretRef: secretRef('one API key for each entry').optional(),
+      secretSelector: secretSelector().optional()
+    },
     { mode: z.enum(MODES).optional(), location: location().optional() }
   ).transform(
-    (input): Config => ({
+    (input): Config<KeySource> => ({
       mode: (input.mode ?? 'strict').toLowerCase() === 'strict' ? 'Strict' : 'Optional',
       location: input.location ?? BEARER,
       isAnyPlace: input.location === undefined,
-      keys: input.keys!
+      keys: input.keys ?? heldBy(input.secretRef, input.secretSelector)
     })
   )
 )
+
+function heldBy(
+  ref: { readonly name: string } | undefined,
+  selector: { readonly matchLabels: Readonly<Record<string, string>> } | undefined
+): KeySource {
+  return ref === undefined ? { labels: selector!.matchLabels } : { secret: ref.name }
+}
+
+// --- load time ---
+
+const KEY = deferred(key)
+const PLAIN = deferred(plainKey)
+
+function resolve(config: Config<KeySource>, { secrets }: Sources): Config {
+  const { keys: source } = config
+  if ('secret' in source) {
+    return { ...config, keys: keysIn(['secretRef', 'name'], () => [secrets.get(source.secret)]) }
+  }
+  if (!('labels' in source)) return { ...config, keys: source }
+  const at = ['secretSelector', 'matchLabels']
+  return { ...config, keys: keysIn(at, () => secrets.select(source.labels)) }
+}
+
+/** Throws a FieldError for `at`: for lack of secrets, or for an entry that is no key. */
+function keysIn(at: readonly string[], find: () => readonly NamedSecret[]): readonly Key[] {
+  try {
+    const found = find()
+    if (found.length === 0) throw new Error('no secret has all of these labels')
+    const all = found.flatMap(({ name, entries }) =>
+      [...entries].map(([entry, value]) => {
+        const place = `'${entry}' of secret '${name}'`
+        return { place, key: keyIn(value, place) }
+      })
+    )
+    if (all.length > KEYS_MAX) throw new Error(`there are ${all.length} keys; the limit is ${KEYS_MAX}`)
+    const seen = new Map<string, string>()
+    for (const { place, key: held } of all) {
+      const other = seen.get(reveal(held.hash))
+      if (other !== undefined) throw new Error(`${place} is the same key as ${other}`)
+      seen.set(reveal(held.hash), place)
+    }
+    return all.map(({ key: held }) => held)
+  } catch (error) {
+    throw new FieldError(at, (error as Error).message)
+  }
+}
+
+/** `value`: the key itself, or JSON of an entry of `keys`. What is wrong with it is said without it. */
+function keyIn(value: string, place: string): Key {
+  // Files end with a line feed that is no part of what they hold.
+  const held = value.replace(/\r?\n$/, '')
+  const isJson = held.trimStart().startsWith('{')
+  const plain = isJson ? parseJson(held) : { key: PLAIN.safeParse(held).data }
+  const result = KEY.safeParse(plain)
+  if (result.success) return result.data
+  const wanted = 'must be an API key, or a JSON object with key and metadata'
+  const [problem] = (isJson ? result : PLAIN.safeParse(held)).error?.issues ?? []
+  const why = problem === undefined || problem.code === 'unrecognized_keys' ? '' : `: ${problem.message}`
+  throw new Error(`${place} ${wanted}${why}`)
+}
 
 // --- build time ---
 
@@ -173,5 +239,6 @@ export const apiKeyAuthentication: Policy = {
   schema,
   aliases: [{ name: 'apiKey' }],
   identifies: 'apiKey',
+  resolve,
   compile
 }

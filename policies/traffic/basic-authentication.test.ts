@@ -5,6 +5,7 @@ import { type Exchange, STEP_RECORDED } from '#engine/contract/exchange.ts'
 import { CONTINUE, STOP, type Verdict } from '#engine/contract/filter.ts'
 import { identityOf } from '#engine/contract/identity.ts'
 import { FieldError } from '#engine/contract/policy.ts'
+import { NO_SECRETS } from '#engine/contract/secrets.ts'
 import { NO_SERVICES, newStateStore } from '#engine/contract/state-store.ts'
 import { fakeExchange } from '#engine/testing/exchange.ts'
 import { problemsOf } from '#engine/testing/policy.ts'
@@ -34,7 +35,7 @@ function prepare(config: unknown, run?: (job: Job) => Promise<unknown>) {
   const readFile = (): string => assert.fail('no file is read')
   const state = newStateStore()
   const compiled = (input: unknown) => {
-    const resolved = resolve!(schema.parse(input) as never, { readFile })
+    const resolved = resolve!(schema.parse(input) as never, { readFile, secrets: NO_SECRETS })
     const context = {
       ...NO_SERVICES,
       state,
@@ -209,7 +210,8 @@ describe('configuration', () => {
   test('a file is read when the configuration is resolved', () => {
     const { schema, resolve } = basicAuthentication
     const config = schema.parse({ htpasswd: { file: 'users.txt' }, mode: 'Optional', realm: 'x' }) as never
-    const read = (text: string) => resolve!(config, { readFile: (path) => (path === 'users.txt' ? text : '') })
+    const read = (text: string) =>
+      resolve!(config, { readFile: (path) => (path === 'users.txt' ? text : ''), secrets: NO_SECRETS })
     assert.deepEqual(read(`# staff\na:${SHA}\n`), {
       mode: 'Optional',
       realm: 'x',
@@ -217,7 +219,7 @@ describe('configuration', () => {
     })
     const refused = (readFile: () => string, message: RegExp) =>
       assert.throws(
-        () => resolve!(config, { readFile }),
+        () => resolve!(config, { readFile, secrets: NO_SECRETS }),
         (error) =>
           error instanceof FieldError && error.path.join('.') === 'htpasswd.file' && message.test(error.message)
       )

@@ -10,11 +10,13 @@ import { CONTINUE, type Hook, STOP, type Verdict } from '#engine/contract/filter
 import { type Claims, identityOf } from '#engine/contract/identity.ts'
 import { type CompileContext, type Compiled, FieldError, type Policy, type Sources } from '#engine/contract/policy.ts'
 import { refuse } from '#engine/contract/refuse.ts'
+import { secretEntry } from '#engine/contract/secrets.ts'
 import { collect, type HtpasswdEntry, type LineProblem, parseHtpasswd } from '#engine/kit/password/htpasswd.ts'
 import { isSha1, verifySha1 } from '#engine/kit/password/sha1.ts'
 import { reveal, type Secret, secret } from '#engine/kit/secret.ts'
 import { oneOf } from '#engine/schema/choice.ts'
 import { deferred, list, longString, says, shortString, z } from '#engine/schema/schema.ts'
+import { secretRef } from '#engine/schema/secret-ref.ts'
 import { parseBasic } from '#policies/shared/basic-credentials.ts'
 import { type Credential, credentialAt, SEVERAL } from '#policies/shared/credential.ts'
 import { type Answer, PasswordVerifier } from '#policies/shared/password-verifier.ts'
@@ -26,7 +28,7 @@ interface User {
   readonly hash: Secret
 }
 
-type UserSource = readonly User[] | { readonly file: string }
+type UserSource = readonly User[] | { readonly file: string } | { readonly secret: string }
 
 interface Config<U = readonly User[]> {
   readonly mode: Mode
@@ -42,6 +44,8 @@ const USERS_MAX = 256
 /** Of a file, which is for longer lists than `users`. */
 const FILE_USERS_MAX = 10_000
 const FILE_CHARS_MAX = 1_000_000
+/** Of a secret, which holds the whole file. */
+const ENTRY = '.htaccess'
 
 const usersOf = (entries: readonly HtpasswdEntry[]): User[] =>
   entries.map(({ user, hash }) => ({ name: user, hash: secret(hash) }))
@@ -79,17 +83,9 @@ const htpasswd = () =>
     }
   })
 
-const noSecrets = () =>
-  z
-    .strictObject({ name: shortString() })
-    .refine(
-      () => false,
-      'Kubernetes secrets cannot be read in this version: write users, or htpasswd with the lines or a file'
-    )
-
 const schema = deferred(() =>
   oneOf(
-    { users: users().optional(), htpasswd: htpasswd().optional(), secretRef: noSecrets().optional() },
+    { users: users().optional(), htpasswd: htpasswd().optional(), secretRef: secretRef(ENTRY).optional() },
     {
       mode: z.enum(MODES).optional(),
       realm: shortString()
@@ -97,10 +93,10 @@ const schema = deferred(() =>
         .optional()
     }
   ).transform(
-    ({ users: lines, htpasswd: file, mode = 'Strict', realm = 'Restricted' }): Config<UserSource> => ({
+    ({ users: lines, htpasswd: file, secretRef: ref, mode = 'Strict', realm = 'Restricted' }): Config<UserSource> => ({
       mode: mode.toLowerCase() === 'strict' ? 'Strict' : 'Optional',
       realm,
-      users: lines ?? file!
+      users: lines ?? file ?? { secret: ref!.name }
     })
   )
 )
@@ -127,13 +123,24 @@ function sayAll(problems: readonly LineProblem[]): string {
 
 function resolve(config: Config<UserSource>, sources: Sources): Config {
   const { users: source } = config
-  if (!('file' in source)) return { ...config, users: source }
+  if ('file' in source) {
+    const { file } = source
+    return { ...config, users: usersFrom(file, ['htpasswd', 'file'], () => sources.readFile(file)) }
+  }
+  if (!('secret' in source)) return { ...config, users: source }
+  const { secret: name } = source
+  const read = () => secretEntry(sources.secrets.get(name), ENTRY)
+  return { ...config, users: usersFrom(`'${ENTRY}' of secret '${name}'`, ['secretRef', 'name'], read) }
+}
+
+/** `what`: as messages call the text. */
+function usersFrom(what: string, at: readonly string[], read: () => string): readonly User[] {
   try {
-    const { entries, problems } = readFileText(sources.readFile(source.file))
-    if (problems.length > 0) throw new Error(`${source.file}: ${sayAll(problems)}`)
-    return { ...config, users: usersOf(entries) }
+    const { entries, problems } = readFileText(read())
+    if (problems.length > 0) throw new Error(`${what}: ${sayAll(problems)}`)
+    return usersOf(entries)
   } catch (error) {
-    throw new FieldError(['htpasswd', 'file'], (error as Error).message)
+    throw new FieldError(at, (error as Error).message)
   }
 }
 

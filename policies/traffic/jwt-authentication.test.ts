@@ -6,6 +6,7 @@ import { STEP_SENDING } from '#engine/contract/exchange.ts'
 import { CONTINUE, STOP } from '#engine/contract/filter.ts'
 import { identityOf } from '#engine/contract/identity.ts'
 import { FieldError, type Sources } from '#engine/contract/policy.ts'
+import { NO_SECRETS } from '#engine/contract/secrets.ts'
 import { NO_SERVICES, newStateStore } from '#engine/contract/state-store.ts'
 import { loadConfig } from '#engine/standalone/load.ts'
 import { fakeExchange } from '#engine/testing/exchange.ts'
@@ -21,7 +22,8 @@ const single = (more: object = {}) => ({ issuer: ISSUER, jwks: KEYS, ...more })
 const NO_FILES: Sources = {
   readFile: () => {
     throw new Error('there are no files here')
-  }
+  },
+  secrets: NO_SECRETS
 }
 
 /** As the file gives it -> as a worker gets it. */
@@ -136,7 +138,7 @@ test('defaults, and the forms of file and resource', () => {
   assert.deepEqual(resolved(single()), defaults)
   assert.deepEqual(resolved(single({ jwks: { inline: KEYS } })), defaults)
   assert.deepEqual(resolved({ providers: [{ issuer: ISSUER, jwks: { inline: KEYS } }] }), defaults)
-  const files: Sources = { readFile: (path) => (path === 'keys.json' ? KEYS : '') }
+  const files: Sources = { readFile: (path) => (path === 'keys.json' ? KEYS : ''), secrets: NO_SECRETS }
   assert.deepEqual(resolved(single({ jwks: { file: 'keys.json' } }), files), defaults)
   const more = {
     mode: 'optional',
@@ -258,7 +260,7 @@ test('every constraint is a mistake with its place', () => {
 })
 
 test('mistakes in a file are reported with its name, at the field', () => {
-  const files: Sources = { readFile: () => '{"keys": [canary' }
+  const files: Sources = { readFile: () => '{"keys": [canary', secrets: NO_SECRETS }
   const config = { providers: [...providers(1), { issuer: 'b', jwks: { file: 'keys.json' } }] }
   assert.throws(
     () => resolved(config, files),

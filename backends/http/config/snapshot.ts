@@ -1,4 +1,5 @@
 /** Plain servers as the Snapshot has them. */
+import type { BackendAuth } from '#engine/contract/backend-auth/auth.ts'
 import type { BackendTransport } from '#engine/contract/backend-transport/transport.ts'
 import type { WeightedHost } from '#engine/contract/endpoint.ts'
 import type { PolicySet } from '#engine/ir/snapshot.ts'
@@ -16,6 +17,7 @@ export interface StaticBackend {
   /** Absent: the default. */
   readonly transport?: BackendTransport | undefined
   readonly http?: BackendHttp
+  readonly auth?: BackendAuth
   readonly policies: PolicySet
 }
 
@@ -24,9 +26,19 @@ export interface DynamicBackend {
   readonly kind: 'dynamic'
   /** CIDR ranges allowed in spite of the address guard. */
   readonly allowAddresses: readonly string[]
+  /** The only hosts that requests may name; absent: any. */
+  readonly allowHosts?: readonly AllowedHost[]
   readonly transport?: BackendTransport | undefined
   readonly http?: BackendHttp
+  readonly auth?: BackendAuth
   readonly policies: PolicySet
+}
+
+export interface AllowedHost {
+  /** Lower case; with a leading dot any name below it. */
+  readonly host: string
+  /** Null: that of the scheme. */
+  readonly port: number | null
 }
 
 /** How a server is spoken to (docs/specification.md#backend-connections). */

@@ -3,13 +3,14 @@ import type { AiAuth } from '#backends/llm/config/snapshot.ts'
 import { providerKind } from '#backends/llm/providers/index.ts'
 import type { AuthenticatorTarget } from '#backends/llm/providers/kind.ts'
 import type { Provider } from '#backends/llm/providers/provider.ts'
+import { googleTokens } from '#backends/shared/auth/google.ts'
 import type { BackendContext } from '#engine/contract/backend.ts'
+import type { KeyAuth } from '#engine/contract/backend-auth/auth.ts'
 import { reveal } from '#engine/kit/secret.ts'
 import type { Authenticator } from './authenticator.ts'
 import { awsAuthenticator } from './aws.ts'
 import { bearing } from './bearer.ts'
 import { putKey, removeKeys } from './client-key.ts'
-import { googleTokens } from '#backends/shared/auth/google.ts'
 
 interface Place extends AuthenticatorTarget {
   /** Of the provider. */
@@ -27,7 +28,7 @@ type Kinds = {
 const KINDS: Kinds = {
   client: (_, { provider }) => passing(provider, 'client'),
   passthrough: (_, { provider }) => passing(provider, 'passthrough'),
-  key: ({ key }, { provider }) => keyed(provider, reveal(key).replace(/^bearer +/i, '')),
+  key: (auth, { provider }) => keyed(provider, auth),
   aws: (auth, { provider }, context) => awsAuthenticator(auth, provider, context),
   gcp: (auth, { provider, host }, context) => bearing(provider, googleTokens(auth, host, context)),
   provider: ({ credentials }, place, context) => providerKind(place.type)!.authenticator!(credentials, place, context)
@@ -39,12 +40,15 @@ export function authenticatorFor(auth: AiAuth, place: Place, context: BackendCon
 
 const nothing = (): void => {}
 
-function keyed(provider: Provider, key: string): Authenticator {
+function keyed(provider: Provider, { key: sealed, location }: KeyAuth): Authenticator {
+  const given = reveal(sealed)
+  const key = given.replace(/^bearer +/i, '')
   return {
     wantsClient: false,
     authorize(ex) {
       removeKeys(ex, provider)
-      putKey(ex, provider, key)
+      if (location === null) putKey(ex, provider, key)
+      else ex.request.set(location.header, location.prefix + given)
       return null
     },
     refused: nothing

@@ -8,7 +8,7 @@ import { list, misplacedKeys, name, z } from '#engine/schema/schema.ts'
 import { together } from '#engine/schema/together.ts'
 import { edits, withOuter } from './edits.ts'
 import { type FileGuards, promptGuard, translateGuards, unguardedRoute } from './guards.ts'
-import { levelsOf, type ModelPolicies, mergedModelPolicies } from './policies.ts'
+import { levelsOf, mergedModelPolicies } from './policies.ts'
 import { type FileProvider, provider, providerOf } from './providers.ts'
 import { type FileRoutes, routes, translateRoutes } from './routes.ts'
 import { silenceOf, streams } from './streams.ts'
@@ -81,32 +81,28 @@ interface FileAi {
 export type FileAiBackend = z.output<ReturnType<typeof aiSchema>>
 
 /** What the backend itself says wins over what policies say for all its providers. */
-export function translateAi(file: FileAiBackend, { policies, levels, transportOf }: TranslateContext): AiBackend {
-  const outer = mergedModelPolicies(levelsOf(levels))
+export function translateAi(file: FileAiBackend, context: TranslateContext): AiBackend {
+  const { policies, levels, transportOf, authOf } = context
   const groups =
     file.provider === undefined
       ? file.groups!.map(({ providers }) => providers)
       : [[{ name: file.name, ...file.provider }]]
-  const { ai = {} } = outer
+  const { ai = {} } = mergedModelPolicies(levelsOf(levels))
   const changes = withOuter(file, ai)
   return {
     kind: 'ai',
     groups: groups.map((providers) =>
       providers.map((input) => {
-        const provider = withPolicies(input as FileProvider, outer)
-        return providerOf(provider, changes, transportOf(provider.policies))
+        const provider = input as FileProvider
+        const own = provider.policies
+        return providerOf(provider, changes, { transport: transportOf(own), auth: authOf(own) })
       })
     ),
     routes: translateRoutes(file.routes ?? ai.routes ?? {}),
     modelAliases: changes.modelAliases ?? {},
     unsupported: file.unsupported ?? 'tolerant',
     silence: silenceOf(file.streams),
-    promptGuard: translateGuards(file.promptGuard ?? ai.promptGuard),
+    promptGuard: translateGuards(file.promptGuard ?? ai.promptGuard, context.sources),
     policies
   }
-}
-
-function withPolicies(input: FileProvider, { auth }: ModelPolicies): FileProvider {
-  const own = input.policies
-  return { ...input, policies: { ...own, auth: own?.auth ?? auth } } as FileProvider
 }

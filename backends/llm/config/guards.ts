@@ -1,16 +1,16 @@
 /** Prompt guards (docs/specification.md#prompt-guards). */
 import type { AiGuard, AiGuards, AiRejection, AiRouteType } from '#backends/llm/config/snapshot.ts'
+import type { DocumentSources } from '#engine/contract/policy.ts'
 import { BUILTIN_NAMES } from '#engine/kit/scan/builtins.ts'
 import { atLeastOne, oneOf } from '#engine/schema/choice.ts'
 import { duration } from '#engine/schema/duration.ts'
-import { fieldName, path, regexSource } from '#engine/schema/http.ts'
+import { fieldName, regexSource } from '#engine/schema/http.ts'
 import { realKeys, withNeutralNames } from '#engine/schema/names.ts'
-import { host, port, target } from '#engine/schema/net.ts'
-import { ENTRIES_MAX, list, refusedKeys, shortString, whole, z } from '#engine/schema/schema.ts'
+import { target } from '#engine/schema/net.ts'
+import { ENTRIES_MAX, list, whole, z } from '#engine/schema/schema.ts'
 import { backendRef } from '#engine/schema/service-ref.ts'
 import { sound } from '#engine/schema/together.ts'
-import { keyOnly } from '#engine/contract/backend-auth/schema.ts'
-import { tls } from './tls.ts'
+import { moderation, translateModeration } from './moderation.ts'
 
 /** docs/specification.md#prompt-guards. */
 const GUARDS_MAX = 8
@@ -74,26 +74,12 @@ const webhook = () =>
     }
   )
 
-const moderation = () =>
-  z.strictObject({
-    model: shortString().optional().describe('Default omni-moderation-latest.'),
-    host: host().optional().describe("Default: OpenAI's own."),
-    port: port().optional().describe('Default 443, without TLS 80.'),
-    path: path().optional().describe('Default /v1/moderations.'),
-    policies: atLeastOne({
-      auth: keyOnly().optional(),
-      tls: tls().optional().describe('TLS to a host that is given here.'),
-      ...refusedKeys('moderation policy', ['http', 'tcp'])
-    }).optional(),
-    ...failing
-  })
-
 const requestGuard = () =>
   oneOf(
     withNeutralNames({
       regex: regex().optional(),
       webhook: webhook().optional(),
-      openAIModeration: moderation().optional()
+      openAIModeration: moderation(failing).optional()
     }),
     { response: answer().optional().describe('What the client gets when it is rejected.') }
   )
@@ -121,11 +107,12 @@ export function unguardedRoute(routes: Readonly<Record<string, AiRouteType>>): r
   return Object.entries(routes).find(([, type]) => UNGUARDED.has(type)) ?? null
 }
 
-export function translateGuards(file: FileGuards | undefined): AiGuards {
+/** Throws a FieldError for a reference of a moderation (checkModerations has said where). */
+export function translateGuards(file: FileGuards | undefined, sources: DocumentSources): AiGuards {
   return {
-    request: (file?.request ?? []).map((guard) => translate(guard, REJECTED.request)),
+    request: (file?.request ?? []).map((guard) => translate(guard, REJECTED.request, sources)),
     // The action is for requests; matches in answers are always masked (docs/specification.md#prompt-guards).
-    response: (file?.response ?? []).map((guard) => masking(translate(guard, REJECTED.response)))
+    response: (file?.response ?? []).map((guard) => masking(translate(guard, REJECTED.response, sources)))
   }
 }
 
@@ -133,7 +120,7 @@ function masking(guard: AiGuard): AiGuard {
   return guard.kind === 'regex' ? { ...guard, action: 'mask' } : guard
 }
 
-function translate(file: FileGuard, message: string): AiGuard {
+function translate(file: FileGuard, message: string, sources: DocumentSources): AiGuard {
   const { regex: rules, webhook: hook, openAIModeration: moderated } = realKeys(file)
   const reply: AiRejection = { status: file.response?.statusCode ?? 403, message: file.response?.message ?? message }
   if (rules !== undefined) {
@@ -158,17 +145,7 @@ function translate(file: FileGuard, message: string): AiGuard {
         : { name: named.name, at: ['webhook', 'backendRef', 'name'] }
     return { kind: 'webhook', server, forward, ...common }
   }
-  const { host: at, port: filePort, path: own, model, policies } = moderated!
-  const hasTls = at === undefined || policies?.tls !== undefined
-  const place = { host: at ?? 'api.openai.com', port: filePort ?? (hasTls ? 443 : 80) }
-  return {
-    kind: 'moderation',
-    origin: originOf(hasTls ? 'https' : 'http', place),
-    path: own ?? '/v1/moderations',
-    model: model ?? 'omni-moderation-latest',
-    key: policies?.auth?.key ?? null,
-    ...common
-  }
+  return { ...translateModeration(moderated!, sources), ...common }
 }
 
 function originOf(scheme: string, { host: name, port: at }: { readonly host: string; readonly port: number }): string {

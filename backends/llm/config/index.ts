@@ -1,9 +1,11 @@
 /** Configuration of backends of models: `ai`, and the shortcut `llm`. */
+import { authPolicies } from '#engine/contract/backend-auth/policies.ts'
 import type { BackendConfig } from '#engine/contract/backend-config.ts'
-import { entriesOf, type Path, type Placed, parsePath, valueAt } from '#engine/schema/placed.ts'
+import { entriesOf, objectOf, type Path, type Placed, parsePath, valueAt } from '#engine/schema/placed.ts'
 import { deferred } from '#engine/schema/schema.ts'
 import { aiSchema, type FileAiBackend, translateAi } from './ai.ts'
 import { uselessActions } from './guard-warnings.ts'
+import { checkModerations } from './moderation.ts'
 import { modelPolicies, saysMore } from './policies.ts'
 import { llmSchema } from './shortcut/schema.ts'
 import { llmBackend } from './shortcut/translate.ts'
@@ -17,11 +19,19 @@ function locateInModels({ raw, path }: Placed, text: string): { readonly path: P
   return valueAt(raw, within) === undefined ? null : { path: [...path, ...within], prefix: '' }
 }
 
+const MODELS_HAVE_IT = 'does not act on llm, which says it of each model: put it on a listener or a backend'
+
 export const aiConfig: BackendConfig = {
   keys: [{ name: 'ai', schema: deferred(aiSchema).optional().describe('Models of LLM providers.') }],
   policies: [modelPolicies],
-  label: () => 'models',
   parts: { word: 'provider', of: namedProviders, places: providersOf, policies: [] },
+  check({ raw, path }, sources, report) {
+    const places = [{ raw, path }, ...modelsOf({ raw, path })]
+    for (const place of places) {
+      const guards = { raw: objectOf(place.raw.promptGuard), path: [...place.path, 'promptGuard'] }
+      checkModerations(guards, sources, report)
+    }
+  },
   translate: (_key, file: FileAiBackend, context) => translateAi(file, context),
   differs: saysMore,
   locate: locateInModels,
@@ -37,11 +47,6 @@ export const aiConfig: BackendConfig = {
     schema: llmSchema,
     backend: 'llm/models',
     translate: llmBackend,
-    refused: [
-      {
-        policies: modelPolicies,
-        message: 'does not act on llm, which says it of each model: put it on a listener or a backend'
-      }
-    ]
+    refused: [modelPolicies, authPolicies].map((policies) => ({ policies, message: MODELS_HAVE_IT }))
   }
 }

@@ -9,11 +9,12 @@ import {
   type PolicySets
 } from '#engine/contract/backend-config.ts'
 import { atLeastOne } from '#engine/schema/choice.ts'
+import { objectOf } from '#engine/schema/placed.ts'
 import { deferred, refusedKeys } from '#engine/schema/schema.ts'
-import { auth, type FileAuth } from '#engine/contract/backend-auth/schema.ts'
 import { checkGuards } from './check.ts'
 import { edits, type FileEdits } from './edits.ts'
 import { type FileGuards, promptGuard } from './guards.ts'
+import { checkModerations } from './moderation.ts'
 import { type FileRoutes, routes } from './routes.ts'
 
 const settings = () =>
@@ -24,36 +25,29 @@ const settings = () =>
     ...refusedKeys('LLM setting of a policy', ['provider', 'groups', 'streams', 'unsupported'])
   }).meta({ id: 'ModelSettings' })
 
-// One of each, so that the JSON Schema has them once.
+// One, so that the JSON Schema has it once.
 const SETTINGS = deferred(settings)
-const AUTH = deferred(() => auth().meta({ id: 'BackendAuthentication' }))
-
-const SHOWN = AUTH.optional().describe('How providers of models are shown who asks.')
 
 const NOT_OF_MODELS = 'acts on models only in this version of weir'
 
 export const modelPolicies: BackendPolicies = {
-  keys: { ai: 'ai', auth: 'auth', backendAuth: 'auth' },
-  schemas: {
-    ai: SETTINGS.optional().describe('Settings of models, for backends that have none of their own.'),
-    auth: SHOWN,
-    backendAuth: SHOWN
-  },
-  secrets: ['auth'],
+  keys: { ai: 'ai' },
+  schemas: { ai: SETTINGS.optional().describe('Settings of models, for backends that have none of their own.') },
   words: {
     repeated: (first) => `says again what ${first} says: keep one of them`,
     misplaced: (_plain, advice) =>
       `${NOT_OF_MODELS}, which this backend has not${advice === undefined ? '' : `: ${advice}`}`,
-    unreached: () => `${NOT_OF_MODELS}, and no backend below has any`,
-    exposed: (other) =>
-      `${NOT_OF_MODELS}, and there is another backend below (${other}): put it on the backend of models`
+    unreached: () => `${NOT_OF_MODELS}, and no backend below has any`
+  },
+  checkValue({ value, path }, sources, report) {
+    const guards = { raw: objectOf(objectOf(value).promptGuard), path: [...path, 'promptGuard'] }
+    checkModerations(guards, sources, report)
   },
   check: checkGuards
 }
 
 export interface ModelPolicies {
   readonly ai?: (FileEdits & { readonly routes?: FileRoutes; readonly promptGuard?: FileGuards }) | undefined
-  readonly auth?: FileAuth | undefined
 }
 
 export function mergedModelPolicies(levels: readonly PolicySets[]): ModelPolicies {
@@ -66,7 +60,5 @@ export const levelsOf = ({ around, own, reference }: PolicyLevels): readonly Pol
 
 /** Whether policies for models around a named backend have settings that it lacks itself. */
 export function saysMore(levels: PolicyLevels): boolean {
-  const own = mergedModelPolicies([levels.own])
-  const { ai, auth: shown } = mergedModelPolicies(levelsOf(levels))
-  return ai !== own.ai || shown !== own.auth
+  return mergedModelPolicies(levelsOf(levels)).ai !== mergedModelPolicies([levels.own]).ai
 }

@@ -4,6 +4,9 @@ import type { AiProvider } from '#backends/llm/config/snapshot.ts'
 import { DIALECTS, type DialectName } from '#backends/llm/providers/compatible.ts'
 import { makers } from '#backends/llm/providers/fields.ts'
 import { PROVIDERS } from '#backends/llm/providers/index.ts'
+import type { BackendAuth } from '#engine/contract/backend-auth/auth.ts'
+import { authPolicies } from '#engine/contract/backend-auth/policies.ts'
+import type { FileAuth } from '#engine/contract/backend-auth/schema.ts'
 import { backendTcp, type FileTcp } from '#engine/contract/backend-transport/tcp.ts'
 import { backendTls, type FileTls } from '#engine/contract/backend-transport/tls.ts'
 import type { BackendTransport } from '#engine/contract/backend-transport/transport.ts'
@@ -13,7 +16,6 @@ import { realKeys, withNeutralNames } from '#engine/schema/names.ts'
 import { host, port } from '#engine/schema/net.ts'
 import { misplacedKeys, refusedKeys, z } from '#engine/schema/schema.ts'
 import { sound } from '#engine/schema/together.ts'
-import { auth, authOf, type FileAuth } from '#engine/contract/backend-auth/schema.ts'
 import { edits, editsOf, type FileEdits, overriddenModel } from './edits.ts'
 
 /** One of which the file must have, and its fields. */
@@ -44,7 +46,7 @@ export const provider = (others: Record<string, z.ZodType> = {}) =>
     path: path().optional().describe("Of the API; default: the provider's own."),
     dialect: dialect().optional(),
     policies: atLeastOne({
-      auth: auth().optional(),
+      ...authPolicies.schemas,
       tls: backendTls().optional().describe('TLS to a host that is given here, or of another kind than the usual one.'),
       tcp: backendTcp().optional().describe('TCP connections to the provider.'),
       ai: atLeastOne({ ...edits(), ...refusedKeys('LLM setting of a provider', ['promptGuard', 'routes']) })
@@ -80,6 +82,7 @@ export interface FileProvider {
   readonly policies?:
     | {
         readonly auth?: FileAuth | undefined
+        readonly backendAuth?: FileAuth | undefined
         readonly tls?: FileTls | undefined
         readonly tcp?: FileTcp | undefined
         readonly ai?: FileEdits | undefined
@@ -88,8 +91,14 @@ export interface FileProvider {
   readonly [kind: string]: unknown
 }
 
-/** `outer`: the backend's settings for requests to all its providers. `transport`: all policies for connections. */
-export function providerOf(input: FileProvider, outer: FileEdits, transport?: BackendTransport): AiProvider {
+/** All policies for connections to a provider, and for authentication. */
+export interface ProviderConnection {
+  readonly transport: BackendTransport | undefined
+  readonly auth: BackendAuth | undefined
+}
+
+/** `outer`: the backend's settings for requests to all its providers. */
+export function providerOf(input: FileProvider, outer: FileEdits, { transport, auth }: ProviderConnection): AiProvider {
   const file: FileProvider = realKeys(input)
   const kind = PROVIDERS.find(({ name }) => file[name] !== undefined)!
   const fields = file[kind.name] as { readonly model?: string }
@@ -107,7 +116,7 @@ export function providerOf(input: FileProvider, outer: FileEdits, transport?: Ba
     hasTls: file.host === undefined || file.policies?.tls !== undefined || (transport?.tls ?? null) !== null,
     ...(transport === undefined ? {} : { transport }),
     cloud: own.cloud ?? null,
-    auth: authOf(file.policies?.auth) ?? own.auth ?? { kind: 'client' },
+    auth: auth ?? own.auth ?? { kind: 'client' },
     edits: editsOf(changes, outer),
     modelAliases: changes.modelAliases ?? null,
     pathPrefix: null,

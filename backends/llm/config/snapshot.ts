@@ -1,11 +1,11 @@
 /** Models of providers as the Snapshot has them. */
 
 import type { DialectName } from '#backends/llm/providers/compatible.ts'
+import type { BackendAuth } from '#engine/contract/backend-auth/auth.ts'
 import type { BackendTransport } from '#engine/contract/backend-transport/transport.ts'
-import type { NamedService } from '#engine/contract/service.ts'
+import type { NamedService, ServiceRef } from '#engine/contract/service.ts'
 import type { PolicySet, ValueMatch } from '#engine/ir/snapshot.ts'
 import type { RuleSet } from '#engine/kit/scan/rules.ts'
-import type { Secret } from '#engine/kit/secret.ts'
 
 /** Models of LLM providers (docs/specification.md#llm-backends). */
 export interface AiBackend {
@@ -58,10 +58,10 @@ export interface AiWebhookGuard {
 
 export interface AiModerationGuard {
   readonly kind: 'moderation'
-  readonly origin: string
+  /** A backend of the file, or one that is written there. `at` begins in the guard. */
+  readonly server: ServiceRef
   readonly path: string
   readonly model: string
-  readonly key: string | null
   readonly failOpen: boolean
   readonly timeoutMs: number
   readonly reply: AiRejection
@@ -171,25 +171,6 @@ export interface AiCloud {
 export type AiAuth =
   /** The client's own credential, unless a policy of the gateway has taken it. */
   | { readonly kind: 'client' }
-  /** The client's own credential, also the one that a policy has taken. */
-  | { readonly kind: 'passthrough' }
-  | { readonly kind: 'key'; readonly key: Secret }
-  /** `keys` null: the default chain of AWS. `region` null: the provider's. */
-  | {
-      readonly kind: 'aws'
-      readonly keys: {
-        readonly accessKeyId: string
-        readonly secretAccessKey: Secret
-        readonly sessionToken: Secret | null
-      } | null
-      readonly region: string | null
-    }
-  /** `audience` null: https:// and the provider's host. `credential` null: the default of Google's libraries. */
-  | {
-      readonly kind: 'gcp'
-      readonly token: 'access' | 'id'
-      readonly audience: string | null
-      readonly credential: { readonly file: string } | { readonly json: Secret } | null
-    }
+  | BackendAuth
   /** Its type's own way; `credentials` is what that has made of the provider's fields. */
   | { readonly kind: 'provider'; readonly credentials: unknown }

@@ -97,7 +97,7 @@ async function answered(
   call: GuardCall
 ): Promise<StepResult> {
   const asks = asksOf(guard, side)
-  const target = guard.kind === 'webhook' ? webhookTarget(guard, side, call) : moderationTarget(guard)
+  const target = guard.kind === 'webhook' ? webhookTarget(guard, side, call) : moderationTarget(guard, call)
   if (isKeptBack(`POST ${'url' in target ? target.url : `${target.service.name} ${target.path}`}`))
     return { kind: 'pass' }
   try {

@@ -133,9 +133,10 @@ function servicesOf(guards: AiGuards, { services }: BackendContext): GuardServic
   const found: [AiGuard, HttpService][] = []
   for (const side of ['request', 'response'] as const) {
     guards[side].forEach((guard, i) => {
-      if (guard.kind !== 'webhook' || typeof guard.server === 'string') return
-      const { name, at } = guard.server
-      found.push([guard, services.http({ name, at: ['promptGuard', side, i, ...at] })])
+      if (guard.kind === 'regex' || typeof guard.server === 'string') return
+      const { server } = guard
+      const ref = 'at' in server ? { ...server, at: ['promptGuard', side, i, ...server.at] } : server
+      found.push([guard, services.http(ref)])
     })
   }
   return new Map(found)

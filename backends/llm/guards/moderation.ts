@@ -2,10 +2,10 @@
 import type { AiModerationGuard, AiRejection } from '#backends/llm/config/snapshot.ts'
 import type { Message } from '#engine/kit/scan/body.ts'
 import { isObject } from '#engine/kit/scan/texts.ts'
-import { GuardUnavailable, type Target, type Verdict } from './service-call.ts'
+import { type GuardCall, GuardUnavailable, type Target, type Verdict } from './service-call.ts'
 
-export function moderationTarget({ origin, path, key, timeoutMs }: AiModerationGuard): Target {
-  return { url: origin + path, headers: key === null ? {} : { authorization: `Bearer ${key}` }, timeoutMs }
+export function moderationTarget(guard: AiModerationGuard, { services }: GuardCall): Target {
+  return { service: services.get(guard)!, path: guard.path, headers: {}, timeoutMs: guard.timeoutMs }
 }
 
 /** What it is asked. */

@@ -1,9 +1,12 @@
 /** Prompt guards over what clients ask: what the provider gets to see. */
-import { deepEqual, equal, match, ok, rejects } from 'node:assert/strict'
+
+import { deepEqual, equal, fail, match, ok, rejects } from 'node:assert/strict'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { test } from 'node:test'
 import { translateGuards } from '#backends/llm/config/guards.ts'
 import { redact } from '#engine/admin/redact.ts'
+import { keyAuth } from '#engine/contract/backend-auth/schema.ts'
+import { NO_SECRETS } from '#engine/contract/secrets.ts'
 import { startGateway } from '#engine/testing/gateway.ts'
 import type { Body } from '#engine/testing/models.ts'
 import { CHAT, chat, regex, SSN, stand } from './guards.fixture.ts'
@@ -93,6 +96,9 @@ const CASES: [string, object, (text: string, mail: string, value: object) => Bod
     })
   ]
 ]
+const nowhere = () => fail('nothing is read')
+const NO_DOCUMENTS = { readFile: nowhere, readLarge: nowhere, readUrl: nowhere, readYaml: nowhere, secrets: NO_SECRETS }
+
 test('requests of every format: every text is masked, and nothing else is touched', async (t) => {
   for (const [path, provider, body] of CASES) {
     const { models, ask } = await stand(t, { request: [regex()] }, provider)
@@ -214,9 +220,10 @@ test('a guard that would see nothing is a mistake of the configuration', async (
 
 test('the key of a moderation is not shown with the configuration', () => {
   const auth = { key: 'sk-canary' }
-  const guards = translateGuards({ request: [{ openAIModeration: { policies: { auth } } }] })
+  const guards = translateGuards({ request: [{ openAIModeration: { policies: { auth } } }] }, NO_DOCUMENTS)
   const [guard] = guards.request
-  deepEqual([guard?.kind, guard?.kind === 'moderation' && guard.key], ['moderation', 'sk-canary'])
+  const server = guard?.kind === 'moderation' && 'host' in guard.server ? guard.server : null
+  deepEqual([server?.host, server?.port, server?.auth], ['api.openai.com', 443, keyAuth('sk-canary')])
   ok(!JSON.stringify(redact(guards)).includes('canary'))
 })
 

@@ -36,7 +36,7 @@ export interface GuardCall {
   readonly ex: Exchange
   /** As the client sent them: those of the exchange have the key of a provider, once it has been asked. */
   readonly fields: HeaderBlock
-  /** Of guards that are backends of the file. */
+  /** Of guards that are asked as services. */
   readonly services: GuardServices
   /** Set off when the client has gone. */
   readonly signal: AbortSignal

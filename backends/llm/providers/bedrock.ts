@@ -36,7 +36,7 @@ export const bedrock: ProviderKind<Output<typeof fields>, Cloud> = {
   translate: ({ region = 'us-east-1', guardrail = null }) => ({
     cloud: { kind: 'bedrock', region, guardrail },
     // Clients have no credentials of the cloud: the gateway's own are meant.
-    auth: { kind: 'aws', keys: null, region: null }
+    auth: { kind: 'aws', keys: null, region: null, service: null }
   }),
   compile: ({ cloud }) => compile(cloud)
 }

@@ -1,8 +1,10 @@
 /** Servers that want to see tokens of the clients: who is told so, and who is not. */
+
 import { deepEqual, equal, match } from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { hostile } from '#backends/mcp/targets/http/hostile.fixture.ts'
 import { gatewayOf, httpTarget, INITIALIZE, mcpOf, post } from '#backends/mcp/testing/gateway.ts'
+import { keyAuth } from '#engine/contract/backend-auth/schema.ts'
 
 const CHALLENGE = 'Bearer resource_metadata="http://here/.well-known/oauth-protected-resource/mcp", scope="a"'
 
@@ -11,7 +13,7 @@ async function wanting(t: TestContext, status: number, more: Parameters<typeof m
   const server = await hostile(t, (_body, response) => {
     response.writeHead(status, { 'www-authenticate': CHALLENGE }).end('secret words')
   })
-  const key = auth === null ? null : { header: 'Authorization', value: auth }
+  const key = auth === null ? null : keyAuth(auth)
   const { url } = await gatewayOf(t, mcpOf([httpTarget('h', server.port, { auth: key })], more))
   const begun = await post(url, INITIALIZE)
   await begun.text()

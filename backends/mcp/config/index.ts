@@ -4,6 +4,7 @@ import type { BackendConfig } from '#engine/contract/backend-config.ts'
 import { proxyHeaderPolicies } from '#engine/contract/backend-transport/policies.ts'
 import { entriesOf, objectOf, type Placed } from '#engine/schema/placed.ts'
 import { deferred } from '#engine/schema/schema.ts'
+import { checkTargetAuth, refusedByTargets } from './auth.ts'
 import { checkFiles } from './check.ts'
 import { locateInTarget } from './places.ts'
 import { mcpPolicies } from './policies.ts'
@@ -26,14 +27,17 @@ export const mcpConfig: BackendConfig = {
   keys: [{ name: 'mcp', schema: SCHEMA.optional().describe('MCP servers behind one endpoint.') }],
   policies: [mcpPolicies],
   advice: 'each of its targets has policies of its own',
-  label: () => 'MCP servers',
   parts: {
     word: 'target',
     of: targetsOf,
     places: (value) => targetsOf(value).flatMap((target) => [target, ...withPolicies(target)]),
     policies: [mcpPolicies]
   },
-  check: checkFiles,
+  check(value, sources, report) {
+    checkFiles(value, sources, report)
+    checkTargetAuth(value, report)
+  },
+  checkAuth: (auth, { value }) => refusedByTargets(auth, value),
   translate: (_key, file: FileMcp, context) => translateMcp(file, context),
   differs: (levels) => rulesAround(levels) !== null,
   warnings: [uselessSessions],

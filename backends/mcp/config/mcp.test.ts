@@ -6,6 +6,7 @@ import { backends } from '#backends/index.ts'
 import type { McpBackend, McpTarget } from '#backends/mcp/config/snapshot.ts'
 import type { McpOpenApiTarget } from '#backends/mcp/targets/openapi/config.ts'
 import type { McpHttpTarget } from '#backends/mcp/targets/remote.ts'
+import { keyAuth } from '#engine/contract/backend-auth/schema.ts'
 import { formatErrors, loadConfig, type SnapshotDraft } from '#engine/standalone/load.ts'
 import { policies } from '#policies/index.ts'
 
@@ -99,12 +100,10 @@ test('a target is shown a key, as a bearer token or where it wants it', () => {
     const [target] = targets(`{ name: a, mcp: { host: b }, policies: { ${text} } }`)
     return (target as McpHttpTarget).auth
   }
-  assert.deepEqual(authOf('auth: { key: abc }'), { header: 'authorization', value: 'Bearer abc' })
-  assert.deepEqual(authOf('backendAuth: { key: "Basic YTpi" }'), { header: 'authorization', value: 'Basic YTpi' })
-  assert.deepEqual(authOf('auth: { key: abc, location: { header: { name: X-Api-Key } } }'), {
-    header: 'x-api-key',
-    value: 'abc'
-  })
+  assert.deepEqual(authOf('auth: { key: abc }'), keyAuth('abc'))
+  assert.deepEqual(authOf('backendAuth: { key: "Basic YTpi" }'), keyAuth('Basic YTpi'))
+  const named = authOf('auth: { key: abc, location: { header: { name: X-Api-Key } } }')
+  assert.deepEqual(named, keyAuth('abc', { header: { name: 'x-api-key' } }))
   assert.equal(authOf('tls: {}'), null)
 })
 
@@ -166,8 +165,13 @@ test('mistakes of targets are reported by name', () => {
     ['{ name: a, stdio: { cmd: b, env: { "A B": c } } }', /must be the name of a variable/],
     ['{ name: a, stdio: { cmd: b }, policies: { tls: {} } }', /tls: means nothing to a program/],
     ['{ name: a, mcp: { host: b }, policies: { http: {} } }', /policy of an MCP target 'http' is not in this version/],
-    ['{ name: a, mcp: { host: b }, policies: { auth: { gcp: {} } } }', /MCP target 'gcp' is not in this version/],
-    ['{ name: a, mcp: { host: b }, policies: { auth: { passthrough: {} } } }', /forwardHeaders: \[authorization\]/],
+    [
+      '{ name: a, mcp: { host: b }, policies: { auth: { azure: {} } } }',
+      /authentication 'azure' is not in this version/
+    ],
+    ['{ name: a, stdio: { cmd: b }, policies: { auth: { key: c } } }', /auth: means nothing to a program/],
+    ['{ name: a, mcp: { host: b }, policies: { auth: { aws: {} } } }', /auth: needs aws\.region and aws\.service here/],
+    ['{ name: a, mcp: { host: b }, policies: { auth: { secretRef: { name: c } } } }', /there is no secret 'c'/],
     [
       '{ name: a, mcp: { host: b }, policies: { auth: { key: c }, backendAuth: { key: d } } }',
       /says again what auth says/
@@ -317,7 +321,7 @@ test('mistakes of rules are reported at their place', () => {
     ],
     [
       `binds: []\nbackends: [{ name: a, ${mcp}, policies: { auth: { key: a } } }]`,
-      /each of its targets has policies of its own/
+      /means nothing to the targets of this backend, which are programs \(stdio\)/
     ]
   ]
   for (const [text, message] of cases) {
@@ -374,5 +378,5 @@ backends:
   assert.deepEqual(authorization!.allow, ['false'])
   assert.equal(targets[0]!.authorization, null)
   assert.deepEqual(targets[1]!.authorization!.allow, ['true'])
-  assert.equal((targets[1] as McpHttpTarget).auth!.value, 'Bearer abc')
+  assert.deepEqual((targets[1] as McpHttpTarget).auth, keyAuth('abc'))
 })

@@ -5,12 +5,10 @@ import type { McpBackend, McpRules, McpTarget } from '#backends/mcp/config/snaps
 import { TARGET_KEYS } from '#backends/mcp/targets/index.ts'
 import type { TargetConnection } from '#backends/mcp/targets/kind.ts'
 import type { PolicyLevels, TranslateContext } from '#engine/contract/backend-config.ts'
-import type { BackendTransport } from '#engine/contract/backend-transport/transport.ts'
-import type { DocumentSources } from '#engine/contract/policy.ts'
 import { mergedRules } from './policies.ts'
 import type { FileMcp } from './schema.ts'
 import { readKey } from './session-key.ts'
-import { authOf, type TargetPolicies } from './target-policies.ts'
+import type { TargetPolicies } from './target-policies.ts'
 import type { FileTarget } from './targets.ts'
 
 const IDLE_MS = 1_800_000
@@ -18,12 +16,13 @@ const TARGET_TIMEOUT_MS = 30_000
 const MESSAGE_BYTES = 8 * 1024 * 1024
 
 /** Throws an Error for a file that cannot be read (check.ts has reported where). */
-export function translateMcp(file: FileMcp, { policies, levels, sources, transportOf }: TranslateContext): McpBackend {
+export function translateMcp(file: FileMcp, context: TranslateContext): McpBackend {
+  const { policies, levels, sources } = context
   const { session, prefixMode = 'conditional', failureMode = 'failClosed' } = file
   const routing = file.sessionRouting ?? file.statefulMode ?? 'Stateful'
   return {
     kind: 'mcp',
-    targets: file.targets.map((target) => targetOf(target, sources, transportOf)),
+    targets: file.targets.map((target) => targetOf(target, context)),
     sessionRouting: routing.toLowerCase() === 'stateless' ? 'Stateless' : 'Stateful',
     prefixMode,
     failureMode: failureMode.toLowerCase() === 'failopen' ? 'failOpen' : 'failClosed',
@@ -45,10 +44,7 @@ export function rulesAround({ around, reference }: PolicyLevels): McpRules | nul
   return around === null ? null : mergedRules([...around, reference])
 }
 
-/** The policies for connections, with the target's own. */
-type TransportOf = (...own: readonly (TargetPolicies | undefined)[]) => BackendTransport | undefined
-
-function targetOf(file: FileTarget, sources: DocumentSources, transportOf: TransportOf): McpTarget {
+function targetOf(file: FileTarget, { sources, transportOf, authOf }: TranslateContext): McpTarget {
   const key = TARGET_KEYS.find(({ name }) => file[name] !== undefined)!
   const value = file[key.name]
   const inner = key.hasPolicies ? (value as { readonly policies?: TargetPolicies }).policies : undefined
@@ -57,7 +53,7 @@ function targetOf(file: FileTarget, sources: DocumentSources, transportOf: Trans
   const connection = (): TargetConnection => {
     const transport = transportOf(...sets)
     const hasTls = (transport?.tls ?? null) !== null
-    return { auth: authOf(sets), hasTls, configured: transport === undefined ? {} : { transport } }
+    return { auth: authOf(...sets) ?? null, hasTls, configured: transport === undefined ? {} : { transport } }
   }
   return key.translate(value as never, { name: file.name, authorization }, { sources, connection })
 }

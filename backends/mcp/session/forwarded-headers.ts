@@ -18,14 +18,24 @@ export const NEVER_FORWARDED: ReadonlySet<string> = new Set([
 
 const PARAMETER = /^mcp-param-/i
 
-/** `forwardHeaders` of the configuration -> what a target gets of a client's fields. */
-export function compileForwardedHeaders(configured: readonly string[]): (ex: Exchange) => HeaderBlock {
-  const forwarded = [...TRACE, ...configured.filter((name) => !NEVER_FORWARDED.has(name))]
-  return ({ request, mcp }) => {
+const AUTHORIZATION = 'authorization'
+
+/**
+ * `forwardHeaders` of the configuration -> what targets get of a client's fields. `isPassed`: some targets are shown
+ * the client's own credential, which `withoutCredential` takes out again for the others.
+ */
+export function compileForwardedHeaders(
+  configured: readonly string[],
+  isPassed = false
+): (ex: Exchange) => HeaderBlock {
+  const names = isPassed ? [AUTHORIZATION, ...configured.filter((name) => name !== AUTHORIZATION)] : configured
+  const forwarded = [...TRACE, ...names.filter((name) => !NEVER_FORWARDED.has(name))]
+  return ({ request, mcp, identity }) => {
     const headers = new HeaderBlock()
+    if (isPassed) putBack(identity?.credentials ?? null, headers)
     for (const name of forwarded) {
       // Most are absent, which costs little to find out.
-      if (request.has(name)) headers.append(name, request.getAll(name)!)
+      if (request.has(name) && !(isPassed && headers.has(name))) headers.append(name, request.getAll(name)!)
     }
     if (request.get('mcp-protocol-version') !== STATELESS) return headers
     // Mirrored arguments, which the body has too: unknown ones are passed on.
@@ -36,6 +46,27 @@ export function compileForwardedHeaders(configured: readonly string[]): (ex: Exc
     const name = STATELESS_METHODS.has(mcp?.method ?? '') ? undefined : request.get('mcp-name')
     if (name !== undefined) headers.append('Mcp-Name', name)
     return headers
+  }
+}
+
+/** What policies of the gateway have taken out; the first line of each name. */
+function putBack(lines: readonly string[] | null, headers: HeaderBlock): void {
+  if (lines === null) return
+  for (let i = 0; i < lines.length; i += 2) {
+    const name = lines[i]!.toLowerCase()
+    if (!NEVER_FORWARDED.has(name) && !headers.has(name)) headers.append(name, lines[i + 1]!)
+  }
+}
+
+/** For targets that are not shown the client's own credential: the fields that every target gets. */
+export function compileWithoutCredential(configured: readonly string[]): (headers: HeaderBlock) => HeaderBlock {
+  const forwarded = new Set([...TRACE, ...configured, 'mcp-name'])
+  return (headers) => {
+    const rest = new HeaderBlock()
+    headers.forEach((name, value) => {
+      if (forwarded.has(name.toLowerCase()) || PARAMETER.test(name)) rest.append(name, value)
+    })
+    return rest
   }
 }
 

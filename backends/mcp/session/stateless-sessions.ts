@@ -71,7 +71,7 @@ export class StatelessSessions {
   of(services: Services, ex: Exchange, message: RpcRequest): Session {
     const meta = metaOf(message.params)
     const [info, capabilities] = [meta[META_CLIENT_INFO], meta[META_CLIENT_CAPABILITIES]]
-    const { marks, isAnonymous, party, caller } = identify(ex, services.backend.forwardHeaders)
+    const { marks, isAnonymous, party, caller } = identify(ex, forwardedNames(services))
     const all = [services.context.name, marks, info ?? null, capabilities ?? null]
     const key = createHash('sha256').update(JSON.stringify(all)).digest('base64url').slice(0, 32)
     const known = this.#known.get(key)
@@ -85,6 +85,12 @@ export class StatelessSessions {
     this.#known.set(key, session)?.release()
     return session
   }
+}
+
+function forwardedNames({ backend, passesCredentials }: Services): readonly string[] {
+  const { forwardHeaders } = backend
+  if (!passesCredentials || forwardHeaders.includes('authorization')) return forwardHeaders
+  return ['authorization', ...forwardHeaders]
 }
 
 function targetSessionsOf({ targets }: Services): Record<string, readonly [null, string]> {

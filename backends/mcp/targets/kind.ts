@@ -2,6 +2,7 @@
 
 import type { McpBackend, McpRules, McpTarget } from '#backends/mcp/config/snapshot.ts'
 import type { BackendContext, BackendKind, PrepareContext } from '#engine/contract/backend.ts'
+import type { BackendAuth } from '#engine/contract/backend-auth/auth.ts'
 import type { BackendTransport } from '#engine/contract/backend-transport/transport.ts'
 import type { DocumentSources } from '#engine/contract/policy.ts'
 import type { Path, Placed } from '#engine/schema/placed.ts'
@@ -50,8 +51,8 @@ export interface TargetContext {
 }
 
 export interface TargetConnection {
-  /** A key for the target, as a bearer token or in another field; null: none. */
-  readonly auth: { readonly header: string; readonly value: string } | null
+  /** What the target is shown; null: nothing but what the client's forwarded fields say. */
+  readonly auth: BackendAuth | null
   /** A policy asks for TLS, whatever the address says. */
   readonly hasTls: boolean
   /** For the Snapshot: what policies configure. */

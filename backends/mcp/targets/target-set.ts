@@ -2,18 +2,28 @@
 
 import { EraTarget } from '#backends/mcp/bridge/era-target.ts'
 import type { TargetState } from '#backends/mcp/bridge/target-state.ts'
-import type { McpBackend } from '#backends/mcp/config/snapshot.ts'
+import type { McpBackend, McpTarget } from '#backends/mcp/config/snapshot.ts'
+import { compileWithoutCredential } from '#backends/mcp/session/forwarded-headers.ts'
 import { Seal } from '#backends/mcp/session/seal.ts'
 import type { Session } from '#backends/mcp/session/session.ts'
 import { workerState } from '#backends/mcp/workers/state.ts'
 import type { BackendContext } from '#engine/contract/backend.ts'
+import type { BackendAuth } from '#engine/contract/backend-auth/auth.ts'
 import type { HeaderBlock } from '#engine/http/headers.ts'
 import { compileTarget } from './index.ts'
 import type { Link, Target } from './target.ts'
+/** Whether the target is shown the client's own credential. */
+export function isShownClient(target: McpTarget): boolean {
+  return 'auth' in target && (target as { readonly auth: BackendAuth | null }).auth?.kind === 'passthrough'
+}
+
 export class TargetSet {
   readonly all: readonly Target[]
   readonly #byName: ReadonlyMap<string, Target>
   readonly #activate: () => () => void
+  /** Targets that are not shown the client's own credential, which others of the backend are. */
+  readonly #unshown: ReadonlySet<Target>
+  readonly #withoutCredential: (headers: HeaderBlock) => HeaderBlock
 
   constructor(backend: McpBackend, context: BackendContext) {
     const { name } = context
@@ -28,6 +38,9 @@ export class TargetSet {
     })
     this.all = all
     this.#byName = new Map(all.map((target) => [target.name, target]))
+    const isPassed = backend.targets.some(isShownClient)
+    this.#unshown = new Set(all.filter((_, i) => isPassed && !isShownClient(backend.targets[i]!)))
+    this.#withoutCredential = compileWithoutCredential(backend.forwardHeaders)
     this.#activate = () => {
       for (const state of states) state.activate(backend.session.idleMs)
       const end = worker.ownerRequests.serve(name, new Map(all.map((target) => [target.name, target.execute])))
@@ -57,7 +70,7 @@ export class TargetSet {
       sessionKey: session.key,
       upstreamSession: begun?.upstreamId ?? null,
       version: begun?.version ?? null,
-      headers,
+      headers: this.#unshown.has(target) ? this.#withoutCredential(headers) : headers,
       client: session.client,
       isAnonymous: session.isAnonymous,
       party: session.party

@@ -20,14 +20,14 @@ const FOUND = {
 
 /** A world with these answers; what was asked is noted. */
 function worldOf(env: Record<string, string>, home = '/nowhere', answers: Record<string, string> = {}) {
-  const asked: (FetchOptions & { readonly url: string })[] = []
+  const requests: (FetchOptions & { readonly url: string })[] = []
   const answer = (url: string, question: FetchOptions): Promise<string> => {
-    asked.push({ url, ...question })
+    requests.push({ url, ...question })
     return answers[url] === undefined
       ? fetchText('http://127.0.0.1:1/', { timeoutMs: 1_000 })
       : Promise.resolve(answers[url])
   }
-  return { env, home, ask: answer, asked }
+  return { env, home, ask: answer, requests }
 }
 
 function homeWith(files: Record<string, string>): string {
@@ -65,7 +65,7 @@ test('a web identity is exchanged at STS of the region', async () => {
   const env = { AWS_WEB_IDENTITY_TOKEN_FILE: file, AWS_ROLE_ARN: 'arn:aws:iam::1:role/r', AWS_REGION: 'eu-west-1' }
   const world = worldOf(env, '/nowhere', { 'https://sts.eu-west-1.amazonaws.com/': xml })
   deepEqual(await defaultCredentials(world), FOUND)
-  deepEqual(Object.fromEntries(new URLSearchParams(world.asked[0]!.body)), {
+  deepEqual(Object.fromEntries(new URLSearchParams(world.requests[0]!.body)), {
     Action: 'AssumeRoleWithWebIdentity',
     Version: '2011-06-15',
     RoleArn: 'arn:aws:iam::1:role/r',
@@ -77,11 +77,11 @@ test('a web identity is exchanged at STS of the region', async () => {
   })
   const named = worldOf({ AWS_PROFILE: 'eks' }, home, { 'https://sts.us-east-1.amazonaws.com/': xml })
   deepEqual(await defaultCredentials(named), FOUND)
-  equal(new URLSearchParams(named.asked[0]!.body).get('RoleArn'), 'arn:aws:iam::2:role/q')
+  equal(new URLSearchParams(named.requests[0]!.body).get('RoleArn'), 'arn:aws:iam::2:role/q')
   // It is configured: the machine's own role is not what is meant when it fails.
   const down = worldOf(env)
   await rejects(defaultCredentials(down), /cannot be reached/)
-  equal(down.asked.length, 1)
+  equal(down.requests.length, 1)
   await rejects(defaultCredentials(worldOf({ ...env, AWS_REGION: 'evil.example/' })), /not the name of a region/)
 })
 
@@ -96,7 +96,7 @@ test('the container endpoint is asked with its token, on the machine or over TLS
   const env = { AWS_CONTAINER_CREDENTIALS_FULL_URI: url, AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE: file }
   const eks = worldOf(env, '/nowhere', { [url]: json })
   deepEqual(await defaultCredentials(eks), FOUND)
-  deepEqual(eks.asked[0]?.headers, { authorization: 'pod' })
+  deepEqual(eks.requests[0]?.headers, { authorization: 'pod' })
   for (const bad of ['http://example.com/', 'ftp://127.0.0.1/', 'http://127.0.0.1.example.com/', 'nonsense']) {
     await rejects(
       defaultCredentials(worldOf({ ...env, AWS_CONTAINER_CREDENTIALS_FULL_URI: bad })),
@@ -114,7 +114,7 @@ test('instance metadata is asked by version 2 of its protocol', async () => {
   })
   deepEqual(await defaultCredentials(world), FOUND)
   deepEqual(
-    world.asked.map(({ method = 'GET', headers }) => [method, headers]),
+    world.requests.map(({ method = 'GET', headers }) => [method, headers]),
     [
       ['PUT', { 'x-aws-ec2-metadata-token-ttl-seconds': '21600' }],
       ['GET', { 'x-aws-ec2-metadata-token': 'session' }],

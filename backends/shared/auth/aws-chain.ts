@@ -180,9 +180,9 @@ async function fromContainer({ env, ask }: AwsEnvironment): Promise<Found | null
 
 /** "Use the Instance Metadata Service to access instance metadata" of the Amazon EC2 user guide. */
 async function fromInstance({ env, ask }: AwsEnvironment): Promise<Found> {
-  const given = env.AWS_EC2_METADATA_SERVICE_ENDPOINT || IMDS_HOST
-  if (!URL.canParse(given)) throw new TokenFetchError('AWS_EC2_METADATA_SERVICE_ENDPOINT is not a URL')
-  const base = given.replace(/\/$/, '')
+  const endpoint = env.AWS_EC2_METADATA_SERVICE_ENDPOINT || IMDS_HOST
+  if (!URL.canParse(endpoint)) throw new TokenFetchError('AWS_EC2_METADATA_SERVICE_ENDPOINT is not a URL')
+  const base = endpoint.replace(/\/$/, '')
   const timeoutMs = METADATA_TIMEOUT_MS
   const session = await ask(`${base}/latest/api/token`, {
     method: 'PUT',

@@ -85,9 +85,9 @@ test("a user's credential is refreshed, but gives no id token", async (t) => {
 })
 
 test('without a credential the metadata server is asked', async (t) => {
-  const asked: string[] = []
+  const requests: string[] = []
   const url = await endpoint(t, (_, request, response) => {
-    asked.push(`${request.headers['metadata-flavor']} ${request.url}`)
+    requests.push(`${request.headers['metadata-flavor']} ${request.url}`)
     response.end(
       request.url!.includes('/identity') ? `${idTokenOf(1_900_000_000)}\n` : '{"access_token":"m","expires_in":60}'
     )
@@ -95,7 +95,7 @@ test('without a credential the metadata server is asked', async (t) => {
   const env = { GCE_METADATA_HOST: new URL(url).host }
   equal((await googleToken(WISH, world(env))).value, 'm')
   equal((await googleToken({ ...WISH, audience: 'https://a/b?c' }, world(env))).expiresAt, 1_900_000_000_000)
-  deepEqual(asked, [
+  deepEqual(requests, [
     'Google /computeMetadata/v1/instance/service-accounts/default/token',
     'Google /computeMetadata/v1/instance/service-accounts/default/identity?audience=https%3A%2F%2Fa%2Fb%3Fc&format=full'
   ])

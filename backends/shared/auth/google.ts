@@ -7,8 +7,8 @@ import { readFile } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import type { AiAuth } from '#backends/llm/config/snapshot.ts'
 import type { BackendContext } from '#engine/contract/backend.ts'
+import type { GcpAuth } from '#engine/contract/backend-auth/auth.ts'
 import { reveal } from '#engine/kit/secret.ts'
 import { type FetchText, fetchText, parseObject, TokenFetchError, textOf, tokenOf } from './fetch-text.ts'
 import { keptValue } from './kept.ts'
@@ -43,7 +43,7 @@ type Account = Readonly<Record<string, unknown>>
 
 /** Tokens for `host`, each until shortly before it ends. */
 export function googleTokens(
-  { token, audience, credential }: Extract<AiAuth, { readonly kind: 'gcp' }>,
+  { token, audience, credential }: GcpAuth,
   host: string,
   context: BackendContext
 ): RefreshedValue<string> {
@@ -115,9 +115,9 @@ async function signed(header: object, claims: object, key: KeyObject): Promise<s
 }
 
 /** Of a service account. Anything but TLS would show the assertion to the network. */
-function tokenUrl({ token_uri: given }: Account): string {
-  if (given === undefined) return TOKEN_URL
-  const url = typeof given === 'string' && URL.canParse(given) ? new URL(given) : null
+function tokenUrl({ token_uri: tokenUri }: Account): string {
+  if (tokenUri === undefined) return TOKEN_URL
+  const url = typeof tokenUri === 'string' && URL.canParse(tokenUri) ? new URL(tokenUri) : null
   if (url !== null && (url.protocol === 'https:' || (url.protocol === 'http:' && isLoopback(url.hostname)))) {
     return url.href
   }

@@ -6,7 +6,7 @@ import { type Fetched, RefreshedValue } from './refreshed.ts'
 const MINUTE = 60_000
 
 function setup() {
-  const world = { at: 0, calls: 0, told: [] as string[] }
+  const world = { at: 0, calls: 0, problems: [] as string[] }
   const waiting: PromiseWithResolvers<Fetched<string>>[] = []
   const fetched = new RefreshedValue(
     () => {
@@ -15,7 +15,7 @@ function setup() {
       waiting.push(next)
       return next.promise
     },
-    { now: () => world.at, failed: (why) => world.told.push(why) }
+    { now: () => world.at, failed: (why) => world.problems.push(why) }
   )
   /** Answers the fetch that waits, and lets everybody hear of it. */
   const answer = async (value: string, expiresAt: number): Promise<void> => {
@@ -31,9 +31,9 @@ function setup() {
 
 test('all who ask while nothing is there wait for one fetch; then it is there at once', async () => {
   const { world, fetched, answer } = setup()
-  const asked = [fetched.get(), fetched.get(), fetched.get()]
+  const requests = [fetched.get(), fetched.get(), fetched.get()]
   await answer('a', 60 * MINUTE)
-  deepEqual(await Promise.all(asked), ['a', 'a', 'a'])
+  deepEqual(await Promise.all(requests), ['a', 'a', 'a'])
   equal(fetched.get(), 'a')
   equal(world.calls, 1)
 })
@@ -70,8 +70,8 @@ test('what does not end is looked at again every five minutes', async () => {
 
 test('a failure is told to all who wait, holds for a moment that grows, and leaves what is still good', async () => {
   const { world, fetched, answer, fail } = setup()
-  const asked = [fetched.get(), fetched.get()] as Promise<string>[]
-  const heard = Promise.all(asked.map((one) => rejects(one, /no network/)))
+  const requests = [fetched.get(), fetched.get()] as Promise<string>[]
+  const heard = Promise.all(requests.map((one) => rejects(one, /no network/)))
   await fail('no network')
   await heard
   await rejects(fetched.get() as Promise<string>, /no network/)
@@ -90,7 +90,7 @@ test('a failure is told to all who wait, holds for a moment that grows, and leav
   equal(fetched.get(), 'a')
   await fail('down')
   equal(fetched.get(), 'a')
-  deepEqual(world.told, ['no network', 'still none', 'down'])
+  deepEqual(world.problems, ['no network', 'still none', 'down'])
 })
 
 test('what a provider does not take is fetched again, but not for each refusal', async () => {

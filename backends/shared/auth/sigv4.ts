@@ -26,6 +26,7 @@ export interface SignableRequest {
   readonly payloadHash: string
 }
 
+/** The text that is signed is latin1, as header fields are: one character for each byte on the wire. */
 export type Signer = (
   request: SignableRequest,
   credentials: Credentials,
@@ -41,6 +42,7 @@ export function hashOf(body: string | Uint8Array): string {
 
 /** Signs for one region and service ("bedrock"): tells the headers that the request needs besides its own. */
 export function createSigner(region: string, service: string): Signer {
+  const pathOf = service.startsWith('s3') ? keyPath : canonicalPath
   // Keys change with the day and with the credentials: the last one serves nearly every request.
   let known: { secret: string; day: string; key: Buffer } = { secret: '', day: '', key: Buffer.alloc(0) }
   const keyOf = (secret: string, day: string): Buffer => {
@@ -54,10 +56,10 @@ export function createSigner(region: string, service: string): Signer {
     const day = date.slice(0, 8)
     const added: [string, string][] = [['x-amz-date', date]]
     if (credentials.sessionToken !== null) added.push(['x-amz-security-token', credentials.sessionToken])
-    const { canonical, signedHeaders } = canonicalRequest(request, added)
+    const { canonical, signedHeaders } = canonicalRequest(request, pathOf(request.path), added)
     const scope = `${day}/${region}/${service}/aws4_request`
     const signature = createHmac('sha256', keyOf(credentials.secretAccessKey, day))
-      .update(`${ALGORITHM}\n${date}\n${scope}\n${hashOf(canonical)}`)
+      .update(`${ALGORITHM}\n${date}\n${scope}\n${createHash('sha256').update(canonical, 'latin1').digest('hex')}`)
       .digest('hex')
     const credential = `Credential=${credentials.accessKeyId}/${scope}`
     added.push(['authorization', `${ALGORITHM} ${credential}, SignedHeaders=${signedHeaders}, Signature=${signature}`])
@@ -74,6 +76,7 @@ export function signingKey(secret: string, day: string, region: string, service:
 
 function canonicalRequest(
   request: SignableRequest,
+  path: string,
   added: readonly (readonly [string, string])[]
 ): { canonical: string; signedHeaders: string } {
   const values = new Map<string, string[]>([['host', [request.host]]])
@@ -90,7 +93,6 @@ function canonicalRequest(
   const names = [...values.keys()].sort()
   const lines = names.map((name) => `${name}:${values.get(name)!.map(trimmed).join(',')}\n`).join('')
   const signedHeaders = names.join(';')
-  const path = canonicalPath(request.path)
   const query = canonicalQuery(request.query)
   const canonical = `${request.method}\n${path}\n${query}\n${lines}\n${signedHeaders}\n${request.payloadHash}`
   return { canonical, signedHeaders }
@@ -98,6 +100,15 @@ function canonicalRequest(
 
 function trimmed(value: string): string {
   return value.trim().replaceAll(/\s+/g, ' ')
+}
+
+/** Of S3, where dots and slashes may be part of a key: as on the wire, with all but unreserved characters encoded. */
+function keyPath(path: string): string {
+  return path.replaceAll(/%[0-9A-Fa-f]{2}|[^A-Za-z0-9._~/-]/g, (text) => {
+    if (text.length < 3) return encoded(text)
+    const char = String.fromCharCode(Number.parseInt(text.slice(1), 16))
+    return /[A-Za-z0-9._~-]/.test(char) ? char : text.toUpperCase()
+  })
 }
 
 /** Dot segments and empty ones resolved, then encoded once more than on the wire, as all services but S3 want it. */

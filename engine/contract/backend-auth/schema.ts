@@ -1,18 +1,28 @@
-/** Which credentials a provider gets (docs/specification.md#backend-authentication). */
-import type { AiAuth } from '#backends/llm/config/snapshot.ts'
+/** The backend policy `auth` (docs/specification.md#backend-authentication): the schema, and what it refers to. */
+import { FieldError, type Sources } from '#engine/contract/policy.ts'
+import { headerEntry, type NamedSecret } from '#engine/contract/secrets.ts'
 import { secret } from '#engine/kit/secret.ts'
 import { oneOf } from '#engine/schema/choice.ts'
 import { authKey } from '#engine/schema/credential.ts'
+import { headerName } from '#engine/schema/http.ts'
 import { realKeys, withNeutralNames } from '#engine/schema/names.ts'
-import { longString, refusedKeys, shortString, z } from '#engine/schema/schema.ts'
-import { sound } from '#engine/schema/together.ts'
+import { longString, refusedKeys, shortString, type ZodType, z } from '#engine/schema/schema.ts'
+import { secretRef } from '#engine/schema/secret-ref.ts'
+import { sound, together } from '#engine/schema/together.ts'
+import type { AwsAuth, BackendAuth, GcpAuth, KeyAuth } from './auth.ts'
 
 /** Session tokens of AWS have no fixed length; some have over a thousand characters. */
 const TOKEN_CHARS_MAX = 8_192
 /** A service account has about 2,400 characters. */
 const ACCOUNT_CHARS_MAX = 16_384
 
-/** Of a region of AWS (docs/specification.md#llm-backends). */
+/** Entries of secrets. */
+const AUTHORIZATION = 'Authorization'
+const ACCESS_KEY = 'accessKey'
+const SECRET_KEY = 'secretKey'
+const SESSION_TOKEN = 'sessionToken'
+
+/** Of a region of AWS (docs/specification.md#llm-backends), and of a service as signatures name it. */
 export const awsRegion = () =>
   z
     .string()
@@ -28,14 +38,21 @@ const visible = (max: number) =>
     .max(max)
     .regex(/^[!-~]+$/, 'must have visible ASCII characters only')
 
+const KEYS = { accessKey: visible(256), secretKey: visible(256), sessionToken: visible(TOKEN_CHARS_MAX) } as const
+
 const aws = () =>
   z
     .strictObject({
-      accessKeyId: visible(256).optional(),
-      secretAccessKey: visible(256).optional(),
-      sessionToken: visible(TOKEN_CHARS_MAX).optional().describe('Of temporary keys.'),
-      region: awsRegion().optional().describe("Signed for; default: the provider's, else us-east-1."),
-      secretRef: secretRef('accessKeyId and secretAccessKey')
+      accessKeyId: KEYS.accessKey.optional(),
+      secretAccessKey: KEYS.secretKey.optional(),
+      sessionToken: KEYS.sessionToken.optional().describe('Of temporary keys.'),
+      region: awsRegion()
+        .optional()
+        .describe("Signed for; default: the model provider's, that of a host of AWS, else us-east-1 for models."),
+      service: awsRegion()
+        .optional()
+        .describe('Signed for, such as execute-api; default: bedrock for models, that of a host of AWS.'),
+      secretRef: secretRef(`${ACCESS_KEY}, ${SECRET_KEY} and, of temporary keys, ${SESSION_TOKEN}`).optional()
     })
     .refine(({ accessKeyId, secretAccessKey }) => (accessKeyId === undefined) === (secretAccessKey === undefined), {
       when: sound('accessKeyId', 'secretAccessKey'),
@@ -46,6 +63,11 @@ const aws = () =>
       path: ['sessionToken'],
       error: 'is only used with accessKeyId and secretAccessKey'
     })
+    .refine(({ secretRef: named, accessKeyId }) => named === undefined || accessKeyId === undefined, {
+      when: sound(),
+      path: ['secretRef'],
+      error: 'says again what accessKeyId and secretAccessKey say: keep one of them'
+    })
 
 const TOKENS = ['AccessToken', 'IdToken', 'accessToken', 'idToken'] as const
 
@@ -53,7 +75,7 @@ const gcp = () =>
   z
     .strictObject({
       type: z.enum(TOKENS).optional().describe('Default AccessToken; IdToken is for Cloud Run.'),
-      audience: shortString().optional().describe("Of an id token. Default: https:// and the provider's host."),
+      audience: shortString().optional().describe("Of an id token. Default: https:// and the backend's host."),
       credential: oneOf({
         file: longString()
           .regex(/^\//, 'must be an absolute path')
@@ -70,57 +92,119 @@ const gcp = () =>
 
 const isIdToken = (type: string | undefined) => type === 'IdToken' || type === 'idToken'
 
-const secretRef = (instead: string) =>
-  z.never({ error: `is for resources of Kubernetes: a file has ${instead}, which may come from a variable` }).optional()
-
-/** What has only one key to show. */
-export const keyOnly = () =>
+const location = () =>
   oneOf({
-    key: authKey().optional().describe('Sent as a bearer token.'),
-    ...refusedKeys('authentication of a moderation', ['aws', 'azure', 'cloudC', 'cloudD', 'gcp', 'passthrough']),
-    secretRef: secretRef('key')
+    header: z
+      .strictObject({
+        name: headerName().refine((name) => !name.startsWith(':'), 'must be a header name, not a pseudo header'),
+        prefix: z
+          .string()
+          .max(64)
+          .regex(/^[!-~]*[!-~ ]?$/, 'must be visible characters, with at most one space at the end')
+          .optional()
+          .describe('Before the key. Default nothing.')
+      })
+      .optional(),
+    ...refusedKeys('location of a key', ['cookie', 'queryParameter'])
   })
 
-export const auth = () =>
+export const backendAuth = () =>
   oneOf(
     withNeutralNames({
-      key: authKey().optional().describe('Sent in the place where the provider wants it.'),
+      key: authKey()
+        .optional()
+        .describe('Sent as a bearer token, or where a provider wants it; with a scheme ("Basic ...") as it is.'),
+      secretRef: secretRef(AUTHORIZATION).optional(),
       passthrough: z
         .strictObject({})
         .optional()
         .describe("The client's own credential, also the one that a policy of the gateway has taken out."),
       aws: aws().optional().describe('Signature Version 4. Without keys: the default chain of AWS.'),
       gcp: gcp().optional().describe('Tokens of Google. Without a credential: its application default credentials.'),
-      ...refusedKeys('backend authentication', ['azure']),
-      secretRef: secretRef('key')
-    })
+      ...refusedKeys('backend authentication', ['azure'])
+    }),
+    { location: location().optional().describe('Of a key. Default: Authorization.') }
+  ).check(
+    together<{ readonly location?: unknown; readonly key?: unknown; readonly secretRef?: unknown }>(
+      [],
+      ({ value, issues }) => {
+        const hasKey = value.key !== undefined || value.secretRef !== undefined
+        if (value.location === undefined || hasKey) return
+        issues.push({ code: 'custom', path: ['location'], message: 'is only used with key or secretRef', input: value })
+      }
+    )
   )
 
-export type FileAuth = z.output<ReturnType<typeof auth>>
+export type FileAuth = z.output<ReturnType<typeof backendAuth>>
 
-/** Null: the provider's default. */
-export function authOf(input: FileAuth | undefined): AiAuth | null {
-  const file = input === undefined ? undefined : realKeys(input)
-  if (file?.key !== undefined) return { kind: 'key', key: secret(file.key) }
-  if (file?.passthrough !== undefined) return { kind: 'passthrough' }
-  if (file?.aws !== undefined) return awsOf(file.aws)
-  if (file?.gcp === undefined) return null
-  const { type, audience = null, credential } = file.gcp
+/** Throws a FieldError for a secret that is not there, or does not hold what it should. */
+export function readAuth(input: FileAuth, sources: Sources): BackendAuth {
+  const file = realKeys(input)
+  if (file.key !== undefined) return keyAuth(file.key, file.location)
+  if (file.secretRef !== undefined) return keyAuth(keyOf(file.secretRef.name, sources), file.location)
+  if (file.aws !== undefined) return awsOf(file.aws, sources)
+  if (file.gcp !== undefined) return gcpOf(file.gcp)
+  return { kind: 'passthrough' }
+}
+
+export function keyAuth(key: string, place?: FileAuth['location']): KeyAuth {
+  const { header } = place ?? {}
+  const location = header === undefined ? null : { header: header.name, prefix: header.prefix ?? '' }
+  return { kind: 'key', key: secret(key), location }
+}
+
+const HEADER_VALUE = authKey()
+
+/** The key in the secret `name`, which a policy refers to in its field `secretRef`. Throws a FieldError. */
+export function keyOf(name: string, sources: Sources): string {
+  return fromSecret(name, ['secretRef', 'name'], sources, (named) => sealed(named, AUTHORIZATION, HEADER_VALUE))
+}
+
+function awsOf(input: NonNullable<FileAuth['aws']>, sources: Sources): AwsAuth {
+  const { region = null, service = null, secretRef: ref } = input
+  return { kind: 'aws', keys: ref === undefined ? inlineKeys(input) : secretKeys(ref.name, sources), region, service }
+}
+
+function inlineKeys(input: NonNullable<FileAuth['aws']>): AwsAuth['keys'] {
+  const { accessKeyId, secretAccessKey, sessionToken } = input
+  if (accessKeyId === undefined || secretAccessKey === undefined) return null
+  return { accessKeyId, secretAccessKey: secret(secretAccessKey), sessionToken: optional(sessionToken) }
+}
+
+function secretKeys(name: string, sources: Sources): AwsAuth['keys'] {
+  return fromSecret(name, ['aws', 'secretRef', 'name'], sources, (named) => ({
+    accessKeyId: sealed(named, ACCESS_KEY, KEYS.accessKey),
+    secretAccessKey: secret(sealed(named, SECRET_KEY, KEYS.secretKey)),
+    sessionToken: named.entries.has(SESSION_TOKEN) ? secret(sealed(named, SESSION_TOKEN, KEYS.sessionToken)) : null
+  }))
+}
+
+const optional = (text: string | undefined) => (text === undefined ? null : secret(text))
+
+function gcpOf(input: NonNullable<FileAuth['gcp']>): GcpAuth {
+  const { type, audience = null, credential } = input
   return { kind: 'gcp', token: isIdToken(type) ? 'id' : 'access', audience, credential: credentialOf(credential) }
 }
 
-type GcpCredential = Extract<AiAuth, { readonly kind: 'gcp' }>['credential']
-
-function awsOf(input: NonNullable<FileAuth['aws']>): AiAuth {
-  const { accessKeyId, secretAccessKey, sessionToken } = input
-  const region = input.region ?? null
-  if (accessKeyId === undefined || secretAccessKey === undefined) return { kind: 'aws', keys: null, region }
-  const token = sessionToken === undefined ? null : secret(sessionToken)
-  const keys = { accessKeyId, secretAccessKey: secret(secretAccessKey), sessionToken: token }
-  return { kind: 'aws', keys, region }
+function credentialOf(input: NonNullable<FileAuth['gcp']>['credential']): GcpAuth['credential'] {
+  if (input?.file !== undefined) return { file: input.file }
+  return input?.inline === undefined ? null : { json: secret(input.inline) }
 }
 
-function credentialOf(credential: NonNullable<FileAuth['gcp']>['credential']): GcpCredential {
-  if (credential?.file !== undefined) return { file: credential.file }
-  return credential?.inline === undefined ? null : { json: secret(credential.inline) }
+function fromSecret<T>(name: string, at: readonly string[], { secrets }: Sources, read: (named: NamedSecret) => T): T {
+  try {
+    return read(secrets.get(name))
+  } catch (error) {
+    throw new FieldError(at, (error as Error).message)
+  }
+}
+
+/** An entry that goes into a header. What is wrong with it is said without it. */
+function sealed(named: NamedSecret, entry: string, schema: ZodType): string {
+  const value = headerEntry(named, entry)
+  if (value === '') throw new Error(`'${entry}' of secret '${named.name}' is empty`)
+  const result = schema.safeParse(value)
+  if (result.success) return value
+  const [problem] = result.error.issues
+  throw new Error(`'${entry}' of secret '${named.name}' ${problem!.message}`)
 }

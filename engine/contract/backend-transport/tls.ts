@@ -3,9 +3,11 @@ import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { isIP } from 'node:net'
 import type { BackendTls } from '#engine/contract/backend-transport/transport.ts'
 import { FieldError, type Sources } from '#engine/contract/policy.ts'
+import { type NamedSecret, secretEntry } from '#engine/contract/secrets.ts'
 import { secret } from '#engine/kit/secret.ts'
 import { host } from '#engine/schema/net.ts'
 import { list, longString, misplacedKeys, refusedKeys, shortString, tinyString, z } from '#engine/schema/schema.ts'
+import { secretRef } from '#engine/schema/secret-ref.ts'
 import { together } from '#engine/schema/together.ts'
 
 /** docs/specification.md#backend-tls. */
@@ -18,7 +20,15 @@ const TWINS = [
   ['alpn', 'alpnProtocols']
 ] as const
 
-const OF_RESOURCES = 'is for resources of Kubernetes: a file has'
+/** Entries of secrets; the second name of authorities is that of Kubernetes. */
+const CERT_ENTRY = 'tls.crt'
+const KEY_ENTRY = 'tls.key'
+const CA_ENTRIES = ['ca.cert', 'ca.crt'] as const
+
+const SECRETS = [
+  ['mtlsCertificateRef', 'cert', 'key'],
+  ['caCertificateRefs', 'root']
+] as const
 
 const serverName = () => host().refine((name) => isIP(name) === 0, 'must be a name: SNI has no addresses (RFC 6066)')
 /** SNI of docs/specification.md#leaf-types. */
@@ -56,8 +66,12 @@ const SCHEMA = z
     verifySubjectAltNames: list(altName(), 1, NAMES_MAX).optional().describe('Another name of subjectAltNames.'),
     alpn: list(protocol(), 1, NAMES_MAX).optional().describe('Protocols to offer. Default h2, http/1.1.'),
     alpnProtocols: list(protocol(), 1, NAMES_MAX).optional().describe('Another name of alpn.'),
-    mtlsCertificateRef: z.never({ error: `${OF_RESOURCES} cert and key` }).optional(),
-    caCertificateRefs: z.never({ error: `${OF_RESOURCES} root` }).optional(),
+    mtlsCertificateRef: list(secretRef(`${CERT_ENTRY}, ${KEY_ENTRY} and perhaps ${CA_ENTRIES[0]}`), 1, 1)
+      .optional()
+      .describe('Instead of cert and key: a secret.'),
+    caCertificateRefs: list(secretRef(CA_ENTRIES[0]), 1, 1)
+      .optional()
+      .describe('Instead of root: a secret. It goes before the authorities that are beside the certificate.'),
     ...misplacedKeys('authorities are called root', ['ca', 'caCert']),
     ...refusedKeys('TLS setting', [
       'crl',
@@ -78,6 +92,11 @@ const SCHEMA = z
           report(other, `says again what ${one} says: keep one of them`)
         }
       }
+      for (const [ref, ...instead] of SECRETS) {
+        for (const key of value[ref] === undefined ? [] : instead.filter((one) => value[one] !== undefined)) {
+          report(ref, `says again what ${key} says: keep one of them`)
+        }
+      }
       if ((value.cert === undefined) !== (value.key === undefined)) {
         report(
           value.cert === undefined ? 'key' : 'cert',
@@ -93,6 +112,8 @@ interface RawTls {
   readonly cert?: unknown
   readonly key?: unknown
   readonly root?: unknown
+  readonly mtlsCertificateRef?: unknown
+  readonly caCertificateRefs?: unknown
   readonly hostname?: unknown
   readonly sni?: unknown
   readonly insecure?: unknown
@@ -117,7 +138,9 @@ function checkVerify(value: RawTls, report: (path: string, message: string) => v
   const names = value.subjectAltNames === undefined ? 'verifySubjectAltNames' : 'subjectAltNames'
   if (value[names] !== undefined) report(names, `is never looked at with ${skip}: keep one of them`)
   const isAll = value.insecure === true || value.insecureSkipVerify === 'All'
-  if (isAll && value.root !== undefined) report('root', `is never looked at with ${skip}: keep one of them`)
+  for (const key of ['root', 'caCertificateRefs'] as const) {
+    if (isAll && value[key] !== undefined) report(key, `is never looked at with ${skip}: keep one of them`)
+  }
 }
 
 // One, so that the JSON Schema has it once.
@@ -130,58 +153,112 @@ export function verifyOf(raw: RawTls): NonNullable<BackendTls['verify']> {
   return raw.insecureHost === true || raw.insecureSkipVerify === 'Hostname' ? 'chain' : 'full'
 }
 
-/** Throws a FieldError for a file that cannot be read or does not hold what it should. */
+/** Throws a FieldError for a file or a secret that cannot be read or does not hold what it should. */
 export function readTls(file: FileTls, sources: Sources): BackendTls {
-  const cert = file.cert === undefined ? null : certificates('cert', file.cert, sources)
-  const key = file.key === undefined || cert === null ? null : keyOf(file.key, cert, sources)
+  const own = identityOf(file, sources)
   const alpn = file.alpn ?? file.alpnProtocols
   return {
     hostname: file.hostname ?? file.sni ?? null,
-    ca: file.root === undefined ? null : certificates('root', file.root, sources),
-    cert,
-    key: key === null ? null : secret(key),
+    ca: authoritiesOf(file, sources),
+    cert: own === null ? null : own.cert,
+    key: own === null ? null : secret(own.key),
     verify: verifyOf(file),
     subjectAltNames: file.subjectAltNames ?? file.verifySubjectAltNames ?? null,
     ...(alpn === undefined ? {} : { alpn: [...new Set(alpn)] })
   }
 }
 
+/** What is read, how messages call it, and the field that refers to it. */
+interface Material {
+  readonly text: string
+  readonly name: string
+  readonly at: readonly PropertyKey[]
+}
+
+interface Pem {
+  readonly cert: string
+  readonly key: string
+}
+
+/** Our own certificate and its key; null: none. */
+function identityOf(file: FileTls, sources: Sources): Pem | null {
+  const [ref] = file.mtlsCertificateRef ?? []
+  if (ref !== undefined) {
+    const at = ['mtlsCertificateRef', 0, 'name']
+    const named = secretAt(ref.name, at, sources)
+    const cert = certificates(entryOf(named, CERT_ENTRY, at))
+    return { cert, key: keyOf(entryOf(named, KEY_ENTRY, at), cert) }
+  }
+  if (file.cert === undefined || file.key === undefined) return null
+  const cert = certificates(fileAt('cert', file.cert, sources))
+  return { cert, key: keyOf(fileAt('key', file.key, sources), cert) }
+}
+
+function authoritiesOf(file: FileTls, sources: Sources): string | null {
+  if (file.root !== undefined) return certificates(fileAt('root', file.root, sources))
+  const [ref] = file.caCertificateRefs ?? []
+  if (ref !== undefined) {
+    const at = ['caCertificateRefs', 0, 'name']
+    const named = secretAt(ref.name, at, sources)
+    return certificates(entryOf(named, caEntry(named) ?? CA_ENTRIES[0], at))
+  }
+  const [beside] = file.mtlsCertificateRef ?? []
+  if (beside === undefined) return null
+  const at = ['mtlsCertificateRef', 0, 'name']
+  const named = secretAt(beside.name, at, sources)
+  const entry = caEntry(named)
+  return entry === undefined ? null : certificates(entryOf(named, entry, at))
+}
+
+const caEntry = ({ entries }: NamedSecret) => CA_ENTRIES.find((entry) => entries.has(entry))
+
+function fileAt(field: string, path: string, sources: Sources): Material {
+  return { text: attempt([field], () => sources.readFile(path)), name: path, at: [field] }
+}
+
+function secretAt(name: string, at: readonly PropertyKey[], { secrets }: Sources): NamedSecret {
+  return attempt(at, () => secrets.get(name))
+}
+
+function entryOf(named: NamedSecret, entry: string, at: readonly PropertyKey[]): Material {
+  return { text: attempt(at, () => secretEntry(named, entry)), name: `'${entry}' of secret '${named.name}'`, at }
+}
+
+function attempt<T>(at: readonly PropertyKey[], read: () => T): T {
+  try {
+    return read()
+  } catch (error) {
+    throw new FieldError(at, (error as Error).message)
+  }
+}
+
 const CERTIFICATE = /-----BEGIN (?:TRUSTED )?CERTIFICATE-----[^-]*-----END (?:TRUSTED )?CERTIFICATE-----/g
 
-/** The certificates of a file, each of which can be read. What stands between them is left out. */
-function certificates(field: 'cert' | 'root', path: string, sources: Sources): string {
-  const found = readText(field, path, sources).match(CERTIFICATE)
-  if (found === null) throw new FieldError([field], `${path} has no certificate (PEM)`)
+/** The certificates of a text, each of which can be read. What stands between them is left out. */
+function certificates({ text, name, at }: Material): string {
+  const found = text.match(CERTIFICATE)
+  if (found === null) throw new FieldError(at, `${name} has no certificate (PEM)`)
   found.forEach((pem, i) => {
     try {
       new X509Certificate(pem)
     } catch {
-      throw new FieldError([field], `certificate ${i + 1} of ${path} is damaged`)
+      throw new FieldError(at, `certificate ${i + 1} of ${name} is damaged`)
     }
   })
   return `${found.join('\n')}\n`
 }
 
-function keyOf(path: string, cert: string, sources: Sources): string {
-  const text = readText('key', path, sources)
+function keyOf({ text, name, at }: Material, cert: string): string {
   let key: ReturnType<typeof createPrivateKey>
   try {
     key = createPrivateKey(text)
   } catch {
     // OpenSSL's message is of no use, and the text is secret.
     const isEncrypted = /ENCRYPTED/.test(text)
-    throw new FieldError(['key'], isEncrypted ? `${path} is encrypted` : `${path} has no private key (PEM)`)
+    throw new FieldError(at, isEncrypted ? `${name} is encrypted` : `${name} has no private key (PEM)`)
   }
   if (!new X509Certificate(cert).checkPrivateKey(key)) {
-    throw new FieldError(['key'], `${path} is not the key of the first certificate in cert`)
+    throw new FieldError(at, `${name} is not the key of the first certificate in cert`)
   }
   return text
-}
-
-function readText(field: string, path: string, sources: Sources): string {
-  try {
-    return sources.readFile(path)
-  } catch (error) {
-    throw new FieldError([field], (error as Error).message)
-  }
 }

@@ -6,8 +6,10 @@ import { providerOf } from '#backends/llm/config/providers.ts'
 import { translateRoutes } from '#backends/llm/config/routes.ts'
 import type { AiBackend, AiProvider, ModelsBackend } from '#backends/llm/config/snapshot.ts'
 import { silenceOf } from '#backends/llm/config/streams.ts'
+import { keyAuth } from '#engine/contract/backend-auth/schema.ts'
 import type { TranslateContext } from '#engine/contract/backend-config.ts'
 import type { BackendTransport } from '#engine/contract/backend-transport/transport.ts'
+import type { DocumentSources } from '#engine/contract/policy.ts'
 import { hostnameOf } from '#engine/http/authority.ts'
 import { KINDS, PRESETS } from './presets.ts'
 import type { LlmChanges, LlmFile, LlmModel, LlmParams, LlmProvider } from './schema.ts'
@@ -29,7 +31,7 @@ const ROUTES = translateRoutes({
   '*': 'Passthrough'
 })
 
-export function llmBackend(file: LlmFile, { policies, transportOf }: TranslateContext): ModelsBackend {
+export function llmBackend(file: LlmFile, { policies, sources, transportOf }: TranslateContext): ModelsBackend {
   const transport = transportOf()
   const providers = new Map((file.providers ?? []).map((provider) => [provider.name, provider]))
   const reached = file.models.map((model) => reach(model, providers, transport))
@@ -41,7 +43,7 @@ export function llmBackend(file: LlmFile, { policies, transportOf }: TranslateCo
     modelAliases: file.modelAliases ?? {},
     unsupported: file.unsupported ?? 'tolerant',
     silence: silenceOf(),
-    promptGuard: guardsOf(file, models),
+    promptGuard: guardsOf(file, models, sources),
     policies: {}
   })
   const targetsOf = (targets: Targets) => backend(groupsOf(targets, reached), servingAll(file.models, targets))
@@ -76,8 +78,14 @@ function servingAll(models: readonly LlmModel[], targets: Targets): LlmModel[] {
  * Of the port, and then of each model that may be asked: guards act once, ahead of the choice among them, so what one
  * of them may not see none does.
  */
-function guardsOf({ promptGuard }: LlmFile, models: readonly LlmModel[]): AiBackend['promptGuard'] {
-  const all = [promptGuard, ...models.map((model) => model.promptGuard)].map(translateGuards)
+function guardsOf(
+  { promptGuard }: LlmFile,
+  models: readonly LlmModel[],
+  sources: DocumentSources
+): AiBackend['promptGuard'] {
+  const all = [promptGuard, ...models.map((model) => model.promptGuard)].map((guards) =>
+    translateGuards(guards, sources)
+  )
   return { request: all.flatMap(({ request }) => request), response: all.flatMap(({ response }) => response) }
 }
 
@@ -109,7 +117,9 @@ function reach(
   const own: FileEdits = { ...changesOf(model), prompt: model.prompt }
   const shared = changesOf(outer?.defaults ?? {})
   const { file, pathPrefix } = fileProvider(outer?.provider ?? choice, params)
-  const provider = providerOf({ ...file, name: model.name }, {}, transport)
+  const { apiKey } = params
+  const auth = apiKey === undefined ? undefined : keyAuth(apiKey)
+  const provider = providerOf({ ...file, name: model.name }, {}, { transport, auth })
   return {
     ...provider,
     model: overriddenModel(own, shared) ?? provider.model,
@@ -128,16 +138,15 @@ function changesOf({ defaults, overrides, promptCaching }: LlmChanges): FileEdit
 function fileProvider(choice: LlmProvider['provider'], params: LlmParams) {
   const preset = typeof choice === 'string' ? PRESETS.get(choice) : undefined
   const baseUrl = params.baseUrl ?? (params.host === undefined ? preset?.baseUrl : undefined)
-  const { model, apiKey } = params
+  const { model } = params
   const kind = typeof choice === 'string' ? KINDS.get(choice) : undefined
   const fields =
     kind !== undefined
       ? { [kind.name]: { model, ...kind.shortcut?.fields?.(params) } }
       : { custom: { model, formats: typeof choice === 'string' ? undefined : choice.custom!.formats } }
   const address = addressOf({ ...params, baseUrl })
-  const auth = apiKey === undefined ? undefined : { key: apiKey }
   const { hasTls, pathPrefix, ...place } = address
-  const policies = { auth, tls: hasTls ? {} : undefined }
+  const policies = { tls: hasTls ? {} : undefined }
   const dialect = params.dialect ?? preset?.dialect
   return {
     file: { ...fields, ...place, path: params.path, dialect, policies },

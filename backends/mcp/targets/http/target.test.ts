@@ -1,7 +1,9 @@
 /** Servers over streamable HTTP that do what they may do, and what they may not. */
+
 import { deepEqual, equal, match } from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { gatewayOf, httpTarget, INITIALIZE, mcpOf, post } from '#backends/mcp/testing/gateway.ts'
+import { keyAuth } from '#engine/contract/backend-auth/schema.ts'
 import { accountOf } from '#engine/testing/account.ts'
 import { type Answers, hostile } from './hostile.fixture.ts'
 
@@ -198,12 +200,12 @@ describe('request fields sent to a server', () => {
 
   it('of itself is the key that is meant for it', async (t) => {
     const server = await hostile(t, (_body, response) => json(response, 200, RESULT))
-    const auth = { header: 'Authorization', value: 'Bearer its own' }
+    const auth = keyAuth('its-own')
     const { url } = await gatewayOf(
       t,
       mcpOf([httpTarget('h', server.port, { auth })], { forwardHeaders: ['authorization'] })
     )
     await (await post(url, INITIALIZE, { authorization: 'Bearer of the client' })).text()
-    equal(server.seen[0]!.headers.authorization, 'Bearer its own')
+    equal(server.seen[0]!.headers.authorization, 'Bearer its-own')
   })
 })

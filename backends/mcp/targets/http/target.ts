@@ -12,9 +12,9 @@ import type { TargetKind } from '#backends/mcp/targets/kind.ts'
 import { type McpHttpTarget, remoteKey } from '#backends/mcp/targets/remote.ts'
 import { splitPath } from '#backends/mcp/targets/split-path.ts'
 import type { Link, LinkEvents, LinkFailure, LinkOptions, ListenEvents, Target } from '#backends/mcp/targets/target.ts'
+import { type Ask, callerFor } from '#backends/shared/auth/authenticated-call.ts'
 import type { BackendContext } from '#engine/contract/backend.ts'
 import { configuredEndpoint } from '#engine/contract/backend-transport/endpoint.ts'
-import type { Endpoint } from '#engine/contract/endpoint.ts'
 import type { ErrorCode } from '#engine/contract/errors.ts'
 import type { Call, CallEvents } from '#engine/contract/in-process.ts'
 import type { HeaderBlock } from '#engine/http/headers.ts'
@@ -42,19 +42,15 @@ export class HttpTarget implements Target {
   readonly traits = httpKind.traits
   readonly passesChallenges: boolean
   readonly messageBytesMax: number
-  readonly #auth: McpHttpTarget['auth']
-  readonly #endpoint: Endpoint
-  readonly #context: BackendContext
+  readonly #ask: Ask
   readonly #path: string
   readonly #query: string
 
   constructor(target: McpHttpTarget, messageBytesMax: number, context: BackendContext) {
     this.name = target.name
-    this.passesChallenges = target.auth === null
+    this.passesChallenges = target.auth === null || target.auth.kind === 'passthrough'
     this.messageBytesMax = messageBytesMax
-    this.#auth = target.auth
-    this.#context = context
-    this.#endpoint = configuredEndpoint(target, context)
+    this.#ask = callerFor(target.auth, target, configuredEndpoint(target, context), context)
     const [path, query] = splitPath(target.path)
     this.#path = path
     this.#query = query
@@ -65,10 +61,7 @@ export class HttpTarget implements Target {
   }
 
   call(method: string, headers: HeaderBlock, body: Buffer | null, timeoutMs: number, events: CallEvents): Call {
-    const auth = this.#auth
-    if (auth !== null) headers.set(auth.header, auth.value)
-    const request = { method, path: this.#path, query: this.#query, headers, body, timeoutMs }
-    return this.#context.inProcess.call(this.#endpoint, request, events)
+    return this.#ask({ method, path: this.#path, query: this.#query, headers, body, timeoutMs }, events)
   }
 }
 

@@ -4,6 +4,7 @@
  * A reload brings every document again, mostly unchanged: those are taken from a cache.
  */
 import { createHash } from 'node:crypto'
+import { authHeaderOf } from '#engine/contract/backend-auth/auth.ts'
 import { ConfigError, type Problem } from '#engine/contract/config-error.ts'
 import { Lru } from '#engine/kit/lru.ts'
 import type { McpApi, McpOpenApiTarget } from './config.ts'
@@ -26,7 +27,7 @@ const known = new Lru<string, Compiled>(DOCUMENTS_MAX)
 
 /** `place`: path of the target in the Snapshot, for messages. Throws ConfigError. */
 export function compiledApi(target: McpOpenApiTarget, place: string): Compiled {
-  const authHeader = target.auth?.header.toLowerCase() ?? null
+  const authHeader = target.auth === null ? null : authHeaderOf(target.auth)
   // First of all, because this bounds the document: aliases of YAML may make its JSON text far longer than the source.
   const document = new Document(target.document!, `${place}.document`)
   const text = JSON.stringify([place, authHeader, target.operations ?? null, target.document])

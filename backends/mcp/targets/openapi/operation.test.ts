@@ -1,9 +1,11 @@
 /** Documents as tools: real ones, and what only hostile ones have. */
+
 import { deepEqual, equal, match, ok, throws } from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { describe, it } from 'node:test'
 import type { JsonObject } from '#backends/mcp/protocol/json-rpc.ts'
 import type { McpApi, McpOpenApiTarget } from '#backends/mcp/targets/openapi/config.ts'
+import { keyAuth } from '#engine/contract/backend-auth/schema.ts'
 import { compiledApi } from './api.ts'
 import { Document, type Node } from './document.ts'
 import { ALL_OPERATIONS } from './operation-filter.ts'
@@ -367,7 +369,7 @@ describe('documents of a reload', () => {
     equal(first, compiled(read('petstore')))
     const planOf = (api: McpApi): { parameters: unknown[] } =>
       JSON.parse(api.tools.find(({ name }) => name === 'deletePet')!.plan)
-    const other = compiled(read('petstore'), { auth: { header: 'api_key', value: 'x' } })
+    const other = compiled(read('petstore'), { auth: keyAuth('x', { header: { name: 'api_key' } }) })
     deepEqual([planOf(first).parameters.length, planOf(other).parameters.length], [2, 1])
     const names = (include: string[], exclude: string[] = []): string[] =>
       compiled(read('petstore'), { operations: { include, exclude } }).tools.map(({ name }) => name)

@@ -1,17 +1,17 @@
 /** Reads an OpenAPI document: text in the configuration, a file, a URL, or an inline object. */
-import type { DocumentSources } from '#engine/contract/policy.ts'
+import type { Documents } from '#engine/contract/policy.ts'
 
 type Source = string | { readonly file?: unknown; readonly url?: unknown } | OpenApiDocument
 export type OpenApiDocument = Readonly<Record<string, unknown>>
 
 /** Documents are parsed once per load of the configuration: a large one takes half a second. */
-const known = new WeakMap<DocumentSources, Map<string, OpenApiDocument>>()
+const known = new WeakMap<Documents, Map<string, OpenApiDocument>>()
 
 /**
  * The contents are checked when the target is compiled. Throws an Error whose message explains why nothing could be
  * read.
  */
-export function readDocument(source: Source, sources: DocumentSources): OpenApiDocument {
+export function readDocument(source: Source, sources: Documents): OpenApiDocument {
   if (typeof source === 'string') return once(source, 'the document', sources)
   if ('openapi' in source || 'swagger' in source) return source as OpenApiDocument
   if (typeof source.file === 'string') return once(sources.readLarge(source.file), source.file, sources)
@@ -19,7 +19,7 @@ export function readDocument(source: Source, sources: DocumentSources): OpenApiD
   return once(sources.readUrl(url), url.replace(/[?#].*$/, ''), sources)
 }
 
-function once(text: string, name: string, sources: DocumentSources): OpenApiDocument {
+function once(text: string, name: string, sources: Documents): OpenApiDocument {
   const texts = known.get(sources) ?? new Map<string, OpenApiDocument>()
   known.set(sources, texts)
   const document = texts.get(text) ?? parsed(text, name, sources)
@@ -27,7 +27,7 @@ function once(text: string, name: string, sources: DocumentSources): OpenApiDocu
   return document
 }
 
-function parsed(text: string, name: string, { readYaml }: DocumentSources): OpenApiDocument {
+function parsed(text: string, name: string, { readYaml }: Documents): OpenApiDocument {
   let value: unknown
   try {
     value = text.trimStart().startsWith('{') ? JSON.parse(text) : readYaml(text)

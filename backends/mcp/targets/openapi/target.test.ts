@@ -1,4 +1,5 @@
 /** An API as a target, over real sockets: what clients see of it, and what becomes of calls. */
+
 import { deepEqual, equal, match, ok, throws } from 'node:assert/strict'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
@@ -10,6 +11,7 @@ import type { JsonObject, RpcResponse } from '#backends/mcp/protocol/json-rpc.ts
 import type { McpOpenApiTarget } from '#backends/mcp/targets/openapi/config.ts'
 import type { Link, LinkFailure } from '#backends/mcp/targets/target.ts'
 import type { BackendContext } from '#engine/contract/backend.ts'
+import { keyAuth } from '#engine/contract/backend-auth/schema.ts'
 import { HeaderBlock } from '#engine/http/headers.ts'
 import { inProcess } from '#engine/lifecycle/in-process.ts'
 import { accountOf } from '#engine/testing/account.ts'
@@ -27,7 +29,7 @@ const BASE: Omit<McpOpenApiTarget, 'port'> = {
   host: '127.0.0.1',
   hasTls: false,
   pathPrefix: '/api/v3',
-  auth: { header: 'X-Key', value: 'secret' }
+  auth: keyAuth('secret', { header: { name: 'x-key' } })
 }
 
 interface Seen {

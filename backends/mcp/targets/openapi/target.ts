@@ -23,6 +23,7 @@ import type {
   StaticItem,
   Target
 } from '#backends/mcp/targets/target.ts'
+import { type Ask, callerFor } from '#backends/shared/auth/authenticated-call.ts'
 import type { BackendContext } from '#engine/contract/backend.ts'
 import { configuredEndpoint } from '#engine/contract/backend-transport/endpoint.ts'
 import type { Endpoint } from '#engine/contract/endpoint.ts'
@@ -66,6 +67,7 @@ class OpenApiTarget implements Target {
   readonly messageBytesMax: number
   readonly context: BackendContext
   readonly endpoint: Endpoint
+  readonly ask: Ask
   readonly api: McpApi
   readonly facts: JsonObject
   readonly staticLists: ReadonlyMap<string, readonly StaticItem[]>
@@ -81,6 +83,7 @@ class OpenApiTarget implements Target {
     for (const { name, plan } of this.api.tools) this.#plans.set(name, plan)
     this.staticLists = new Map([['tools/list', this.api.tools.map(({ name, tool }) => ({ name, json: tool }))]])
     this.endpoint = configuredEndpoint(config, context)
+    this.ask = callerFor(config.auth, config, this.endpoint, context)
   }
 
   /** Parsed at the first call of the tool; undefined: no such tool. */
@@ -168,13 +171,11 @@ class OpenApiLink implements Link {
     for (const name of [...NOT_FORWARDED, ...REPLACED]) headers.remove(name)
     headers.append('Accept', 'application/json, text/*;q=0.9, */*;q=0.8')
     headers.append('Accept-Encoding', 'identity')
-    const { auth } = this.#target.config
-    if (auth !== null) headers.set(auth.header, auth.value)
     return headers
   }
 
   #send(id: RpcRequest['id'], { written, headers, timeoutMs }: Sent, events: LinkEvents): () => void {
-    const { context, endpoint, config, messageBytesMax } = this.#target
+    const { ask, endpoint, config, messageBytesMax } = this.#target
     const uri = `${config.hasTls ? 'https' : 'http'}://${endpoint.hostHeader}${written.path}${written.query}`
     const over = (): void => {
       this.#running.delete(stop)
@@ -194,7 +195,7 @@ class OpenApiLink implements Link {
       exchange.abort()
     }
     this.#running.add(stop)
-    exchange.begun(context.inProcess.call(endpoint, { ...written, headers, timeoutMs }, exchange))
+    exchange.begun(ask({ ...written, headers, timeoutMs }, exchange))
     return stop
   }
 }

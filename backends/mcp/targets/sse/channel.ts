@@ -5,10 +5,10 @@
 
 import { appendFlat } from '#backends/mcp/protocol/flat-headers.ts'
 import { splitPath } from '#backends/mcp/targets/split-path.ts'
+import type { Ask } from '#backends/shared/auth/authenticated-call.ts'
 import type { ChannelEvents, ChildChannel, ChildFailure, Delivery } from '#engine/contract/children.ts'
-import type { Endpoint } from '#engine/contract/endpoint.ts'
 import { ERRORS, type ErrorCode } from '#engine/contract/errors.ts'
-import type { Call, CallEvents, InProcess } from '#engine/contract/in-process.ts'
+import type { Call, CallEvents } from '#engine/contract/in-process.ts'
 import { HeaderBlock } from '#engine/http/headers.ts'
 import { type SseEvent, SseReader, SseTooLong } from '#engine/http/sse.ts'
 
@@ -23,10 +23,7 @@ export interface SseServer {
   readonly origin: string
   /** With its leading slash and query. */
   readonly path: string
-  /** A key for the server; null: none. */
-  readonly auth: { readonly header: string; readonly value: string } | null
-  readonly endpoint: Endpoint
-  readonly inProcess: InProcess
+  readonly ask: Ask
   readonly messageBytesMax: number
 }
 
@@ -91,14 +88,14 @@ export class SseChannel implements ChildChannel {
   // --- the stream ---
 
   #open(extra: unknown): void {
-    const { path, endpoint, inProcess } = this.#server
+    const { path, ask } = this.#server
     const [at, query] = splitPath(path)
     const headers = this.#headers(extra)
     headers.set('Accept', 'text/event-stream')
     headers.set('Cache-Control', 'no-store')
     this.#timer = setTimeout(() => this.#over(`did not say where messages go within ${OPEN_MS / 1000} s`), OPEN_MS)
     const request = { method: 'GET', path: at, query, headers, body: null, timeoutMs: 0 }
-    this.#stream = inProcess.call(endpoint, request, {
+    this.#stream = ask(request, {
       head: (status, fields) => this.#opened(status, fields.get('content-type') ?? ''),
       body: (chunk, start, end) => this.#read(chunk, start, end),
       end: () => this.#over('its stream ended'),
@@ -182,7 +179,7 @@ export class SseChannel implements ChildChannel {
     }
     const request = { ...to, method: 'POST', headers, body, timeoutMs: POST_MS }
     let call: Call | null = null
-    call = this.#server.inProcess.call(this.#server.endpoint, request, this.#postEvents(done))
+    call = this.#server.ask(request, this.#postEvents(done))
     if (!isDone) this.#posts.add(call)
   }
 
@@ -203,10 +200,8 @@ export class SseChannel implements ChildChannel {
   }
 
   #headers(extra: unknown): HeaderBlock {
-    const { auth } = this.#server
     const headers = new HeaderBlock()
     if (Array.isArray(extra)) appendFlat(extra as readonly string[], headers)
-    if (auth !== null) headers.set(auth.header, auth.value)
     return headers
   }
 

@@ -34,8 +34,9 @@ async function targetOf(t: TestContext, port: number, more: Partial<SseOptions> 
   })
   const { endpoint, lifecycle, upstream } = stack
   const lent = inProcess({ events: lifecycle, upstream, timers: lifecycle.timers })
-  const place = { backend: 'b', name: 'old', origin: `http://127.0.0.1:${port}`, path: '/sse', auth: null }
-  const options = { ...place, endpoint, inProcess: lent, messageBytesMax: 100_000, idleMs: 0, ...more }
+  const place = { backend: 'b', name: 'old', origin: `http://127.0.0.1:${port}`, path: '/sse', identity: '' }
+  const ask: SseOptions['ask'] = (request, events) => lent.call(endpoint, request, events)
+  const options = { ...place, ask, messageBytesMax: 100_000, idleMs: 0, ...more }
   return sseTarget(options, children)
 }
 
@@ -122,8 +123,9 @@ test('the fields of the configuration and of the client go along; nothing overta
       }
     }
   )
-  const target = await targetOf(t, port, { auth: { header: 'X-Key', value: 'k' } })
+  const target = await targetOf(t, port)
   const options = optionsOf('s')
+  options.headers.append('x-key', 'k')
   options.headers.append('traceparent', '00-1')
   const link = target.open(options)
   await ask(link, 'initialize')
@@ -139,8 +141,8 @@ test('the fields of the configuration and of the client go along; nothing overta
     'GET text/event-stream k 00-1',
     `initialize /messages?session=1 ${rest}`,
     `notifications/initialized /messages?session=1 ${rest}`,
-    'GET text/event-stream k undefined',
-    'ping /messages?session=2 application/json k undefined',
+    'GET text/event-stream undefined undefined',
+    'ping /messages?session=2 application/json undefined undefined',
     `tools/list /messages?session=1 ${rest}`
   ])
   equal(before, seen.length - 1)

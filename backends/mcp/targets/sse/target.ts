@@ -4,10 +4,12 @@
  * (engine/workers/children).
  */
 
+import { configDigest } from '#backends/mcp/targets/config-digest.ts'
 import type { TargetKind } from '#backends/mcp/targets/kind.ts'
 import { LineTarget } from '#backends/mcp/targets/line-target.ts'
 import { type McpHttpTarget, remoteKey } from '#backends/mcp/targets/remote.ts'
 import type { Target } from '#backends/mcp/targets/target.ts'
+import { callerFor } from '#backends/shared/auth/authenticated-call.ts'
 import { configuredEndpoint } from '#engine/contract/backend-transport/endpoint.ts'
 import type { Children, ChildSpec } from '#engine/contract/children.ts'
 import { SseChannel, type SseServer } from './channel.ts'
@@ -18,21 +20,21 @@ export const sseKind: TargetKind<McpHttpTarget> = {
   compile(target, { messageBytesMax, session }, context) {
     const { name, host, port, path, hasTls, auth } = target
     const origin = `${hasTls ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${port}`
-    const { inProcess, children } = context
     const server = {
       name,
       origin,
       path,
-      auth,
-      endpoint: configuredEndpoint(target, context),
-      inProcess,
+      ask: callerFor(auth, target, configuredEndpoint(target, context), context),
       messageBytesMax
     }
-    return sseTarget({ ...server, backend: context.name, idleMs: session.idleMs }, children)
+    const identity = configDigest(target)
+    return sseTarget({ ...server, identity, backend: context.name, idleMs: session.idleMs }, context.children)
   }
 }
 
 export interface SseOptions extends SseServer {
+  /** A digest of what the server is, and what it is shown. */
+  readonly identity: string
   /** Key of the backend in the Snapshot. */
   readonly backend: string
   /** Milliseconds without a message or a listener after which the stream is closed; 0: never. */
@@ -40,14 +42,14 @@ export interface SseOptions extends SseServer {
 }
 
 export function sseTarget(options: SseOptions, children: Children): Target {
-  const { backend, name, origin, path, auth, messageBytesMax, idleMs } = options
+  const { backend, name, origin, path, identity, messageBytesMax, idleMs } = options
   const spec: ChildSpec = {
     backend,
     target: name,
     // Tells one server from another, also over a reload.
     cmd: origin + path,
-    args: [],
-    env: auth === null ? {} : { [auth.header]: auth.value },
+    args: [identity],
+    env: {},
     cwd: null,
     lineBytesMax: messageBytesMax,
     idleMs,

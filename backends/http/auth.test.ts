@@ -1,0 +1,390 @@
+/** The policy `auth` on plain servers, through the whole gateway: what servers are shown, and who else sees it. */
+import { deepEqual, equal, match, ok, rejects } from 'node:assert/strict'
+import { generateKeyPairSync } from 'node:crypto'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { createServer, request as httpRequest, type IncomingMessage } from 'node:http'
+import { createServer as createServer2 } from 'node:http2'
+import type { AddressInfo, Server } from 'node:net'
+import { type TestContext, test } from 'node:test'
+import { SignatureV4 } from '@smithy/signature-v4'
+import { Sha256 } from '#engine/testing/aws.ts'
+import { startGateway } from '#engine/testing/gateway.ts'
+import { freePort } from '#engine/testing/program.ts'
+import { exchangeRaw } from '#engine/testing/raw.ts'
+
+interface Seen {
+  readonly method: string
+  readonly url: string
+  readonly headers: IncomingMessage['headers']
+  readonly body: Buffer
+}
+
+async function listening(t: TestContext, server: Server): Promise<number> {
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.after(() => server.close())
+  return (server.address() as AddressInfo).port
+}
+
+/** A server that answers with `status` and notes what it was sent. */
+async function serverOf(t: TestContext, statusOf: (url: string) => number = () => 200) {
+  const seen: Seen[] = []
+  const server = createServer(async (request, response) => {
+    const pieces: Buffer[] = []
+    for await (const piece of request) pieces.push(piece as Buffer)
+    const { method = '', url = '', headers } = request
+    seen.push({ method, url, headers, body: Buffer.concat(pieces) })
+    response.writeHead(statusOf(url)).end('ok')
+  })
+  t.after(() => server.closeAllConnections())
+  return { seen, port: await listening(t, server) }
+}
+
+interface Place {
+  readonly gateway?: object
+  readonly listener?: object
+  readonly route?: object
+  readonly backends: readonly object[]
+  readonly named?: readonly object[]
+  readonly secrets?: readonly object[]
+}
+
+const fileOf = ({ gateway = {}, listener = {}, route = {}, backends, named, secrets }: Place) =>
+  JSON.stringify({
+    policies: gateway,
+    ...(secrets === undefined ? {} : { secrets }),
+    ...(named === undefined ? {} : { backends: named }),
+    binds: [{ port: 0, listeners: [{ policies: listener, routes: [{ policies: route, backends }] }] }]
+  })
+
+async function gatewayOf(t: TestContext, place: Place) {
+  const gateway = await startGateway(fileOf(place))
+  t.after(() => gateway.close())
+  return gateway
+}
+
+const ask = (port: number, headers: Record<string, string> = {}, path = '/') =>
+  fetch(`http://127.0.0.1:${port}${path}`, { headers })
+
+const at = (port: number, auth?: object) => ({
+  host: `127.0.0.1:${port}`,
+  ...(auth === undefined ? {} : { policies: { auth } })
+})
+
+test('a key of each level takes the place of what the client says; the most precise one holds', async (t) => {
+  const { port, seen } = await serverOf(t)
+  const levels: [Place, string][] = [
+    [{ gateway: { auth: { key: 'g' } }, backends: [at(port)] }, 'Bearer g'],
+    [{ gateway: { auth: { key: 'g' } }, listener: { backendAuth: { key: 'l' } }, backends: [at(port)] }, 'Bearer l'],
+    [{ listener: { auth: { key: 'l' } }, route: { auth: { key: 'r' } }, backends: [at(port)] }, 'Bearer r'],
+    [{ route: { auth: { key: 'r' } }, backends: [at(port, { key: 'Basic dTpw' })] }, 'Basic dTpw'],
+    [
+      {
+        backends: [{ backend: 'n' }],
+        named: [{ name: 'n', ...at(port, { secretRef: { name: 's' } }) }],
+        secrets: [{ name: 's', entries: { Authorization: 'from-secret' } }]
+      },
+      'Bearer from-secret'
+    ]
+  ]
+  for (const [place, wanted] of levels) {
+    const gateway = await gatewayOf(t, place)
+    equal((await ask(gateway.port, { authorization: 'Bearer of-the-client', 'x-api-key': 'client' })).status, 200)
+    const { headers } = seen.at(-1)!
+    deepEqual([headers.authorization, headers['x-api-key']], [wanted, 'client'])
+  }
+  const elsewhere = await gatewayOf(t, {
+    backends: [at(port, { key: 'k', location: { header: { name: 'X-Key', prefix: 'v1 ' } } })]
+  })
+  await ask(elsewhere.port, { authorization: 'Bearer of-the-client', 'x-key': 'of-the-client' })
+  const { headers } = seen.at(-1)!
+  deepEqual([headers.authorization, headers['x-key']], ['Bearer of-the-client', 'v1 k'])
+})
+
+test('what one backend is shown reaches neither the next one nor expressions behind the answer', async (t) => {
+  const first = await serverOf(t, () => 503)
+  const second = await serverOf(t)
+  const echo = { response: { set: { 'x-seen': 'default(request.headers["authorization"], "nothing")' } } }
+  const route = { retry: { attempts: 3, codes: [503] }, transformation: echo }
+  const backends = [{ ...at(first.port, { key: 'canary' }), weight: 1000 }, at(second.port)]
+  const { port } = await gatewayOf(t, { route, backends })
+  for (let i = 0; i < 20; i++) {
+    const answer = await ask(port, i % 2 === 0 ? { authorization: 'Bearer client' } : {})
+    equal(answer.headers.get('x-seen'), i % 2 === 0 ? 'Bearer client' : 'nothing')
+  }
+  ok(first.seen.length > 0 && second.seen.length > 0)
+  equal(
+    first.seen.every(({ headers }) => headers.authorization === 'Bearer canary'),
+    true
+  )
+  equal(JSON.stringify(second.seen).includes('canary'), false)
+})
+
+test('passthrough puts back what a policy has taken, once; without it nothing comes back', async (t) => {
+  const { port, seen } = await serverOf(t)
+  const basic = { users: ['a:{SHA}qUqP5cyxm6YcTAhz05Hph5gvu9M='] }
+  const apiKey = { location: { header: { name: 'x-key' } }, keys: [{ key: 'k' }] }
+  const route = { basicAuth: basic, apiKey }
+  const authorization = `Basic ${Buffer.from('a:test').toString('base64')}`
+  for (const auth of [undefined, { passthrough: {} }]) {
+    const gateway = await gatewayOf(t, { route, backends: [at(port, auth)] })
+    equal((await ask(gateway.port, { authorization, 'x-key': 'k' })).status, 200)
+    const { headers } = seen.at(-1)!
+    deepEqual(
+      [headers.authorization, headers['x-key']],
+      auth === undefined ? [undefined, undefined] : [authorization, 'k']
+    )
+  }
+  // No policy has claimed these: they are the client's own matter, two lines as they came.
+  const open = await gatewayOf(t, { backends: [at(port, { passthrough: {} })] })
+  const raw = 'GET / HTTP/1.1\r\nHost: a\r\nAuthorization: one\r\nAuthorization: two\r\nConnection: close\r\n\r\n'
+  await exchangeRaw(open.port, raw)
+  equal(seen.at(-1)!.headers.authorization, 'one')
+})
+
+test('a key goes to no host that a client chooses', async (t) => {
+  const { port, seen } = await serverOf(t)
+  const other = await serverOf(t)
+  const dynamic = { allowAddresses: ['127.0.0.0/8'] }
+  const key = { policies: { auth: { key: 'k' } } }
+  await rejects(startGateway(fileOf({ backends: [{ dynamic, ...key }] })), /auth: needs dynamic\.allowHosts on this/)
+  await rejects(
+    startGateway(fileOf({ gateway: { auth: { gcp: {} } }, backends: [{ dynamic }] })),
+    /policies\.auth: needs dynamic\.allowHosts/
+  )
+  const allowHosts = [`localhost:${port}`, `*.localhost:${port}`]
+  const gateway = await gatewayOf(t, { backends: [{ dynamic: { ...dynamic, allowHosts }, ...key }] })
+  const to = async (host: string) =>
+    Number(
+      (await exchangeRaw(gateway.port, `GET / HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`)).slice(9, 12)
+    )
+  equal(await to(`LOCALHOST:${port}`), 200)
+  equal(seen.at(-1)!.headers.authorization, 'Bearer k')
+  for (const host of [`127.0.0.1:${port}`, `localhost:${other.port}`, 'localhost', `evil-localhost:${port}`]) {
+    equal(await to(host), 403, host)
+  }
+  deepEqual([seen.length, other.seen.length], [1, 0])
+})
+
+const KEYS = { accessKeyId: 'AKIAEXAMPLE', secretAccessKey: 'canary-of-aws', sessionToken: 'session' }
+const SIGNED =
+  /^AWS4-HMAC-SHA256 Credential=AKIAEXAMPLE\/\d{8}\/eu-west-1\/([^/]+)\/aws4_request, SignedHeaders=([^,]+), Signature=(\w+)$/
+
+/** Null: AWS's own signer signs what arrived in the same way. */
+async function problemOf({ method, url, headers, body }: Seen): Promise<string | null> {
+  const [, service, names = '', signature] = SIGNED.exec(headers.authorization ?? '') ?? []
+  if (service === undefined) return `no signature: ${headers.authorization}`
+  const isS3 = service === 's3'
+  const signer = new SignatureV4({
+    ...{ service, region: 'eu-west-1', sha256: Sha256, applyChecksum: false, credentials: KEYS },
+    uriEscapePath: !isS3
+  })
+  const own = ['x-amz-date', 'x-amz-security-token']
+  const kept = names.split(';').filter((name) => !own.includes(name))
+  const [path = '', query = ''] = url.split('?')
+  const date = String(headers['x-amz-date']).replace(/^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/, '$1-$2-$3T$4:$5:$6Z')
+  const parameters: Record<string, string[]> = {}
+  for (const part of query.split('&').filter((one) => one !== '')) {
+    const [name = '', value = ''] = part.split('=').map(decodeURIComponent)
+    parameters[name] = [...(parameters[name] ?? []), value]
+  }
+  const again = await signer.sign(
+    {
+      ...{ method, protocol: 'https:', hostname: '', path, body },
+      query: parameters,
+      headers: Object.fromEntries(kept.map((name) => [name, String(headers[name])]))
+    },
+    { signingDate: new Date(Date.parse(date)) }
+  )
+  return again.headers.authorization?.endsWith(`Signature=${signature}`) ? null : 'the signature does not fit'
+}
+
+test("requests of every kind are signed as AWS's own library signs them, bodies included", async (t) => {
+  const { port, seen } = await serverOf(t)
+  const aws = { ...KEYS, region: 'eu-west-1', service: 'execute-api' }
+  const gateway = await gatewayOf(t, { backends: [at(port, { aws })] })
+  const url = `http://127.0.0.1:${gateway.port}`
+  const forged = { authorization: 'AWS4-HMAC-SHA256 x', 'x-amz-date': '19990101T000000Z', 'x-amz-security-token': 'y' }
+  for (const path of [
+    '/',
+    '/a//b/',
+    '/a%20b/%C3%A9',
+    '/~x/(1)!*',
+    '/a?b=c&a=%2F%3D&b=a',
+    '/a?x',
+    '/?%E2%9C%93=1&a=b%20c'
+  ]) {
+    equal((await fetch(url + path, { headers: forged })).status, 200, path)
+    equal(await problemOf(seen.at(-1)!), null, path)
+  }
+  const bodies = ['', 'hello', Buffer.alloc(1_500_000, 'x')]
+  for (const body of bodies) {
+    await fetch(`${url}/put`, { method: 'PUT', body, headers: { 'x-amz-meta-a': ' two  blanks ' } })
+    equal(await problemOf(seen.at(-1)!), null)
+    equal(seen.at(-1)!.body.length, body.length)
+  }
+  // A body whose length is not known ahead gets one.
+  const chunked = httpRequest(`${url}/chunked`, { method: 'POST', headers: { 'transfer-encoding': 'chunked' } })
+  chunked.write('one')
+  chunked.end('two')
+  await once(chunked, 'response')
+  const last = seen.at(-1)!
+  deepEqual([last.headers['content-length'], last.body.toString(), await problemOf(last)], ['6', 'onetwo', null])
+})
+
+test('a body that is too long to be signed is refused, and is not sent', async (t) => {
+  const { port, seen } = await serverOf(t)
+  const aws = { ...KEYS, region: 'eu-west-1', service: 'execute-api' }
+  const file = JSON.parse(fileOf({ backends: [at(port, { aws })] })) as object
+  const gateway = await startGateway(JSON.stringify({ ...file, frontendPolicies: { http: { maxBufferSize: 1000 } } }))
+  t.after(() => gateway.close())
+  const answer = await fetch(`http://127.0.0.1:${gateway.port}/`, { method: 'POST', body: 'x'.repeat(1001) })
+  deepEqual([answer.status, seen.length], [413, 0])
+})
+
+test('each retry is signed again, with the keys of a secret', async (t) => {
+  let count = 0
+  const { port, seen } = await serverOf(t, () => (++count < 3 ? 503 : 200))
+  const secrets = [
+    {
+      name: 'aws',
+      entries: { accessKey: KEYS.accessKeyId, secretKey: KEYS.secretAccessKey, sessionToken: KEYS.sessionToken }
+    }
+  ]
+  const auth = { aws: { secretRef: { name: 'aws' }, region: 'eu-west-1', service: 's3' } }
+  const route = { retry: { attempts: 3, codes: [503] } }
+  const gateway = await gatewayOf(t, { route, secrets, backends: [at(port, auth)] })
+  const answer = await fetch(`http://127.0.0.1:${gateway.port}/key%2Fwith/../dots//x`, { method: 'PUT', body: 'again' })
+  equal(answer.status, 200)
+  equal(seen.length, 3)
+  for (const one of seen) equal(await problemOf(one), null)
+  // Without TLS the body is signed, also for S3.
+  match(String(seen[0]!.headers['x-amz-content-sha256']), /^[0-9a-f]{64}$/)
+})
+
+test('an id token is for the host of the backend; without a token the client is told, and no secret', async (t) => {
+  const { port, seen } = await serverOf(t)
+  const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
+  const tokenRequests: string[] = []
+  let isDown = false
+  const tokens = createServer(async (request, response) => {
+    let body = ''
+    for await (const piece of request) body += String(piece)
+    tokenRequests.push(body)
+    const payload = Buffer.from(JSON.stringify({ exp: 4e9 })).toString('base64url')
+    if (isDown) response.writeHead(500).end('canary')
+    else response.end(JSON.stringify({ id_token: `e30.${payload}.sig` }))
+  })
+  const tokenPort = await listening(t, tokens)
+  const inline = (email: string) =>
+    JSON.stringify({
+      ...{ type: 'service_account', client_email: email, token_uri: `http://127.0.0.1:${tokenPort}/` },
+      private_key: privateKey.export({ type: 'pkcs8', format: 'pem' })
+    })
+  const auth = (email: string) => ({ gcp: { type: 'IdToken', credential: { inline: inline(email) } } })
+  const gateway = await gatewayOf(t, { backends: [at(port, auth('a@b'))] })
+  for (const _ of [1, 2]) equal((await ask(gateway.port)).status, 200)
+  match(String(seen[0]!.headers.authorization), /^Bearer e30\./)
+  const assertion = new URLSearchParams(tokenRequests[0]).get('assertion')!
+  const claims = JSON.parse(Buffer.from(assertion.split('.')[1]!, 'base64url').toString()) as Record<string, unknown>
+  deepEqual([claims.target_audience, tokenRequests.length], ['https://127.0.0.1', 1])
+  isDown = true
+  const without = await gatewayOf(t, { backends: [at(port, auth('c@d'))] })
+  const answer = await ask(without.port)
+  deepEqual([answer.status, seen.length], [503, 2])
+  equal((await answer.text()).includes('canary'), false)
+})
+
+test('over HTTP/2, and for services of policies', async (t) => {
+  const seen: Record<string, unknown>[] = []
+  const server = createServer2((request, response) => {
+    seen.push(request.headers)
+    response.end('ok')
+  })
+  t.after(() => server.close())
+  const port = await listening(t, server)
+  const http2 = { ...at(port), policies: { auth: { key: 'k2' }, http: { version: 'HTTP2' } } }
+  const gateway = await gatewayOf(t, { backends: [http2] })
+  equal((await ask(gateway.port)).status, 200)
+  equal(seen[0]!.authorization, 'Bearer k2')
+  const judge = await serverOf(t)
+  const site = await serverOf(t)
+  const asking = await gatewayOf(t, {
+    gateway: { auth: { key: 'of-routes' } },
+    route: { extAuth: { backendRef: { name: 'judge' }, http: {} } },
+    named: [{ name: 'judge', ...at(judge.port, { key: 'of-judge' }) }],
+    backends: [at(site.port)]
+  })
+  equal((await ask(asking.port, { authorization: 'Bearer client' })).status, 200)
+  deepEqual(
+    [judge.seen[0]!.headers.authorization, site.seen[0]!.headers.authorization],
+    ['Bearer of-judge', 'Bearer of-routes']
+  )
+})
+
+test('a server that cannot be reached is no reason to show its key to the next one', async (t) => {
+  const dead = await freePort()
+  const { port, seen } = await serverOf(t)
+  const backends = [{ ...at(dead, { key: 'canary' }), weight: 1000 }, at(port)]
+  const gateway = await gatewayOf(t, { route: { retry: { attempts: 3 } }, backends })
+  for (let i = 0; i < 5; i++) equal((await ask(gateway.port)).status, 200)
+  equal(JSON.stringify(seen).includes('canary'), false)
+})
+
+test('mistakes say what to write', async () => {
+  const cases: [Place, RegExp][] = [
+    [{ backends: [at(1, { aws: {} })] }, /auth: needs aws\.region and aws\.service here, which its host does not say/],
+    [{ backends: [at(1, { aws: { region: 'eu-west-1' } })] }, /auth: needs aws\.service here/],
+    [
+      { backends: [{ host: 'unix:/a', policies: { auth: { gcp: { type: 'IdToken' } } } }] },
+      /auth: needs gcp\.audience here/
+    ],
+    [
+      { backends: [at(1, { passthrough: {}, location: { header: { name: 'a' } } })] },
+      /location: is only used with key/
+    ],
+    [{ backends: [at(1, { secretRef: { name: 's' } })] }, /secretRef\.name: there is no secret 's' in secrets/],
+    [
+      { backends: [at(1, { secretRef: { name: 's' } })], secrets: [{ name: 's', entries: { Auth: 'canary' } }] },
+      /secretRef\.name: secret 's' has no key 'Authorization'; it has: 'Auth'/
+    ],
+    [
+      {
+        backends: [at(1, { secretRef: { name: 's' } })],
+        secrets: [{ name: 's', entries: { Authorization: 'a\r\nb: c' } }]
+      },
+      /'Authorization' of secret 's' must be visible ASCII/
+    ]
+  ]
+  for (const [place, wanted] of cases) {
+    await rejects(startGateway(fileOf(place)), (error) => {
+      match(String(error), wanted)
+      equal(String(error).includes('canary'), false)
+      return true
+    })
+  }
+  // Hosts of AWS say both.
+  const signed = { host: 'abc.execute-api.eu-west-1.amazonaws.com:443', policies: { auth: { aws: KEYS } } }
+  await (await startGateway(fileOf({ backends: [signed] }))).close()
+})
+
+test('the example file', async (t) => {
+  const { port, seen } = await serverOf(t)
+  const example = readFileSync(new URL('../../docs/examples/backend-auth.yaml', import.meta.url), 'utf8')
+  const gateway = await startGateway(
+    example.replace('port: 8080', 'port: 0').replaceAll('localhost:9001', `127.0.0.1:${port}`)
+  )
+  t.after(() => gateway.close())
+  const orders = (key: string, method: string) =>
+    fetch(`http://127.0.0.1:${gateway.port}/orders`, { method, headers: { authorization: `Bearer ${key}` } })
+  const acme = 'acme-example-key'
+  equal((await orders('initech-example-key', 'POST')).status, 200)
+  deepEqual([(await orders(acme, 'POST')).status, (await orders(acme, 'GET')).status], [403, 200])
+  equal((await ask(gateway.port, { authorization: 'Bearer profile-example-key' }, '/profile')).status, 200)
+  deepEqual(
+    seen.map(({ headers }) => headers.authorization),
+    ['Bearer example-key', 'Bearer example-key', 'Bearer profile-example-key']
+  )
+  equal((await ask(gateway.port, {}, '/hooks')).status, 403)
+})
