@@ -2,8 +2,8 @@
 import { deepEqual, equal, match } from 'node:assert/strict'
 import type { ServerResponse } from 'node:http'
 import { test } from 'node:test'
-import { createSigner, hashOf } from '#backends/shared/auth/sigv4.ts'
 import { at, gateway, provider } from '#backends/llm/testing/llm-gateway.ts'
+import { createSigner, hashOf } from '#backends/shared/auth/sigv4.ts'
 import type { Models } from '#engine/testing/models.ts'
 
 const ROUTES = { '/messages': 'Messages', '*': 'Completions' }
