@@ -58,7 +58,7 @@ export interface DryResult {
 }
 
 /** For work in other threads; nothing else takes long. */
-const DECIDED_MS_MAX = 10_000
+const DECIDED_MS_MAX = 60_000
 /** Turns of the event loop in which nothing more has happened. */
 const QUIET_TURNS = 5
 

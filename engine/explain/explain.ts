@@ -267,7 +267,7 @@ function outcomeOf(result: DryResult): Outcome {
   const { ex, sentTo, asks, isDecided } = result
   if (result.answer.length > 0) return answerOf(result)
   if (sentTo !== null || (asks.length > 0 && ex?.backend != null)) return { kind: 'upstream' }
-  if (!isDecided) return { kind: 'undecided', detail: 'no hook or backend has decided within 10 s' }
+  if (!isDecided) return { kind: 'undecided', detail: 'no hook or backend has decided within 60 s' }
   return { kind: 'connection', detail: 'the connection would be closed without an answer' }
 }
 
