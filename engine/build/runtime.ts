@@ -22,6 +22,7 @@ import { type Backend, ownName, type RouteSpec, type Snapshot, type WeightedBack
 import { RetryBudget } from '#engine/kit/retry-budget.ts'
 import { compileMatch } from '#engine/routing/candidate.ts'
 import { buildRouter, type ListenerIndex, type RouteIndex } from '#engine/routing/router.ts'
+import { notingBackground, withBackground } from './endpoint-background.ts'
 import {
   type FrontendPlans,
   type Hooks,
@@ -358,7 +359,6 @@ class Builder {
     const keepsAnswers = isRead(this.#frontend, 'readsAnswers')
     const services = this.#services.lend(backend.kind, this.#usedByBackends)
     const lent = {
-      upstream,
       offload,
       fail,
       reply,
@@ -371,9 +371,18 @@ class Builder {
       log,
       services
     }
-    const context = { name, hostRewrite, connectTimeoutMs, maxBufferBytes, ...lent, keepsAnswers }
+    const noted = notingBackground(upstream)
+    const context = {
+      name,
+      hostRewrite,
+      connectTimeoutMs,
+      maxBufferBytes,
+      ...lent,
+      keepsAnswers,
+      upstream: noted.upstream
+    }
     try {
-      return kind.compile(backend as never, context)
+      return withBackground(kind.compile(backend as never, context), noted.background)
     } catch (error) {
       if (!(error instanceof FieldError)) throw error
       return this.#refuse(`backends.${name}${pathInside(error.path)}`, error.message)

@@ -1,5 +1,6 @@
 /** Where requests are sent: destinations, and how they are spoken to. */
 import type { TlsSettings } from '#engine/socket/tls.ts'
+import type { Background } from './filter.ts'
 import type { Resilience } from './resilience.ts'
 
 /** One upstream destination: a name or address with a port, or a unix socket. */
@@ -66,4 +67,6 @@ export interface Endpoint {
   readonly isHostname: boolean
   /** It is spoken to over TLS; absent: it is not. */
   readonly isTls?: boolean
+  /** What it does beside requests while a configuration that has it is in force. */
+  readonly background?: Background
 }

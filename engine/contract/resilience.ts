@@ -42,7 +42,43 @@ export interface LatencyLimit {
   readonly minRequests: number
 }
 
+/** How addresses are asked whether they are well. */
+export type ActiveCheck = CheckTimes & (HttpCheck | GrpcCheck | TcpCheck)
+
+export interface CheckTimes {
+  readonly intervalMs: number
+  readonly timeoutMs: number
+  /** Checks in a row; the first one of all decides alone. */
+  readonly healthyThreshold: number
+  readonly unhealthyThreshold: number
+  /** Instead of that of the host; null: that. */
+  readonly port: number | null
+}
+
+export interface HttpCheck {
+  readonly kind: 'http'
+  readonly method: string
+  readonly path: string
+  /** Null: that of the host. */
+  readonly host: string | null
+  /** From and to, both of which are good. */
+  readonly expectedStatuses: readonly (readonly [number, number])[]
+}
+
+/** grpc.health.v1. */
+export interface GrpcCheck {
+  readonly kind: 'grpc'
+  /** '': the server as a whole. */
+  readonly service: string
+}
+
+/** A connection is all that is wanted, with TLS where that is spoken. */
+export interface TcpCheck {
+  readonly kind: 'tcp'
+}
+
 export interface HealthPlan {
+  readonly active: ActiveCheck | null
   readonly ejection: Ejection | null
   /** With fewer usable addresses than so many percent, requests go to all that can be reached. */
   readonly panicThreshold: number

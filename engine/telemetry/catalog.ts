@@ -119,6 +119,10 @@ export const METRICS = {
     'Addresses of a backend that got no requests for a while. reason: consecutive_5xx, connect_failures or latency.',
     ['destination', 'reason']
   ),
+  weir_upstream_checks_total: counter('Active health checks of addresses. result: ok or failed.', [
+    'destination',
+    'result'
+  ]),
   weir_upstream_overflows_total: counter(
     'What circuitBreaker has refused. kind: connections, pending_requests, requests or retries.',
     ['destination', 'kind']

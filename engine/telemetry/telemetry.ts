@@ -62,6 +62,8 @@ export interface UpstreamTelemetry {
   insecure(destination: string, reason: string): void
   /** An address of a backend gets no requests for `ms`. */
   ejected(address: { destination: string; address: string; reason: string; ms: number }): void
+  /** An active check of an address is over; `isWell` not null: it has become so. */
+  checked(check: { destination: string; address: string; finding: string | null; isWell: boolean | null }): void
   /** Something was refused: as much was under way to a backend as may be. */
   overflowed(destination: string, kind: string): void
   /** How it is now; counted by the worker twice a second, not by every exchange. */
@@ -220,6 +222,13 @@ function upstreamTelemetry(metrics: Metrics, logger: Logger): UpstreamTelemetry 
       metrics.counter('weir_upstream_ejections_total', { destination, reason }).add(1)
       const why = `${destination}: ${address} is left out for ${ms / 1000} s`
       logger.log('warn', 'upstream', why, { reason })
+    },
+    checked: ({ destination, address, finding, isWell }) => {
+      if (isWell === null) {
+        const result = finding === null ? 'ok' : 'failed'
+        metrics.counter('weir_upstream_checks_total', { destination, result }).add(1)
+      } else if (isWell) logger.log('info', 'upstream', `${destination}: ${address} is well again`)
+      else logger.log('warn', 'upstream', `${destination}: ${address} is not well and left out: ${finding}`)
     },
     overflowed: (destination, kind) => {
       metrics.counter('weir_upstream_overflows_total', { destination, kind }).add(1)

@@ -3,9 +3,13 @@
 import type { UpstreamClient } from '#engine/contract/backend.ts'
 import type { Destination, Endpoint, EndpointOptions, HostGroup, WeightedHost } from '#engine/contract/endpoint.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
+import { type InProcess, NO_CALLS } from '#engine/contract/in-process.ts'
+import type { ActiveCheck } from '#engine/contract/resilience.ts'
 import type { StreamClient, StreamEndpoint } from '#engine/contract/tcp.ts'
 import { TRACE } from '#engine/contract/tracing.ts'
+import { xorshift32 } from '#engine/kit/random.ts'
 import type { SharedRows } from '#engine/kit/shared-rows.ts'
+import { ActiveChecker, checkedAt, connectOnce } from './active-check.ts'
 import { DestinationState, nameOf } from './destination.ts'
 import { EndpointState } from './endpoint.ts'
 import { HostGroupState, type HostSet } from './host-group.ts'
@@ -21,6 +25,8 @@ const ENDPOINTS_MAX = 8192
 export interface Upstream extends UpstreamClient, StreamClient {
   /** Connections by state, for metrics. */
   counts(): { idle: number; busy: number }
+  /** Active checks are made by `inProcess` from now on. */
+  checkBy(inProcess: InProcess): void
   /** Closes idle connections (drain). */
   closeIdle(): void
 }
@@ -35,7 +41,24 @@ export interface UpstreamOptions extends UpstreamShared {
 export function createUpstream(shared: UpstreamOptions): Upstream {
   const endpoints = new Map<string, EndpointState | ProxyProtocolEndpoint>()
   const streams = new Map<string, TcpEndpoint>()
-  return {
+  let calls: InProcess = NO_CALLS
+  const random = xorshift32()
+  const checkerOf = (check: ActiveCheck, endpoint: EndpointState | ProxyProtocolEndpoint) =>
+    new ActiveChecker({
+      check,
+      hosts: endpoint.hosts,
+      timers: shared.timers,
+      random,
+      addresses: () => endpoint.addresses,
+      endpoint: (address, options) => upstream.endpoint(checkedAt(address, check.port), options),
+      send: (ex, to) => upstream.send(ex, to),
+      calls: () => calls,
+      connect: (address, port, done) => connectOnce(shared.sockets, address, port, done)
+    })
+  const upstream: Upstream = {
+    checkBy(inProcess: InProcess): void {
+      calls = inProcess
+    },
     endpoint(destination: Destination | HostGroup, options: EndpointOptions): Endpoint {
       const key = keyOf(destination, options)
       let endpoint = endpoints.get(key)
@@ -47,6 +70,8 @@ export function createUpstream(shared: UpstreamOptions): Upstream {
           proxyProtocol === undefined
             ? new EndpointState(hosts, shared)
             : new ProxyProtocolEndpoint(proxyProtocol, hosts, shared)
+        const check = options.resilience?.health?.active ?? null
+        if (check !== null) endpoint.background = checkerOf(check, endpoint)
         endpoints.set(key, endpoint)
       }
       return endpoint
@@ -85,6 +110,7 @@ export function createUpstream(shared: UpstreamOptions): Upstream {
       for (const endpoint of endpoints.values()) endpoint.closeIdle()
     }
   }
+  return upstream
 }
 
 function keyOf(destination: Destination | HostGroup, options: object): string {
@@ -96,8 +122,8 @@ function hostsOf(destination: Destination | HostGroup, options: EndpointOptions,
   const { health: plan, limits } = options.resilience ?? {}
   const name = isGroup(destination) ? destination.name : nameOf(destination)
   // Endpoints that judge the same servers by the same rules share what is known of them.
-  const detector =
-    plan === undefined ? null : new OutlierDetector({ name, key: JSON.stringify(plan), plan, rows, observer })
+  const key = JSON.stringify([plan, options.tls !== null])
+  const detector = plan === undefined ? null : new OutlierDetector({ name, key, plan, rows, observer })
   const overflowed = (kind: ThresholdKind) => observer.overflowed?.(name, kind)
   const thresholds = limits === undefined ? null : new Thresholds({ name, limits, rows, worker, overflowed })
   const parts = { detector, thresholds }

@@ -5,6 +5,7 @@
 import type { Endpoint } from '#engine/contract/endpoint.ts'
 import type { ErrorCode } from '#engine/contract/errors.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
+import type { Background } from '#engine/contract/filter.ts'
 import { isIdempotent } from '#engine/http/method.ts'
 import type { TlsOutcome } from '#engine/socket/socket-layer.ts'
 import type { Wire } from '#engine/socket/wire.ts'
@@ -33,6 +34,7 @@ export class EndpointState implements Endpoint, PoolOwner, QueueOwner, DialOwner
   readonly shared: UpstreamShared
   /** Connections that exist or are being made. */
   total = 0
+  background?: Background
   readonly raceAfterMs = RACE_AFTER_MS
   readonly #addresses: AddressList<Pool>
   readonly #dialler: Dialler<Pool, Attempt>
@@ -69,6 +71,11 @@ export class EndpointState implements Endpoint, PoolOwner, QueueOwner, DialOwner
   get connectionsMax(): number {
     const { thresholds } = this.hosts
     return thresholds === null ? this.shared.poolMax : thresholds.connectionsMax(this.shared.poolMax)
+  }
+
+  /** Those that are known now. */
+  get addresses(): readonly Pool[] {
+    return this.#addresses.current()
   }
 
   get usable(): boolean {

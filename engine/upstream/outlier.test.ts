@@ -26,7 +26,7 @@ function bench(addresses: number, ejection: Partial<Ejection> = {}, workers = 2)
     const detector = new OutlierDetector({
       name: 'shop',
       key: '',
-      plan: { ejection: { ...EJECTION, ...ejection }, panicThreshold: 50 },
+      plan: { active: null, ejection: { ...EJECTION, ...ejection }, panicThreshold: 50 },
       rows: new SharedRows(memory, () => now),
       observer: { ejected: (address) => ejected.push(address) }
     })

@@ -7,7 +7,13 @@ import { RESPONSE_HEAD_ROOTS } from '#engine/cel/exchange.ts'
 import { compileExpression } from '#engine/cel/expression.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import type { ServerEvents } from '#engine/contract/exchange-events.ts'
-import { ATTEMPT_WATCH, type AttemptWatch, type Ejection, type HealthPlan } from '#engine/contract/resilience.ts'
+import {
+  ATTEMPT_WATCH,
+  type AttemptWatch,
+  type CheckTimes,
+  type Ejection,
+  type HealthPlan
+} from '#engine/contract/resilience.ts'
 import { GRPC_DEADLINE_EXCEEDED, GRPC_UNAVAILABLE, GRPC_UNKNOWN } from '#engine/http/grpc.ts'
 import type { HeaderBlock } from '#engine/http/headers.ts'
 import type { SharedRow, SharedRows } from '#engine/kit/shared-rows.ts'
@@ -33,6 +39,15 @@ const ANSWERS = 3
 const EJECTED_UNTIL = 4
 const TIMES = 5
 const REASON = 6
+// Of active checks. In ticks: when the next one is due; 0: now.
+const CHECK_DUE = 7
+const CHECK_STATE = 8
+/** Checks in a row that contradict the state. */
+const CHECK_STREAK = 9
+
+const UNKNOWN = 0
+const WELL = 1
+const UNWELL = 2
 
 type EjectionReason = EjectedAddress['reason']
 /** As numbers of a row. */
@@ -48,7 +63,7 @@ export interface OutlierParts {
   readonly key: string
   readonly plan: HealthPlan
   readonly rows: SharedRows
-  readonly observer: Pick<UpstreamObserver, 'ejected'>
+  readonly observer: Pick<UpstreamObserver, 'ejected' | 'checked'>
 }
 
 /** The addresses of one endpoint, as they are compared with each other. */
@@ -97,6 +112,11 @@ export class OutlierDetector {
     return means.length === 0 ? null : means[Math.floor((means.length - 1) / 2)]!
   }
 
+  /** `isWell`: what it is from now on; null: what it was. */
+  checked({ label }: JudgedHealth, finding: string | null, isWell: boolean | null): void {
+    this.#parts.observer.checked?.({ destination: this.name, address: label, finding, isWell })
+  }
+
   /** Ejects `health`, unless too many are. Whichever worker is first does it. */
   eject(health: JudgedHealth, reason: EjectionReason): void {
     const ejection = this.ejection!
@@ -140,7 +160,41 @@ export class JudgedHealth extends Health {
   }
 
   override get isUnhealthy(): boolean {
-    return this.isEjectedByJudgement
+    return this.isUnwell || this.isEjectedByJudgement
+  }
+
+  /** Active checks have found it so. One that nothing is known of is used. */
+  get isUnwell(): boolean {
+    return this.#row.get(CHECK_STATE) === UNWELL
+  }
+
+  /** Milliseconds until its next check. */
+  get checkDueMs(): number {
+    return this.#row.get(CHECK_DUE) === 0 ? 0 : (this.#row.get(CHECK_DUE) - this.#now) * TICK_MS
+  }
+
+  /** False: another worker has taken it. */
+  takeCheck(intervalMs: number): boolean {
+    this.#row.touch()
+    const due = this.#row.get(CHECK_DUE)
+    const next = this.#now + Math.max(1, Math.round(intervalMs / TICK_MS))
+    return (due === 0 || due <= this.#now) && this.#row.swap(CHECK_DUE, due, next)
+  }
+
+  /** `finding`: why it is not well, or null. */
+  checked(finding: string | null, { healthyThreshold, unhealthyThreshold }: CheckTimes): void {
+    const state = this.#row.get(CHECK_STATE)
+    const found = finding === null ? WELL : UNWELL
+    this.#detector.checked(this, finding, null)
+    if (state === found) {
+      this.#row.set(CHECK_STREAK, 0)
+      return
+    }
+    const streak = this.#row.add(CHECK_STREAK, 1)
+    if (state !== UNKNOWN && streak < (found === WELL ? healthyThreshold : unhealthyThreshold)) return
+    this.#row.set(CHECK_STREAK, 0)
+    this.#row.set(CHECK_STATE, found)
+    if (state !== UNKNOWN || found === UNWELL) this.#detector.checked(this, finding, found === WELL)
   }
 
   get isEjectedByJudgement(): boolean {

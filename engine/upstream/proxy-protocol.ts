@@ -6,9 +6,11 @@
  */
 import type { Endpoint } from '#engine/contract/endpoint.ts'
 import type { ClientStream, Exchange } from '#engine/contract/exchange.ts'
+import type { Background } from '#engine/contract/filter.ts'
 import { writeProxyHeader } from '#engine/socket/proxy-header.ts'
 import { EndpointState } from './endpoint.ts'
 import type { HostSet } from './host-group.ts'
+import type { Pool } from './pool.ts'
 import type { UpstreamShared } from './shared.ts'
 import { type EvictionCandidate, SlowClientEviction } from './slow-client-eviction.ts'
 import { CONNECTIONS } from './thresholds.ts'
@@ -23,6 +25,7 @@ export class ProxyProtocolEndpoint implements Endpoint {
   readonly isTls: boolean
   /** Connections that exist or are being made, of all clients. */
   total = 0
+  background?: Background
   readonly #version: 'v1' | 'v2'
   readonly hosts: HostSet
   readonly #shared: UpstreamShared
@@ -54,6 +57,10 @@ export class ProxyProtocolEndpoint implements Endpoint {
       giveUp: (ex, code) => events.onServerFault(ex, code),
       now: () => timers.now
     })
+  }
+
+  get addresses(): readonly Pool[] {
+    return this.#direct.addresses
   }
 
   get usable(): boolean {

@@ -27,6 +27,17 @@ export interface EjectedAddress {
   readonly ms: number
 }
 
+/** An active check is over. */
+export interface CheckedAddress {
+  /** Of the endpoint. */
+  readonly destination: string
+  readonly address: string
+  /** Null: it is well. */
+  readonly finding: string | null
+  /** It has become well, or unwell; null: it is what it was. Told once more, behind the check itself. */
+  readonly isWell: boolean | null
+}
+
 /** Observes events that metrics count. */
 export interface UpstreamObserver {
   connected(): void
@@ -37,6 +48,7 @@ export interface UpstreamObserver {
   insecure?(destination: string, reason: string): void
   retried(): void
   ejected?(address: EjectedAddress): void
+  checked?(address: CheckedAddress): void
   /** Something was refused because as much is under way to the endpoint as may be. */
   overflowed?(destination: string, kind: string): void
 }

@@ -13,6 +13,7 @@ import { Places } from '#engine/ir/places.ts'
 import { frontendOf } from '#engine/ir/plain.ts'
 import type { Snapshot } from '#engine/ir/snapshot.ts'
 import type { SharedRows } from '#engine/kit/shared-rows.ts'
+import { inProcess } from '#engine/lifecycle/in-process.ts'
 import { Lifecycle } from '#engine/lifecycle/lifecycle.ts'
 import type { RetryObserver } from '#engine/lifecycle/retries.ts'
 import { openSockets } from '#engine/socket/open-sockets.ts'
@@ -155,6 +156,7 @@ export class WorkerThread {
       rows: this.#parts.rows,
       worker: { index: this.#parts.worker, count: this.#parts.state.workers }
     })
+    this.#upstream.checkBy(inProcess({ events: lifecycle, upstream: this.#upstream, timers: this.#timers }))
     return lifecycle
   }
 
@@ -241,8 +243,8 @@ export class WorkerThread {
     clearInterval(this.#beat)
     for (const bind of this.#binds.values()) bind.stopAccepting()
     for (const bind of [...this.#binds.values(), ...this.#retired]) bind.closeAll()
-    this.#upstream?.closeIdle()
     for (const work of this.#runtime.background ?? []) work.end()
+    this.#upstream?.closeIdle()
     await this.#parts.telemetry.flush()
     this.#parts.post({ kind: 'stopped' })
   }

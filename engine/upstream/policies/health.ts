@@ -1,10 +1,11 @@
 /** The policy `health` of backends: when an address is left out. Names and defaults are those of Envoy. */
 import { RESPONSE_HEAD_ROOTS } from '#engine/cel/exchange.ts'
 import { expression } from '#engine/cel/expression.ts'
-import type { Ejection, HealthPlan } from '#engine/contract/resilience.ts'
+import type { ActiveCheck, Ejection, HealthPlan } from '#engine/contract/resilience.ts'
 import { atLeastOne } from '#engine/schema/choice.ts'
 import { duration } from '#engine/schema/duration.ts'
-import { refusedKeys, whole, z } from '#engine/schema/schema.ts'
+import { port } from '#engine/schema/net.ts'
+import { list, refusedKeys, whole, z } from '#engine/schema/schema.ts'
 import { together } from '#engine/schema/together.ts'
 
 const COUNT_MAX = 1_000_000
@@ -15,6 +16,11 @@ const MAX_MS = 300_000
 const MAX_EJECTED_PERCENT = 10
 const PANIC_PERCENT = 50
 const MIN_REQUESTS = 100
+const INTERVAL_MS = 10_000
+const INTERVAL_MIN_MS = 100
+const TIMEOUT_MS = 1_000
+const STATUSES_MAX = 16
+const SERVICE_MAX = 1_000
 
 const positive = () => duration().refine((ms) => ms > 0, 'must be longer than 0')
 const percent = () => whole(0, 100)
@@ -78,7 +84,90 @@ const eviction = () =>
     ...refusedKeys('eviction setting', ['restoreHealth', 'healthThreshold'])
   })
 
+const STATUS = /^([1-5][0-9]{2})(?:-([1-5][0-9]{2}))?$/
+const STATUSES_EXPECTED = 'must be a status such as 200, or a range such as "200-399"'
+
+const statuses = () =>
+  z
+    .union([whole(100, 599), z.string().regex(STATUS, STATUSES_EXPECTED)], { error: STATUSES_EXPECTED })
+    .transform((text): readonly [number, number] => {
+      const [, from, to = from] = STATUS.exec(String(text))!
+      return [Number(from), Number(to)]
+    })
+
+const KINDS = ['http', 'grpc', 'tcp'] as const
+
+const active = () =>
+  z
+    .strictObject({
+      http: z
+        .strictObject({
+          path: z
+            .string()
+            .regex(/^\/[!-~]*$/, 'must begin with "/" and have visible ASCII characters only')
+            .optional(),
+          method: z.enum(['GET', 'HEAD', 'OPTIONS', 'POST']).optional(),
+          host: z
+            .string()
+            .regex(/^[A-Za-z0-9._:[\]-]{1,253}$/, 'must be a host, with or without a port')
+            .optional(),
+          expectedStatuses: list(statuses(), 1, STATUSES_MAX).optional()
+        })
+        .optional()
+        .describe(
+          'A request: path (default "/"), method (GET), host (that of the server), expectedStatuses (200-299).'
+        ),
+      grpc: z
+        .strictObject({ service: z.string().max(SERVICE_MAX).optional() })
+        .optional()
+        .describe('grpc.health.v1.Health/Check about a service, or the server as a whole.'),
+      tcp: z.strictObject({}).optional().describe('A connection, with TLS where that is spoken.'),
+      interval: duration()
+        .refine((ms) => ms >= INTERVAL_MIN_MS, 'must be at least 100ms')
+        .optional()
+        .describe('From one check of an address to the next, for the whole process. Default 10s.'),
+      timeout: positive().optional().describe('For one check. Default 1s.'),
+      healthyThreshold: whole(1, COUNT_MAX)
+        .optional()
+        .describe('Good checks in a row until it is used again. Default 1.'),
+      unhealthyThreshold: whole(1, COUNT_MAX)
+        .optional()
+        .describe('Bad checks in a row until it is left out. Default 3.'),
+      port: port().optional().describe('Another port than that of the server.'),
+      ...refusedKeys('health check setting', ['headers', 'payload', 'eventLogPath'])
+    })
+    .check(
+      together<Readonly<Record<string, unknown>>>([], ({ value, issues }) => {
+        const kinds = KINDS.filter((kind) => value[kind] !== undefined)
+        if (kinds.length === 1) return
+        const also = kinds.length === 0 ? '' : `, not ${kinds.join(' and ')}`
+        issues.push({
+          code: 'custom',
+          path: [],
+          message: `must have exactly one of http, grpc, tcp${also}`,
+          input: value
+        })
+      })
+    )
+
+function activeOf(file: z.output<ReturnType<typeof active>>): ActiveCheck {
+  const { http, grpc } = file
+  const times = {
+    intervalMs: file.interval ?? INTERVAL_MS,
+    timeoutMs: file.timeout ?? TIMEOUT_MS,
+    healthyThreshold: file.healthyThreshold ?? 1,
+    unhealthyThreshold: file.unhealthyThreshold ?? 3,
+    port: file.port ?? null
+  }
+  if (http !== undefined) {
+    const { path = '/', method = 'GET', host = null, expectedStatuses = [[200, 299]] } = http
+    return { kind: 'http', path, method, host, expectedStatuses, ...times }
+  }
+  return grpc === undefined ? { kind: 'tcp', ...times } : { kind: 'grpc', service: grpc.service ?? '', ...times }
+}
+
 const SCHEMA = atLeastOne({
+  active: active().optional().describe('Addresses are asked whether they are well; those that are not are left out.'),
   ejection: ejection().optional().describe('Addresses that fail requests, or are slow, are left out for a while.'),
   panicThreshold: percent()
     .optional()
@@ -103,7 +192,7 @@ const SCHEMA = atLeastOne({
       again('unhealthyExpression', 'ejection')
       again('unhealthyExpression', 'unhealthyCondition')
       if (value.panicThreshold === undefined || Object.keys(value).length > 1) return
-      const message = 'does nothing by itself: say ejection beside it'
+      const message = 'does nothing by itself: say active or ejection beside it'
       issues.push({ code: 'custom', path: ['panicThreshold'], message, input: value })
     })
   )
@@ -114,7 +203,8 @@ export const health = () => SCHEMA
 export type FileHealth = z.output<typeof SCHEMA>
 
 export function healthOf(file: FileHealth): HealthPlan {
-  return { ejection: ejectionOf(file), panicThreshold: file.panicThreshold ?? PANIC_PERCENT }
+  const check = file.active === undefined ? null : activeOf(file.active)
+  return { active: check, ejection: ejectionOf(file), panicThreshold: file.panicThreshold ?? PANIC_PERCENT }
 }
 
 function ejectionOf(file: FileHealth): Ejection | null {

@@ -1,0 +1,191 @@
+/**
+ * Active health checks: the addresses of an endpoint are asked whether they are well (docs/design/035-health.md). Each
+ * worker looks when an address is due; the one that moves the time of its next check asks. So there is one check for the
+ * whole process, and another worker goes on when one dies.
+ */
+import { type Destination, type Endpoint, type EndpointOptions, SPOKEN_DEFAULT } from '#engine/contract/endpoint.ts'
+import type { Exchange } from '#engine/contract/exchange.ts'
+import type { Background } from '#engine/contract/filter.ts'
+import type { InProcess } from '#engine/contract/in-process.ts'
+import type { ActiveCheck, GrpcCheck, HttpCheck } from '#engine/contract/resilience.ts'
+import { HeaderBlock } from '#engine/http/headers.ts'
+import { HealthCheckRequest, HealthCheckResponse } from '#engine/proto/generated/grpc/health/v1/health.ts'
+import type { ServiceDestination } from '#engine/service/destination.ts'
+import { callUnary } from '#engine/service/grpc-call.ts'
+import { HttpServiceCall } from '#engine/service/http-call.ts'
+import type { SocketLayer } from '#engine/socket/socket-layer.ts'
+import { type TimerWheel, WheelTimer } from '#engine/socket/timer-wheel.ts'
+import type { DialledAddress } from './address-list.ts'
+import type { HostSet } from './host-group.ts'
+import { JudgedHealth } from './outlier.ts'
+
+/** Of an answer; what is longer says nothing more. */
+const ANSWER_BYTES_MAX = 64 * 1024
+/** Checks of one endpoint at a time, in this worker. */
+const RUNNING_MAX = 32
+/** At least so long until a worker looks again. */
+const LOOK_MIN_MS = 50
+/** Checks of one interval spread over this share of it. */
+const JITTER = 0.1
+const SERVING = 1
+const USER_AGENT = 'weir-health-check'
+const CHECK_PATH = '/grpc.health.v1.Health/Check'
+
+/** Null: it is well. Otherwise why it is not, for the log. */
+type Finding = string | null
+type Done = (finding: Finding) => void
+
+export interface CheckerParts {
+  readonly check: ActiveCheck
+  readonly hosts: HostSet
+  readonly timers: TimerWheel
+  readonly random: () => number
+  /** Those that are known now. */
+  readonly addresses: () => readonly DialledAddress[]
+  /** An endpoint of one address. */
+  readonly endpoint: (address: DialledAddress, options: EndpointOptions) => Endpoint
+  readonly send: (ex: Exchange, endpoint: Endpoint) => void
+  readonly calls: () => InProcess
+  readonly connect: (address: DialledAddress, port: number | null, done: (error: string | null) => void) => () => void
+}
+
+export class ActiveChecker implements Background {
+  readonly #parts: CheckerParts
+  readonly #timer: WheelTimer
+  #users = 0
+  #running = 0
+
+  constructor(parts: CheckerParts) {
+    this.#parts = parts
+    this.#timer = new WheelTimer(() => this.#look())
+  }
+
+  /** A configuration has come into force that has the endpoint. */
+  begin(): void {
+    if (++this.#users === 1) this.#look()
+  }
+
+  /** One is in force no more. */
+  end(): void {
+    if (--this.#users === 0) this.#parts.timers.remove(this.#timer)
+  }
+
+  #look(): void {
+    if (this.#users === 0) return
+    const { addresses, check, hosts, timers, random } = this.#parts
+    const known = addresses()
+    // Names are asked for again with the next look.
+    if (known.length === 0) hosts.resolve().catch(() => undefined)
+    let soonestMs = known.length === 0 ? LOOK_MIN_MS * 10 : check.intervalMs
+    for (const address of known) {
+      const { health } = address
+      if (!(health instanceof JudgedHealth)) continue
+      const dueMs = health.checkDueMs
+      const isMine = dueMs <= 0 && this.#running < RUNNING_MAX && health.takeCheck(this.#jittered(check.intervalMs))
+      if (isMine) this.#check(address, health)
+      soonestMs = Math.min(soonestMs, dueMs <= 0 ? check.intervalMs : dueMs)
+    }
+    timers.arm(this.#timer, performance.now(), Math.max(LOOK_MIN_MS, soonestMs * (1 + JITTER * random())))
+  }
+
+  #jittered(ms: number): number {
+    return ms * (1 + JITTER * (this.#parts.random() - 0.5))
+  }
+
+  #check(address: DialledAddress, health: JudgedHealth): void {
+    const { check } = this.#parts
+    this.#running++
+    let isOver = false
+    const done = (finding: Finding) => {
+      if (isOver) return
+      isOver = true
+      this.#running--
+      if (this.#users > 0) health.checked(finding, check)
+    }
+    if (check.kind === 'tcp') this.#byTcp(address, done)
+    else if (check.kind === 'grpc') this.#byGrpc(check, address, done)
+    else this.#byHttp(check, address, done)
+  }
+
+  #byTcp(address: DialledAddress, done: Done): void {
+    const { check, timers, connect } = this.#parts
+    const timer = new WheelTimer(() => {
+      giveUp()
+      done('it did not accept the connection in time')
+    })
+    timers.arm(timer, performance.now(), check.timeoutMs)
+    const giveUp = connect(address, check.port, (error) => {
+      timers.remove(timer)
+      done(error)
+    })
+  }
+
+  /** Where calls about one address go: to that alone, dialled as requests dial it. */
+  #destination(address: DialledAddress): ServiceDestination {
+    const { check, hosts, endpoint, send, calls } = this.#parts
+    const { resilience: _, http = SPOKEN_DEFAULT, ...options } = address.host.options
+    const connectTimeoutMs = Math.min(hosts.options.connectTimeoutMs, check.timeoutMs)
+    const target = endpoint(address, { ...options, connectTimeoutMs, http })
+    return { inProcess: calls(), serve: (ex) => send(ex, target), recorder: NOT_RECORDED }
+  }
+
+  #byGrpc({ service, timeoutMs }: ActiveCheck & GrpcCheck, address: DialledAddress, done: Done): void {
+    const message = HealthCheckRequest.encode({ service }).finish()
+    const call = { path: CHECK_PATH, metadata: null, timeoutMs, ex: null, messageBytesMax: ANSWER_BYTES_MAX }
+    callUnary(this.#destination(address), call, message, (answer) => {
+      if (answer.error !== null) done(answer.detail)
+      else if (answer.status !== 0) done(`it answers with grpc-status ${answer.status}`)
+      else done(servingOf(answer.bytes!))
+    })
+  }
+
+  #byHttp(check: ActiveCheck & HttpCheck, address: DialledAddress, done: Done): void {
+    const { method, path, host, expectedStatuses, timeoutMs } = check
+    const headers = new HeaderBlock()
+    headers.receive('user-agent', USER_AGENT)
+    const authority = host ?? address.host.hostHeader
+    const bounds = { timeoutMs, ex: null, answerBytesMax: ANSWER_BYTES_MAX }
+    const request = { method, path, query: '', headers, body: null, authority, ...bounds }
+    const call = new HttpServiceCall(this.#destination(address), request, (answer) => {
+      if (answer.error !== null) done(answer.detail)
+      else if (expectedStatuses.some(([from, to]) => answer.status >= from && answer.status <= to)) done(null)
+      else done(`it answers with ${answer.status}`)
+    })
+    call.begin(request)
+  }
+}
+
+const NOT_RECORDED = { record() {} }
+
+function servingOf(bytes: Uint8Array): Finding {
+  try {
+    return HealthCheckResponse.decode(bytes).status === SERVING ? null : 'it says that it does not serve'
+  } catch {
+    // What is not of this type says nothing of its health.
+    return 'its answer is no HealthCheckResponse'
+  }
+}
+
+/** One address, at another port if that is said. */
+export function checkedAt({ address }: DialledAddress, port: number | null): Destination {
+  if ('unixPath' in address) return { host: '', port: 0, unixPath: address.unixPath }
+  return { host: address.ip, port: port ?? address.port, unixPath: null }
+}
+
+/** Connects and leaves. `done` with null: the connection was made, with TLS where that is spoken. */
+export function connectOnce(
+  sockets: SocketLayer,
+  { address, host }: DialledAddress,
+  port: number | null,
+  done: (error: string | null) => void
+): () => void {
+  const to = 'unixPath' in address || port === null ? address : { ...address, port }
+  return sockets.connect(
+    to,
+    (code, wire) => {
+      wire?.destroy()
+      done(wire === null ? `no connection: ${code ?? 'EIO'}` : null)
+    },
+    host.tls
+  )
+}
