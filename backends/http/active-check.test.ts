@@ -1,4 +1,4 @@
-/** Servers that are asked whether they are well: over HTTP, gRPC and TCP; once for the process; as long as they are configured. */
+/** Active checks over HTTP, gRPC and TCP: once for the process, and as long as the servers are configured. */
 import { deepEqual, equal, match, ok } from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer, type ServerHttp2Session } from 'node:http2'
@@ -12,7 +12,7 @@ import { exchangeRaw } from '#engine/testing/raw.ts'
 interface Checked extends Origin {
   isWell: boolean
   /** Resolves at the next check. */
-  asked(): Promise<void>
+  nextCheck(): Promise<void>
   readonly checks: number
 }
 
@@ -25,7 +25,7 @@ async function checked(t: TestContext): Promise<Checked> {
   const made: Checked = {
     ...origin,
     isWell: true,
-    asked: () =>
+    nextCheck: () =>
       new Promise((resolve) => {
         wake = resolve
       }),
@@ -60,12 +60,12 @@ test('one that is not well gets no requests, until it is well again', async (t) 
   b.isWell = false
   const gateway = await start(t, config([a.port, b.port], HTTP))
   // The first check decides alone. Behind the second one its outcome is known.
-  for (let i = 0; i < 2; i++) await b.asked()
+  for (let i = 0; i < 2; i++) await b.nextCheck()
   for (let i = 0; i < 6; i++) equal(await get(gateway), '200')
   deepEqual([requests(a), requests(b)], [6, 0])
   match(gateway.metrics(), /weir_upstream_checks_total\{destination="shop",result="failed"\} \d/)
   b.isWell = true
-  for (let i = 0; i < 2; i++) await b.asked()
+  for (let i = 0; i < 2; i++) await b.nextCheck()
   for (let i = 0; i < 6; i++) await get(gateway)
   ok(requests(b) > 0)
   equal(b.seen.find(({ url }) => url === '/well')!.headers.includes('weir-health-check'), true)
@@ -76,18 +76,18 @@ test('workers share the checks, and they end with the configuration that has the
   const addresses = SharedRows.create()
   const yaml = config([one.port], HTTP.replace('100ms', '200ms'))
   const gateways = [await start(t, yaml, { addresses }), await start(t, yaml, { addresses })]
-  for (let i = 0; i < 4; i++) await one.asked()
+  for (let i = 0; i < 4; i++) await one.nextCheck()
   const total = gateways.map((gateway) => Number(/checks_total\{[^}]*"ok"\} (\d+)/.exec(gateway.metrics())?.[1] ?? 0))
   ok(total[0]! + total[1]! <= one.checks, `${total} of ${one.checks}`)
   const other = await checked(t)
   for (const gateway of gateways) await gateway.reload(config([other.port], HTTP))
   const before = one.checks
-  for (let i = 0; i < 6; i++) await other.asked()
+  for (let i = 0; i < 6; i++) await other.nextCheck()
   // One may have been under way.
   ok(one.checks <= before + 1, `${one.checks} ${before}`)
 })
 
-test('a server of gRPC is asked by its protocol', async (t) => {
+test('a server of gRPC is nextCheck by its protocol', async (t) => {
   let status = 2
   let wake: (() => void) | null = null
   const server = createServer()
@@ -101,7 +101,7 @@ test('a server of gRPC is asked by its protocol', async (t) => {
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
-  const asked = () =>
+  const nextCheck = () =>
     new Promise<void>((resolve) => {
       wake = resolve
     })
@@ -113,10 +113,10 @@ test('a server of gRPC is asked by its protocol', async (t) => {
   })
   const { port } = server.address() as AddressInfo
   const gateway = await start(t, config([port], '{ grpc: {}, interval: 100ms, unhealthyThreshold: 1 }'))
-  for (let i = 0; i < 2; i++) await asked()
+  for (let i = 0; i < 2; i++) await nextCheck()
   match(gateway.metrics(), /checks_total\{destination="shop",result="failed"\} [1-9]/)
   status = 1
-  for (let i = 0; i < 3; i++) await asked()
+  for (let i = 0; i < 3; i++) await nextCheck()
   match(gateway.metrics(), /checks_total\{destination="shop",result="ok"\} [1-9]/)
 })
 

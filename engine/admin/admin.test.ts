@@ -5,6 +5,7 @@ import * as net from 'node:net'
 import * as os from 'node:os'
 import * as path from 'node:path'
 import { type TestContext, test } from 'node:test'
+import type { EndpointReport } from '#engine/contract/endpoint.ts'
 import { PROTOCOL_DEFAULTS } from '#engine/ir/plain.ts'
 import type { Snapshot } from '#engine/ir/snapshot.ts'
 import { secret } from '#engine/kit/secret.ts'
@@ -39,6 +40,19 @@ function ask(at: string, target: string, { method = 'GET', headers = {} }: Ask =
   request.end()
   return promise
 }
+
+const ENDPOINTS: readonly EndpointReport[] = [
+  {
+    destination: 'shop',
+    addresses: [
+      { address: '10.0.0.1:80', host: 'a:80', weight: 2, state: 'usable', reason: '', forMs: 0, requests: 7 },
+      {
+        ...{ address: '10.0.0.2:80', host: 'b:80', weight: 1, state: 'ejected', reason: 'consecutive_5xx' },
+        ...{ forMs: 29_001, requests: 0 }
+      }
+    ]
+  }
+]
 
 const ROUTE = '<script>alert("route")</script>'
 
@@ -127,6 +141,7 @@ const silent: AdminOptions = {
   statsAddr: 'off',
   readinessAddr: 'off',
   state: () => calm,
+  endpoints: async () => ENDPOINTS,
   metrics: () => '',
   setLogLevel: () => {},
   quit: () => {}
@@ -386,4 +401,13 @@ test('a unix socket serves its owner, replaces a dead one and not a live one', a
 test('a server that is off does not listen', async (t) => {
   const { addresses } = await start(t, { adminAddr: 'off' })
   assert.deepEqual(addresses, { admin: [], stats: [], readiness: [] })
+})
+
+test('addresses of backends are told as JSON and on the page, with why one is left out and for how long', async (t) => {
+  const { addresses } = await start(t, {})
+  const { status, body } = await ask(addresses.admin[0]!, '/endpoints')
+  assert.equal(status, 200)
+  assert.deepEqual(JSON.parse(body), { endpoints: ENDPOINTS })
+  const { body: page } = await ask(addresses.admin[0]!, '/ui/')
+  assert.match(page, /10\.0\.0\.2:80<\/td>.*ejected<\/span>: consecutive_5xx, for 30 s/)
 })

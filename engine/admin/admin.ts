@@ -1,5 +1,6 @@
 /** The three servers of the control plane: admin, stats, readiness. */
 
+import type { EndpointReport } from '#engine/contract/endpoint.ts'
 import { parseJson } from '#engine/kit/json.ts'
 import { redactText } from '#engine/kit/sensitive.ts'
 import { EXPOSITION_CONTENT_TYPE } from '#engine/telemetry/metrics-table.ts'
@@ -22,6 +23,8 @@ export interface AdminOptions {
    */
   readonly sharePorts?: boolean
   state(): AdminState
+  /** The addresses of backends, as all workers together know them. */
+  endpoints(): Promise<readonly EndpointReport[]>
   /** The Prometheus text. */
   metrics(): string | Promise<string>
   /** Throws an Error with the reason when the directives are malformed. */
@@ -82,8 +85,9 @@ function adminHandler(options: AdminOptions, address: Address): Handler {
   const endpoints: Readonly<Record<string, Endpoint>> = {
     '/': { method: 'GET', reply: () => ({ status: 301, body: '', headers: { location: '/ui/' } }) },
     '/ui': { method: 'GET', reply: () => ({ status: 301, body: '', headers: { location: '/ui/' } }) },
-    '/ui/': { method: 'GET', reply: () => showPage(options.state()) },
+    '/ui/': { method: 'GET', reply: async () => showPage(options.state(), await options.endpoints()) },
     '/config_dump': { method: 'GET', reply: () => dump(options.state()) },
+    '/endpoints': { method: 'GET', reply: async () => listEndpoints(await options.endpoints()) },
     '/healthz': { method: 'GET', reply: () => ({ status: 200, body: 'ok\n' }) },
     '/explain': { method: 'POST', reply: (request) => explain(options, request) },
     '/logging': { method: 'POST', reply: (request) => changeLogging(options, request) },
@@ -126,11 +130,15 @@ function dispatch(endpoints: Readonly<Record<string, Endpoint>>, request: Reques
   return { status: 405, body: `use ${endpoint.method}\n`, headers: { allow } }
 }
 
-function showPage(state: AdminState): Reply {
+function listEndpoints(endpoints: readonly EndpointReport[]): Reply {
+  return { status: 200, type: 'application/json', body: `${JSON.stringify({ endpoints }, null, 2)}\n` }
+}
+
+function showPage(state: AdminState, endpoints: readonly EndpointReport[]): Reply {
   return {
     status: 200,
     type: 'text/html; charset=utf-8',
-    body: page(state),
+    body: page(state, endpoints),
     headers: { 'content-security-policy': PAGE_POLICY }
   }
 }

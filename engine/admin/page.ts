@@ -1,5 +1,6 @@
 /** The status page at /ui/: one file, no script, no asset from anywhere. */
 import { createHash } from 'node:crypto'
+import type { EndpointReport } from '#engine/contract/endpoint.ts'
 import { type Listener, ownName, type RouteMatch, type RouteSpec, type Snapshot } from '#engine/ir/snapshot.ts'
 import { redactText } from '#engine/kit/sensitive.ts'
 import { Html, html } from './html.ts'
@@ -22,7 +23,7 @@ pre { white-space: pre-wrap; border-left: 3px solid #c33; padding-left: 1rem }
 /** The one style sheet, allowed by its hash: an injected one would not have it. */
 export const PAGE_POLICY = `default-src 'none'; style-src 'sha256-${createHash('sha256').update(STYLE).digest('base64')}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`
 
-export function page(state: AdminState): string {
+export function page(state: AdminState, endpoints: readonly EndpointReport[]): string {
   const { snapshot } = state
   return html`<!doctype html>
 <html lang="en">
@@ -43,10 +44,27 @@ ${lastError(state)}
 ${state.workers.map((w) => html`<tr><td>${w.id}</td><td>${w.state}</td><td>${w.startedAt}</td></tr>\n`)}</table>
 <h2>Listeners and routes</h2>
 ${snapshot === null ? html`<p>There is no configuration yet.</p>` : listeners(snapshot, unexpander(state.expanded))}
-<p><a href="/config_dump">configuration</a> · <a href="/healthz">health</a> · metrics: stats port, /metrics</p>
+<h2>Addresses of backends</h2>
+${addresses(endpoints)}
+<p><a href="/endpoints">addresses</a> ·
+<a href="/config_dump">configuration</a> · <a href="/healthz">health</a> · metrics: stats port, /metrics</p>
 </body>
 </html>
 `.text
+}
+
+function addresses(endpoints: readonly EndpointReport[]): Html {
+  if (endpoints.length === 0) return html`<p>None is known yet.</p>`
+  const rows = endpoints.flatMap(({ destination, addresses: all }) =>
+    all.map(({ address, weight, state, reason, forMs, requests }) => {
+      const until = forMs === 0 ? '' : `, for ${Math.ceil(forMs / 1000)} s`
+      const why = state === 'usable' ? html`usable` : html`<span class="bad">${state}</span>: ${reason}${until}`
+      return html`<tr><td>${destination}</td><td>${address}</td><td>${weight}</td><td>${why}</td><td>${requests}</td></tr>\n`
+    })
+  )
+  return html`<table>
+<tr><th>destination</th><th>address</th><th>weight</th><th>state</th><th>requests</th></tr>
+${rows.slice(0, ROUTES_MAX)}</table>`
 }
 
 function row(name: string, value: string): Html {

@@ -358,7 +358,9 @@ class Builder {
     const { hostRewrite } = settings
     const keepsAnswers = isRead(this.#frontend, 'readsAnswers')
     const services = this.#services.lend(backend.kind, this.#usedByBackends)
+    const noted = notingBackground(upstream)
     const lent = {
+      upstream: noted.upstream,
       offload,
       fail,
       reply,
@@ -371,16 +373,7 @@ class Builder {
       log,
       services
     }
-    const noted = notingBackground(upstream)
-    const context = {
-      name,
-      hostRewrite,
-      connectTimeoutMs,
-      maxBufferBytes,
-      ...lent,
-      keepsAnswers,
-      upstream: noted.upstream
-    }
+    const context = { name, hostRewrite, connectTimeoutMs, maxBufferBytes, ...lent, keepsAnswers }
     try {
       return withBackground(kind.compile(backend as never, context), noted.background)
     } catch (error) {

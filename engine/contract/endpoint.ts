@@ -70,3 +70,24 @@ export interface Endpoint {
   /** What it does beside requests while a configuration that has it is in force. */
   readonly background?: Background
 }
+
+/** One address of an endpoint, as a worker sees it; for people. */
+export interface AddressReport {
+  /** ip:port or unix:path. */
+  readonly address: string
+  readonly host: string
+  readonly weight: number
+  /** Why it gets no requests: "unreachable" by this worker, "unwell" by active checks, "ejected" by its answers. */
+  readonly state: 'usable' | 'unreachable' | 'unwell' | 'ejected'
+  /** Of an ejection; '' for none. */
+  readonly reason: string
+  /** Milliseconds until it gets requests again, where that is known; 0: it is not. */
+  readonly forMs: number
+  /** Under way. */
+  readonly requests: number
+}
+
+export interface EndpointReport {
+  readonly destination: string
+  readonly addresses: readonly AddressReport[]
+}

@@ -259,6 +259,7 @@ class Gateway {
     const options: AdminOptions = {
       ...addresses,
       state: () => this.#state(),
+      endpoints: () => this.#supervisor.reports.collect(),
       metrics: () => {
         this.#countWorkers()
         return this.#metrics.expose()

@@ -1,9 +1,9 @@
 /**
  * Active health checks: the addresses of an endpoint are asked whether they are well (docs/design/035-health.md). Each
- * worker looks when an address is due; the one that moves the time of its next check asks. So there is one check for the
- * whole process, and another worker goes on when one dies.
+ * worker looks when an address is due; the one that moves the time of its next check asks. So there is one check for
+ * the whole process, and another worker goes on when one dies.
  */
-import { type Destination, type Endpoint, type EndpointOptions, SPOKEN_DEFAULT } from '#engine/contract/endpoint.ts'
+import { type Destination, type EndpointOptions, SPOKEN_DEFAULT } from '#engine/contract/endpoint.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import type { Background } from '#engine/contract/filter.ts'
 import type { InProcess } from '#engine/contract/in-process.ts'
@@ -42,9 +42,8 @@ export interface CheckerParts {
   readonly random: () => number
   /** Those that are known now. */
   readonly addresses: () => readonly DialledAddress[]
-  /** An endpoint of one address. */
-  readonly endpoint: (address: DialledAddress, options: EndpointOptions) => Endpoint
-  readonly send: (ex: Exchange, endpoint: Endpoint) => void
+  /** Sends to one address alone. */
+  readonly sender: (address: DialledAddress, options: EndpointOptions) => (ex: Exchange) => void
   readonly calls: () => InProcess
   readonly connect: (address: DialledAddress, port: number | null, done: (error: string | null) => void) => () => void
 }
@@ -122,11 +121,11 @@ export class ActiveChecker implements Background {
 
   /** Where calls about one address go: to that alone, dialled as requests dial it. */
   #destination(address: DialledAddress): ServiceDestination {
-    const { check, hosts, endpoint, send, calls } = this.#parts
+    const { check, hosts, sender, calls } = this.#parts
     const { resilience: _, http = SPOKEN_DEFAULT, ...options } = address.host.options
     const connectTimeoutMs = Math.min(hosts.options.connectTimeoutMs, check.timeoutMs)
-    const target = endpoint(address, { ...options, connectTimeoutMs, http })
-    return { inProcess: calls(), serve: (ex) => send(ex, target), recorder: NOT_RECORDED }
+    const serve = sender(address, { ...options, connectTimeoutMs, http })
+    return { inProcess: calls(), serve, recorder: NOT_RECORDED }
   }
 
   #byGrpc({ service, timeoutMs }: ActiveCheck & GrpcCheck, address: DialledAddress, done: Done): void {

@@ -1,7 +1,14 @@
 /** The upstream side of one worker: every destination that was ever asked for, and its state. */
 
 import type { UpstreamClient } from '#engine/contract/backend.ts'
-import type { Destination, Endpoint, EndpointOptions, HostGroup, WeightedHost } from '#engine/contract/endpoint.ts'
+import type {
+  Destination,
+  Endpoint,
+  EndpointOptions,
+  EndpointReport,
+  HostGroup,
+  WeightedHost
+} from '#engine/contract/endpoint.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import { type InProcess, NO_CALLS } from '#engine/contract/in-process.ts'
 import type { ActiveCheck } from '#engine/contract/resilience.ts'
@@ -19,12 +26,16 @@ import type { UpstreamShared } from './shared.ts'
 import { type StreamOptions, TcpEndpoint } from './tcp.ts'
 import { type ThresholdKind, Thresholds } from './thresholds.ts'
 
+/** More is no help to people. */
+const REPORTED_MAX = 512
 /** Endpoints kept although nothing is connected to them; dynamic proxies name new ones all the time. */
 const ENDPOINTS_MAX = 8192
 
 export interface Upstream extends UpstreamClient, StreamClient {
   /** Connections by state, for metrics. */
   counts(): { idle: number; busy: number }
+  /** Destinations whose addresses are known, for people: those of configurations and of clients, the first ones. */
+  report(): readonly EndpointReport[]
   /** Active checks are made by `inProcess` from now on. */
   checkBy(inProcess: InProcess): void
   /** Closes idle connections (drain). */
@@ -41,23 +52,20 @@ export interface UpstreamOptions extends UpstreamShared {
 export function createUpstream(shared: UpstreamOptions): Upstream {
   const endpoints = new Map<string, EndpointState | ProxyProtocolEndpoint>()
   const streams = new Map<string, TcpEndpoint>()
-  let calls: InProcess = NO_CALLS
-  const random = xorshift32()
-  const checkerOf = (check: ActiveCheck, endpoint: EndpointState | ProxyProtocolEndpoint) =>
-    new ActiveChecker({
-      check,
-      hosts: endpoint.hosts,
-      timers: shared.timers,
-      random,
-      addresses: () => endpoint.addresses,
-      endpoint: (address, options) => upstream.endpoint(checkedAt(address, check.port), options),
-      send: (ex, to) => upstream.send(ex, to),
-      calls: () => calls,
-      connect: (address, port, done) => connectOnce(shared.sockets, address, port, done)
-    })
-  const upstream: Upstream = {
+  const checks = new Checks(shared)
+  return {
+    report() {
+      const known = [...endpoints.values()].filter(({ addresses }) => addresses.length > 0)
+      return known.slice(0, REPORTED_MAX).map(({ name, addresses }) => ({
+        destination: name,
+        addresses: addresses.map(({ label, host, health, busy }) => ({
+          ...{ address: label, host: host.name, weight: host.weight, requests: busy },
+          ...health.report()
+        }))
+      }))
+    },
     checkBy(inProcess: InProcess): void {
-      calls = inProcess
+      checks.calls = inProcess
     },
     endpoint(destination: Destination | HostGroup, options: EndpointOptions): Endpoint {
       const key = keyOf(destination, options)
@@ -65,13 +73,9 @@ export function createUpstream(shared: UpstreamOptions): Upstream {
       if (endpoint === undefined) {
         if (endpoints.size >= ENDPOINTS_MAX) forgetUnused(endpoints)
         const hosts = hostsOf(destination, options, shared)
-        const { proxyProtocol } = options
-        endpoint =
-          proxyProtocol === undefined
-            ? new EndpointState(hosts, shared)
-            : new ProxyProtocolEndpoint(proxyProtocol, hosts, shared)
+        endpoint = newEndpoint(hosts, shared)
         const check = options.resilience?.health?.active ?? null
-        if (check !== null) endpoint.background = checkerOf(check, endpoint)
+        if (check !== null) endpoint.background = checks.of(check, endpoint)
         endpoints.set(key, endpoint)
       }
       return endpoint
@@ -108,9 +112,60 @@ export function createUpstream(shared: UpstreamOptions): Upstream {
     },
     closeIdle() {
       for (const endpoint of endpoints.values()) endpoint.closeIdle()
+      checks.closeIdle()
     }
   }
-  return upstream
+}
+
+/** Active checks of this worker, and the endpoints that they use: each is one address. */
+class Checks {
+  /** Makes them. */
+  calls: InProcess = NO_CALLS
+  readonly #shared: UpstreamOptions
+  readonly #random = xorshift32()
+  readonly #endpoints = new Map<string, EndpointState | ProxyProtocolEndpoint>()
+
+  constructor(shared: UpstreamOptions) {
+    this.#shared = shared
+  }
+
+  of(check: ActiveCheck, endpoint: EndpointState | ProxyProtocolEndpoint): ActiveChecker {
+    const { timers, sockets } = this.#shared
+    return new ActiveChecker({
+      check,
+      hosts: endpoint.hosts,
+      timers,
+      random: this.#random,
+      addresses: () => endpoint.addresses,
+      sender: (address, options) => {
+        const to = this.#endpoint(checkedAt(address, check.port), options)
+        return (ex) => to.send(ex)
+      },
+      calls: () => this.calls,
+      connect: (address, port, done) => connectOnce(sockets, address, port, done)
+    })
+  }
+
+  #endpoint(destination: Destination, options: EndpointOptions): EndpointState | ProxyProtocolEndpoint {
+    const key = keyOf(destination, options)
+    const known = this.#endpoints.get(key)
+    if (known !== undefined) return known
+    if (this.#endpoints.size >= ENDPOINTS_MAX) forgetUnused(this.#endpoints)
+    const made = newEndpoint(hostsOf(destination, options, this.#shared), this.#shared)
+    this.#endpoints.set(key, made)
+    return made
+  }
+
+  closeIdle(): void {
+    for (const endpoint of this.#endpoints.values()) endpoint.closeIdle()
+  }
+}
+
+function newEndpoint(hosts: HostSet, shared: UpstreamShared): EndpointState | ProxyProtocolEndpoint {
+  const { proxyProtocol } = hosts.options
+  return proxyProtocol === undefined
+    ? new EndpointState(hosts, shared)
+    : new ProxyProtocolEndpoint(proxyProtocol, hosts, shared)
 }
 
 function keyOf(destination: Destination | HostGroup, options: object): string {

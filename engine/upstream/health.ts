@@ -1,4 +1,5 @@
 /** What is known of one address of a destination: whether it can be reached, and what it speaks. */
+import type { AddressReport } from '#engine/contract/endpoint.ts'
 import { type BreakerSettings, CircuitBreaker } from '#engine/kit/circuit-breaker.ts'
 import { turnStartedAt } from '#engine/socket/round.ts'
 import type { UpstreamShared } from './shared.ts'
@@ -21,6 +22,13 @@ export class Health {
   /** What it has answered, or what checks of it have found, speaks against it. */
   get isUnhealthy(): boolean {
     return false
+  }
+
+  /** For people: why it gets no requests, and for how long. */
+  report(): Pick<AddressReport, 'state' | 'reason' | 'forMs'> {
+    if (!this.ejected) return { state: 'usable', reason: '', forMs: 0 }
+    const forMs = Math.max(0, Math.ceil(this.ejectedUntil - performance.now()))
+    return { state: 'unreachable', reason: 'a connection has failed', forMs }
   }
 
   /** Milliseconds of performance.now() at which the ejection ends. */

@@ -216,6 +216,12 @@ export class JudgedHealth extends Health {
     return EJECTION_REASONS[this.#row.get(REASON)] ?? ''
   }
 
+  override report(): ReturnType<Health['report']> {
+    if (this.isUnwell) return { state: 'unwell', reason: 'its health checks fail', forMs: 0 }
+    if (this.isEjectedByJudgement) return { state: 'ejected', reason: this.reason, forMs: this.ejectedForMs }
+    return super.report()
+  }
+
   /** Milliseconds until it gets requests again; at least 0. */
   get ejectedForMs(): number {
     return Math.max(0, this.#row.get(EJECTED_UNTIL) - this.#now) * TICK_MS

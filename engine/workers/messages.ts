@@ -1,4 +1,6 @@
 /** What the main thread and its workers say to each other. */
+
+import type { EndpointReport } from '#engine/contract/endpoint.ts'
 import type { SharedMemory } from '#engine/http/webassembly.ts'
 import type { Snapshot } from '#engine/ir/snapshot.ts'
 import type { ChildCommand, ChildEvent } from './children/messages.ts'
@@ -43,6 +45,8 @@ export type ToWorker =
   | { readonly kind: 'level'; readonly level: string }
   /** The end is near: answers say so. */
   | { readonly kind: 'leave' }
+  /** What is known of the addresses of backends, for people: answered by 'endpoints'. */
+  | { readonly kind: 'report' }
   /** First step of the end: take what waits, then no new connections. */
   | { readonly kind: 'drain' }
   /** Last step: cut what is left, flush logs, exit. */
@@ -60,6 +64,7 @@ export type ToMain =
   | { readonly kind: 'series'; readonly series: unknown }
   /** It is time to send the metrics of all workers. */
   | { readonly kind: 'askMetrics' }
+  | { readonly kind: 'endpoints'; readonly endpoints: readonly EndpointReport[] }
   /** After 'drain': no connection is left. */
   | { readonly kind: 'drained' }
   | { readonly kind: 'stopped' }

@@ -9,6 +9,7 @@ import type { Snapshot } from '#engine/ir/snapshot.ts'
 import { SharedRows } from '#engine/kit/shared-rows.ts'
 import { BucketTable } from './bucket-table.ts'
 import type { ChildCommand, ChildEvent } from './children/messages.ts'
+import { EndpointReports } from './endpoint-reports.ts'
 import type { OpenedBind, ToMain, ToWorker, WorkerData } from './messages.ts'
 import { SharedRevocations, SharedState } from './shared.ts'
 import { encodeDelta } from './snapshot-delta.ts'
@@ -97,6 +98,11 @@ export class Supervisor {
   readonly #addresses = SharedRows.create()
   /** The main thread uses no bucket: it counts, and opens the lock of those who died. */
   readonly buckets = new BucketTable(this.#bucketMemory, { owner: -1 })
+  /** What workers know of the addresses of backends. */
+  readonly reports = new EndpointReports(() => {
+    this.#broadcast({ kind: 'report' })
+    return this.#slots.filter(({ version, stopped }) => version > 0 && !stopped).map(({ index }) => index)
+  })
   restarts = 0
   readonly #options: SupervisorOptions
   readonly #heapMb: number
@@ -279,7 +285,8 @@ export class Supervisor {
     else if (message.kind === 'series') this.#options.onSeries(slot.index, message.series)
     else if (message.kind === 'askMetrics') {
       if (slot.index === this.#metricsSender) this.#options.onMetrics?.()
-    } else if (message.kind === 'drained') this.#markDrained(slot)
+    } else if (message.kind === 'endpoints') this.reports.take(slot.index, message.endpoints)
+    else if (message.kind === 'drained') this.#markDrained(slot)
     // It has flushed; its 'exit' event says that it is gone.
     else if (message.kind === 'stopped') this.terminate(slot.index)
     else this.#onAnswer(slot, message)

@@ -99,6 +99,8 @@ export class WorkerThread {
     } else if (message.kind === 'child') this.#parts.children.receive(message)
     else if (message.kind === 'metrics') this.#parts.telemetry.takeMetrics(message.chunks)
     else if (message.kind === 'level') this.#parts.telemetry.setLevel(message.level)
+    else if (message.kind === 'report')
+      this.#parts.post({ kind: 'endpoints', endpoints: this.#upstream?.report() ?? [] })
     else if (message.kind === 'leave') this.#leave()
     else if (message.kind === 'drain') this.#drain()
     else this.#stop().catch((error: unknown) => this.#panic(error))
