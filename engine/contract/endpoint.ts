@@ -1,6 +1,5 @@
 /** Where requests are sent: destinations, and how they are spoken to. */
 import type { TlsSettings } from '#engine/socket/tls.ts'
-import type { Background } from './filter.ts'
 import type { Resilience } from './resilience.ts'
 
 /** One upstream destination: a name or address with a port, or a unix socket. */
@@ -68,7 +67,7 @@ export interface Endpoint {
   /** It is spoken to over TLS; absent: it is not. */
   readonly isTls?: boolean
   /** What it does beside requests while a configuration that has it is in force. */
-  readonly background?: Background
+  readonly background?: { readonly begin: () => void; readonly end: () => void }
 }
 
 /** One address of an endpoint, as a worker sees it; for people. */
