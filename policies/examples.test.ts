@@ -199,6 +199,7 @@ const DRIVEN: Readonly<Record<string, string>> = {
   mcp: '../backends/mcp/configured.test.ts',
   'mcp-authorization': '../backends/mcp/configured.test.ts',
   'mcp-authentication': 'traffic/mcp-authentication.test.ts',
+  'backend-auth': '../backends/http/auth.test.ts',
   'policy-targets': '../backends/llm/testing/policy-targets.test.ts',
   'prompt-guard': '../backends/llm/guards/example.test.ts',
   'pre-routing': '../engine/build/phases.test.ts',

@@ -19,20 +19,18 @@ function inAi(ai: object): string[] {
 
 const PROVIDER = { openai: {} }
 
-test('a moderation has a key or nothing to show: what it would ignore is refused by name', () => {
+test('a moderation is refused an authentication that it could not show', () => {
   const withAuth = (auth: object) =>
     inAi({ provider: PROVIDER, promptGuard: { request: [{ openAIModeration: { policies: { auth } } }] } })
   const where = 'ai.promptGuard.request[0].openAIModeration.policies.auth'
-  deepEqual(withAuth({ key: 'sk' }), [])
-  for (const kind of ['passthrough', 'aws', 'gcp']) {
-    const found = withAuth({ [kind]: {} })
-    deepEqual(found, [`${where}.${kind}: authentication of a moderation '${kind}' is not in this version of weir`])
-  }
+  for (const auth of [{ key: 'sk' }, { gcp: {} }, { aws: { region: 'r', service: 's' } }]) deepEqual(withAuth(auth), [])
+  match(withAuth({ passthrough: {} }).join(), /policies\.auth: passthrough means nothing to a moderation/)
+  match(withAuth({ aws: {} }).join(), /policies\.auth: needs aws\.region and aws\.service here/)
+  deepEqual(withAuth({ secretRef: { name: 'x' } }), [`${where}.secretRef.name: there is no secret 'x' in secrets`])
   const hurried = { openAIModeration: { timeout: '0s' } }
   deepEqual(inAi({ provider: PROVIDER, promptGuard: { request: [hurried] } }), [
     'ai.promptGuard.request[0].openAIModeration.timeout: must be longer than nothing: no answer comes in no time'
   ])
-  match(withAuth({ secretRef: { name: 'x' } })[0]!, /secretRef: is for resources of Kubernetes/)
 })
 
 test('settings of TLS that other gateways have are refused by name', () => {

@@ -118,8 +118,14 @@ function checkPolicies({ raw, path: at }: Placed, server: string, sources: Docum
       seen.set(field, key)
       checkValue?.({ field, value: raw[key], path: [...at, key] }, sources, report)
       const auth = field === 'auth' ? validAuth(raw[key]) : null
-      const why = auth === null ? null : refusedAuth(auth, server)
+      const why = auth === null ? null : refusedHere(auth, server)
       if (why !== null) report([...at, key], why)
     }
   }
+}
+
+/** A guard asks in the gateway's name: there is no request of the client whose credential could go along. */
+function refusedHere(auth: FileAuth, server: string): string | null {
+  if (auth.passthrough === undefined) return refusedAuth(auth, server)
+  return "passthrough means nothing to a moderation, which asks in the gateway's own name: give it a key"
 }
