@@ -8,8 +8,9 @@ import { type Address, parseAddress } from './address.ts'
 import { refuse } from './guard.ts'
 import { PAGE_POLICY, page } from './page.ts'
 import { redact } from './redact.ts'
-import { type Handler, type Listening, listen, type Reply, type Request } from './server.ts'
+import { type Handler, jsonReply, type Listening, listen, type Reply, type Request } from './server.ts'
 import type { AdminState } from './state.ts'
+import { type AdminTraces, armTrace, STORY_PATH, showTrace } from './traces.ts'
 import { unexpander } from './unexpand.ts'
 
 export interface AdminOptions {
@@ -34,6 +35,8 @@ export interface AdminOptions {
    * the question. Absent: nobody explains.
    */
   explain?(input: Readonly<Record<string, unknown>>): Promise<{ readonly error: string } | { readonly found: object }>
+  /** Follows live requests (docs/explain.md). Absent: nobody does. */
+  readonly traces?: AdminTraces
   /** Starts the drain; called after the caller has its answer. */
   quit(): void
 }
@@ -90,6 +93,8 @@ function adminHandler(options: AdminOptions, address: Address): Handler {
     '/endpoints': { method: 'GET', reply: async () => listEndpoints(await options.endpoints()) },
     '/healthz': { method: 'GET', reply: () => ({ status: 200, body: 'ok\n' }) },
     '/explain': { method: 'POST', reply: (request) => explain(options, request) },
+    [STORY_PATH]: { method: 'GET', reply: (request) => showTrace(options.traces, request) },
+    '/trace': { method: 'POST', reply: (request) => armTrace(options.traces, request) },
     '/logging': { method: 'POST', reply: (request) => changeLogging(options, request) },
     '/quitquitquit': {
       method: 'POST',
@@ -122,7 +127,8 @@ interface Endpoint {
 }
 
 function dispatch(endpoints: Readonly<Record<string, Endpoint>>, request: Request): Reply | Promise<Reply> {
-  const endpoint = Object.hasOwn(endpoints, request.path) ? endpoints[request.path] : undefined
+  const path = request.path.startsWith(STORY_PATH) ? STORY_PATH : request.path
+  const endpoint = Object.hasOwn(endpoints, path) ? endpoints[path] : undefined
   if (endpoint === undefined) return { status: 404, body: 'not found\n' }
   const method = request.method === 'HEAD' ? 'GET' : request.method
   if (method === endpoint.method) return endpoint.reply(request)
@@ -170,20 +176,16 @@ function changeLogging(options: AdminOptions, request: Request): Reply {
   return { status: 200, body: `log level: ${options.state().logLevel}\n` }
 }
 
-const json = (status: number, value: unknown): Reply => ({
-  status,
-  type: 'application/json',
-  body: `${JSON.stringify(value, null, 2)}\n`
-})
-
 async function explain({ explain: answer }: AdminOptions, { body }: Request): Promise<Reply> {
   if (answer === undefined) return { status: 404, body: 'not found\n' }
   const input = parseJson((await body()).toString())
   if (typeof input !== 'object' || input === null || Array.isArray(input)) {
-    return json(400, { error: 'the body must be a JSON object: {"method": "GET", "url": "http://host:8080/path"}' })
+    return jsonReply(400, {
+      error: 'the body must be a JSON object: {"method": "GET", "url": "http://host:8080/path"}'
+    })
   }
   const answered = await answer(input as Record<string, unknown>)
-  return 'error' in answered ? json(400, answered) : json(200, answered.found)
+  return 'error' in answered ? jsonReply(400, answered) : jsonReply(200, answered.found)
 }
 
 function readiness(state: AdminState): Reply {

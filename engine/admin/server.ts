@@ -44,6 +44,12 @@ export interface Reply {
   readonly after?: () => void
 }
 
+export const jsonReply = (status: number, value: unknown): Reply => ({
+  status,
+  type: 'application/json',
+  body: `${JSON.stringify(value, null, 2)}\n`
+})
+
 export type Handler = (request: Request) => Reply | Promise<Reply>
 
 /** A handler, and the bodies that it reads. */

@@ -66,6 +66,8 @@ export interface Endpoint {
   readonly isHostname: boolean
   /** It is spoken to over TLS; absent: it is not. */
   readonly isTls?: boolean
+  /** How one of its addresses is chosen, for people: `LeastRequest among 3 addresses`. Absent: nobody asks. */
+  readonly balancing?: string
   /** What it does beside requests while a configuration that has it is in force. */
   readonly background?: { readonly begin: () => void; readonly end: () => void }
 }

@@ -74,16 +74,20 @@ export interface TraceIds {
   readonly spanId: string
 }
 
-/** The trace of one exchange: of a client, or of the gateway's own (contract/in-process.ts). */
-export interface ExchangeTrace extends TraceIds {
-  /** Headers of the exchange's own span: for copies and messages that have none. Those of attempts replace them. */
-  inject(headers: HeaderBlock): void
-  /** It is about to be sent: its head gets the headers of the span that begins. */
+/** Is told of the attempts of one exchange. */
+export interface AttemptObserver {
+  /** It is about to be sent: its head gets the headers of the span that begins, if one does. */
   sending(ex: Exchange, endpoint: Endpoint): void
   /** The head of its answer is there, with a final status. */
   answered(status: number): void
   /** What was sent is given up for another attempt: because of `code`, or for its answer (null). */
   retrying(ex: Exchange, code: ErrorCode | null): void
+}
+
+/** The trace of one exchange: of a client, or of the gateway's own (contract/in-process.ts). */
+export interface ExchangeTrace extends TraceIds, AttemptObserver {
+  /** Headers of the exchange's own span: for copies and messages that have none. Those of attempts replace them. */
+  inject(headers: HeaderBlock): void
   /** The exchange is over. */
   over(ex: Exchange): void
   /** The trace of a request that the gateway makes for `ex`, this exchange. */
@@ -95,3 +99,23 @@ export interface ExchangeTrace extends TraceIds {
 }
 
 export const TRACE = new Slot<ExchangeTrace>()
+
+/** Of an exchange that is followed (engine/story), whether it has a trace or not. */
+export const FOLLOWED = new Slot<AttemptObserver>()
+
+// For exchanges that have slots at all.
+
+export function attemptSending(ex: Exchange, endpoint: Endpoint): void {
+  TRACE.get(ex)?.sending(ex, endpoint)
+  FOLLOWED.get(ex)?.sending(ex, endpoint)
+}
+
+export function attemptAnswered(ex: Exchange): void {
+  TRACE.get(ex)?.answered(ex.status)
+  FOLLOWED.get(ex)?.answered(ex.status)
+}
+
+export function attemptRetrying(ex: Exchange, code: ErrorCode | null): void {
+  TRACE.get(ex)?.retrying(ex, code)
+  FOLLOWED.get(ex)?.retrying(ex, code)
+}

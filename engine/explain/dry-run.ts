@@ -16,12 +16,12 @@ import { inProcess } from '#engine/lifecycle/in-process.ts'
 import { Lifecycle } from '#engine/lifecycle/lifecycle.ts'
 import { inTurn } from '#engine/socket/round.ts'
 import { TimerWheel } from '#engine/socket/timer-wheel.ts'
+import { readsOf } from '#engine/story/reads.ts'
 import { changesOf, headersByName, shownText } from '#engine/story/shown.ts'
 import { type Side, type Watch, WatchedRoutes } from '#engine/story/watch.ts'
 import type { DryParts, OtherRoute } from './dry-parts.ts'
 import { dryUpstream } from './dry-upstream.ts'
 import { PaperWire } from './paper-wire.ts'
-import { readsOf } from './reads.ts'
 import { bytesOf, type DryRequest } from './request.ts'
 
 /** What one hook has decided, and what could be seen of it. */

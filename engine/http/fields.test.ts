@@ -2,6 +2,7 @@ import { deepEqual, equal } from 'node:assert/strict'
 import { it } from 'node:test'
 import { takeFraming } from './fields.ts'
 import { HeaderBlock } from './headers.ts'
+import { traceTokenOf } from './trace-header.ts'
 import { safeTrailers } from './trailers.ts'
 
 function blockOf(...fields: string[]): HeaderBlock {
@@ -18,6 +19,16 @@ it('drops hop-by-hop fields, and fields that Connection names', () => {
   const framing = takeFraming(block)
   equal(block.lines(), 'Host: a\r\nX-B: 2\r\n')
   deepEqual([framing.close, framing.wantsUpgrade, framing.chunked], [true, true, true])
+})
+
+it('keeps the token of a trace for the gateway: neither a head nor trailers pass it on', () => {
+  const block = blockOf('Host', 'a', 'Content-Type', 'text/plain', 'X-Weir-Trace', ' token ', 'X-B', '2')
+  takeFraming(block)
+  equal(block.lines(), 'Host: a\r\nContent-Type: text/plain\r\nX-B: 2\r\n')
+  equal(block.get('x-weir-trace'), undefined)
+  equal(traceTokenOf(block), 'token')
+  equal(traceTokenOf(blockOf('Host', 'a')), null)
+  equal(safeTrailers('X-Weir-Trace: token\r\nx-b: 2\r\n'), 'x-b: 2\r\n')
 })
 
 it('does not let Connection name what frames or addresses the message', () => {

@@ -3,6 +3,7 @@
  * message: found in one pass over the offsets, before anything is forwarded.
  */
 import { type HeaderBlock, sameName } from './headers.ts'
+import { TRACE_HEADER } from './trace-header.ts'
 
 export interface Framing {
   /** Number of Host fields seen, and the index of the last one. */
@@ -69,6 +70,10 @@ export function takeFraming(block: HeaderBlock): Framing {
           result.keepAliveHint = i
           block.drop(i)
         }
+        break
+      case 12:
+        // A token for this gateway (trace-header.ts).
+        if (sameName(text, start, TRACE_HEADER)) block.drop(i)
         break
       case 14:
         if (sameName(text, start, 'content-length')) noteLength(block, i)

@@ -3,6 +3,7 @@
  * fields that no check has seen, so they go only to receivers that asked for them, without fields that checks are
  * about.
  */
+import { TRACE_HEADER } from './trace-header.ts'
 
 /** What frames, routes, authenticates, conditions or caches a message, or says what its content is. */
 const REFUSED = new Set([
@@ -21,7 +22,7 @@ const REFUSED = new Set([
   ...['if-range', 'range', 'pragma', 'age', 'date', 'expires', 'location', 'retry-after', 'vary', 'http2-settings'],
   ...['x-real-ip', 'x-original-url', 'x-rewrite-url', 'x-http-method-override', 'x-method-override', 'x-api-key'],
   ...['api-key', 'x-goog-api-key', 'x-auth-token', 'x-amz-security-token', 'mcp-session-id', 'proxy-status'],
-  ...['set-cookie2']
+  ...['set-cookie2', TRACE_HEADER]
 ])
 const REFUSED_STARTS = ['x-forwarded-', 'access-control-', 'sec-', 'x-envoy-']
 

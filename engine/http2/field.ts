@@ -2,6 +2,7 @@
  * A header field as HPACK knows it, and what its name means to HTTP/2. Names and values are judged once, when the
  * field is made: a field of the tables is used a thousand times.
  */
+import { TRACE_HEADER } from '#engine/http/trace-header.ts'
 
 /** What a field is. Pseudo-header fields (RFC 9113 section 8.3) come before PSEUDO_END. */
 export const METHOD = 0
@@ -24,6 +25,8 @@ export const TE = 13
 export const CONNECTION = 14
 /** Its name or value is invalid: the message is malformed (section 8.2.1). */
 export const FLAWED = 15
+/** A token for the gateway itself (http/trace-header.ts): it is not passed on either. */
+export const TRACE_TOKEN = 16
 
 const KINDS: ReadonlyMap<string, number> = new Map([
   [':method', METHOD],
@@ -39,6 +42,7 @@ const KINDS: ReadonlyMap<string, number> = new Map([
   ['http2-settings', HOP],
   ['proxy-authenticate', HOP],
   ['proxy-authorization', HOP],
+  [TRACE_HEADER, TRACE_TOKEN],
   ['te', TE],
   ['connection', CONNECTION],
   ['keep-alive', CONNECTION],

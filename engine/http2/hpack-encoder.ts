@@ -7,7 +7,7 @@
  */
 import type { HeaderBlock } from '#engine/http/headers.ts'
 import { DynamicTable } from './dynamic-table.ts'
-import { CONNECTION, FIELD_OVERHEAD, Field, HOP, HOST, TE } from './field.ts'
+import { CONNECTION, FIELD_OVERHEAD, Field, HOP, HOST, TE, TRACE_TOKEN } from './field.ts'
 import { encodeHuffman, huffmanLength } from './huffman.ts'
 import { DEFAULT_TABLE_BYTES } from './protocol.ts'
 import { DYNAMIC_FIRST, STATIC_FIELDS, STATIC_NAMES } from './static-table.ts'
@@ -46,7 +46,7 @@ class Name {
     this.index = STATIC_NAMES.get(lower) ?? 0
     this.plainly = this.index === 0 ? plain(lower) : ''
     this.isSecret = NEVER_INDEXED.has(lower)
-    this.isDropped = kind === CONNECTION || kind === HOP || kind === TE || kind === HOST
+    this.isDropped = kind === CONNECTION || kind === HOP || kind === TE || kind === HOST || kind === TRACE_TOKEN
   }
 }
 

@@ -16,7 +16,7 @@ import { CONTINUE, type Hook, LATER, STOP } from '#engine/contract/filter.ts'
 import { handOver, letGo, releaseBodies } from '#engine/contract/held-bytes.ts'
 import { COPIES } from '#engine/contract/mirror.ts'
 import type { Recorder, Router } from '#engine/contract/route.ts'
-import { TRACE } from '#engine/contract/tracing.ts'
+import { attemptAnswered } from '#engine/contract/tracing.ts'
 import type { HeaderBlock } from '#engine/http/headers.ts'
 import { keepPiece } from '#engine/kit/pieces.ts'
 import { xorshift32 } from '#engine/kit/random.ts'
@@ -158,7 +158,7 @@ export class Lifecycle implements ClientEvents, ServerEvents {
 
   onResponse(ex: Exchange): void {
     ex.firstByteAt = turnStartedAt
-    if (ex.slots !== null) TRACE.get(ex)?.answered(ex.status)
+    if (ex.slots !== null) attemptAnswered(ex)
     if (ex.retry !== null && this.#retries.afterResponse(ex)) return
     this.#response(ex)
   }

@@ -10,7 +10,7 @@ import { resetResponse } from '#engine/contract/resend.ts'
 import { RETRY_GATE } from '#engine/contract/resilience.ts'
 import { dropKept, keepForRetry } from '#engine/contract/retry.ts'
 import type { RouteRetry } from '#engine/contract/route.ts'
-import { TRACE } from '#engine/contract/tracing.ts'
+import { attemptRetrying } from '#engine/contract/tracing.ts'
 import type { PendingAttempt } from '#engine/contract/transport.ts'
 import { isIdempotent } from '#engine/http/method.ts'
 import { keepPiece } from '#engine/kit/pieces.ts'
@@ -157,7 +157,7 @@ export class Retries {
     }
     observer?.retried()
     state.count++
-    if (ex.slots !== null) TRACE.get(ex)?.retrying(ex, code)
+    if (ex.slots !== null) attemptRetrying(ex, code)
     this.#rewind(ex, state)
     const bound = Math.min(plan.backoffMs * 2 ** (state.count - 1), plan.backoffMs * BACKOFF_GROWTH_MAX)
     const pauseMs = Math.ceil(bound * random())

@@ -21,6 +21,7 @@ import { YAML_JOB } from '#engine/standalone/yaml-job.ts'
 import type { MetricChunk } from '#engine/telemetry/metrics-exports.ts'
 import { instanceOf } from '#engine/telemetry/otlp/instance.ts'
 import { createTelemetry } from '#engine/telemetry/telemetry.ts'
+import { ArmedTraces } from '#engine/workers/armed-traces.ts'
 import { BucketTable } from '#engine/workers/bucket-table.ts'
 import { bucketsOf } from '#engine/workers/buckets.ts'
 import { ChildrenOfWorker } from '#engine/workers/children/client.ts'
@@ -141,6 +142,7 @@ function startWorker(data: WorkerData, post: (message: ToMain) => void): WorkerT
     worker,
     children,
     secret: data.secret,
+    traces: new ArmedTraces(data.traces),
     state: SharedState.attach(data.state),
     rows: new SharedRows(data.addresses, monotonicClock()),
     post,

@@ -23,6 +23,7 @@ import { writeCompileCache } from './compile-cache.ts'
 import { ControlPlane, type ControlPlaneOptions, explainFailure, type Loaded, load } from './control.ts'
 import { drain } from './drain.ts'
 import { type ExplainRequest, Explanations } from './explanations.ts'
+import { Traces } from './traces.ts'
 import { setServingFlags } from './v8-flags.ts'
 
 /** What start.ts has begun. */
@@ -149,6 +150,7 @@ class Gateway {
   /** Files that the configuration refers to: when one of them changes, all is read again. */
   readonly #references = new WatchedFiles(() => this.#reload())
   readonly #explanations: Explanations
+  readonly #traces: Traces
   #ready = false
   /** What began the shutdown, and when. */
   #shutdown: { readonly signal: string; readonly at: number } | null = null
@@ -174,8 +176,10 @@ class Gateway {
         this.#metrics.table.detach(String(worker))
         this.#children.workerGone(worker)
       },
-      onChild: (worker, order) => this.#children.receive(worker, order)
+      onChild: (worker, order) => this.#children.receive(worker, order),
+      onStory: (story) => this.#traces.add(story)
     })
+    this.#traces = new Traces(this.#supervisor)
     this.#children = new ChildHub({
       kinds: options.backends,
       log: (level, message) => this.#logger.log(level, 'mcp', message),
@@ -266,6 +270,7 @@ class Gateway {
       },
       setLogLevel: (level) => this.#setLevel(level),
       explain: this.#explanations.answer,
+      traces: this.#traces,
       quit: () => this.#shutDown('/quitquitquit')
     }
     let hasFailed = false

@@ -15,6 +15,7 @@ import { REGION_BYTES } from '#engine/telemetry/metrics.ts'
 import type { MetricChunk } from '#engine/telemetry/metrics-exports.ts'
 import { MetricsTable } from '#engine/telemetry/metrics-table.ts'
 import { createTelemetry, type Telemetry } from '#engine/telemetry/telemetry.ts'
+import { ArmedTraces } from '#engine/workers/armed-traces.ts'
 import { BucketTable } from '#engine/workers/bucket-table.ts'
 import { bucketsOf } from '#engine/workers/buckets.ts'
 import { ChildrenOfWorker } from '#engine/workers/children/client.ts'
@@ -83,6 +84,7 @@ export async function startGateway(yaml: string, options: TestOptions = {}): Pro
     worker: 0,
     children,
     secret: ofProcess.secret,
+    traces: ArmedTraces.create(1),
     state: SharedState.create(1),
     rows: new SharedRows(addresses ?? SharedRows.create(), clock),
     post: (message) => answer(message),

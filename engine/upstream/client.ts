@@ -13,7 +13,7 @@ import type { Exchange } from '#engine/contract/exchange.ts'
 import { type InProcess, NO_CALLS } from '#engine/contract/in-process.ts'
 import type { ActiveCheck } from '#engine/contract/resilience.ts'
 import type { StreamClient, StreamEndpoint } from '#engine/contract/tcp.ts'
-import { TRACE } from '#engine/contract/tracing.ts'
+import { attemptSending } from '#engine/contract/tracing.ts'
 import { xorshift32 } from '#engine/kit/random.ts'
 import type { SharedRows } from '#engine/kit/shared-rows.ts'
 import { ActiveChecker, checkedAt, connectOnce } from './active-check.ts'
@@ -86,7 +86,7 @@ export function createUpstream(shared: UpstreamOptions): Upstream {
     },
     send(ex: Exchange, endpoint: Endpoint): void {
       if (ex.slots !== null)
-        TRACE.get(ex)?.sending(ex, endpoint)
+        attemptSending(ex, endpoint)
         // Every Endpoint was made by endpoint() above.
       ;(endpoint as EndpointState | ProxyProtocolEndpoint).send(ex)
     },

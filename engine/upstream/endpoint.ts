@@ -82,6 +82,13 @@ export class EndpointState implements Endpoint, PoolOwner, QueueOwner, DialOwner
     return this.#addresses.isUsable
   }
 
+  get balancing(): string {
+    const { length } = this.#addresses.current()
+    if (length === 0) return 'its name has to be resolved'
+    const { policy = 'LeastRequest' } = this.hosts.options.resilience?.loadBalancing ?? {}
+    return length === 1 ? 'its only address' : `${policy} among ${length} addresses`
+  }
+
   get idle(): number {
     return this.#addresses.all.reduce((sum, pool) => sum + pool.idle + pool.http2.idle, 0)
   }

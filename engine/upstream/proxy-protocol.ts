@@ -67,6 +67,10 @@ export class ProxyProtocolEndpoint implements Endpoint {
     return this.#direct.usable
   }
 
+  get balancing(): string {
+    return this.#direct.balancing
+  }
+
   get idle(): number {
     let count = 0
     for (const client of this.#clients.values()) count += client.idle

@@ -3,6 +3,8 @@
 import type { EndpointReport } from '#engine/contract/endpoint.ts'
 import type { SharedMemory } from '#engine/http/webassembly.ts'
 import type { Snapshot } from '#engine/ir/snapshot.ts'
+import type { Story } from '#engine/story/story.ts'
+import type { SharedTraces } from './armed-traces.ts'
 import type { ChildCommand, ChildEvent } from './children/messages.ts'
 import type { SnapshotDelta } from './snapshot-delta.ts'
 
@@ -23,6 +25,8 @@ export interface WorkerData {
   readonly ended: SharedArrayBuffer
   /** What is known of the addresses of backends (kit/shared-rows.ts). */
   readonly addresses: SharedArrayBuffer
+  /** Which requests are followed (armed-traces.ts). */
+  readonly traces: SharedTraces
 }
 
 export interface OpenedBind {
@@ -43,6 +47,8 @@ export type ToWorker =
     }
   /** Another log level for this worker's access log. */
   | { readonly kind: 'level'; readonly level: string }
+  /** A request is to be followed (armed-traces.ts). */
+  | { readonly kind: 'armed' }
   /** The end is near: answers say so. */
   | { readonly kind: 'leave' }
   /** What is known of the addresses of backends, for people: answered by 'endpoints'. */
@@ -65,6 +71,8 @@ export type ToMain =
   /** It is time to send the metrics of all workers. */
   | { readonly kind: 'askMetrics' }
   | { readonly kind: 'endpoints'; readonly endpoints: readonly EndpointReport[] }
+  /** A request that was followed is over. */
+  | { readonly kind: 'story'; readonly story: Story }
   /** After 'drain': no connection is left. */
   | { readonly kind: 'drained' }
   | { readonly kind: 'stopped' }

@@ -1,6 +1,6 @@
 /**
- * State of the whole process, shared by its threads. Only this file, kit/claim.ts, kit/shared-rows.ts and
- * bucket-table.ts, which has more than flags and counts, use Atomics.
+ * State of the whole process, shared by its threads. Only this file, armed-traces.ts, kit/claim.ts, kit/shared-rows.ts
+ * and bucket-table.ts, which has more than flags and counts, use Atomics.
  * One Int32Array on a SharedArrayBuffer: process-wide flags first, then a row per worker.
  */
 

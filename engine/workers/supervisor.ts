@@ -7,6 +7,8 @@ import type { Worker } from 'node:worker_threads'
 import type { Places } from '#engine/ir/places.ts'
 import type { Snapshot } from '#engine/ir/snapshot.ts'
 import { SharedRows } from '#engine/kit/shared-rows.ts'
+import type { Story } from '#engine/story/story.ts'
+import { ArmedTraces } from './armed-traces.ts'
 import { BucketTable } from './bucket-table.ts'
 import type { ChildCommand, ChildEvent } from './children/messages.ts'
 import { EndpointReports } from './endpoint-reports.ts'
@@ -14,6 +16,7 @@ import type { OpenedBind, ToMain, ToWorker, WorkerData } from './messages.ts'
 import { SharedRevocations, SharedState } from './shared.ts'
 import { encodeDelta } from './snapshot-delta.ts'
 import { heapMbFor, type SpareThread, startThread } from './thread.ts'
+import type { WorkerStatus } from './worker-status.ts'
 
 /** Wait before a dead worker is replaced: none the first time, then doubling while deaths go on. */
 const RESTART_FIRST_MS = 100
@@ -48,22 +51,13 @@ export interface SupervisorOptions {
   readonly onDeath: (worker: number) => void
   /** A worker wants something of a child process. Default: there are none. */
   readonly onChild?: (worker: number, order: ChildCommand) => void
+  readonly onStory?: (story: Story) => void
 }
 
 /** The outcome of publishing one snapshot. */
 export type Published =
   | { readonly ok: true; readonly binds: readonly OpenedBind[] }
   | { readonly ok: false; readonly message: string; readonly code: string | null }
-
-/** One worker, as the admin side shows it. */
-export interface WorkerStatus {
-  readonly index: number
-  readonly isServing: boolean
-  readonly isStopped: boolean
-  /** ISO time. */
-  readonly startedAt: string
-  readonly connections: number
-}
 
 interface WorkerSlot {
   readonly index: number
@@ -92,6 +86,7 @@ interface Waiting {
 
 export class Supervisor {
   readonly state: SharedState
+  readonly traces: ArmedTraces
   readonly #bucketMemory = BucketTable.create()
   readonly #secret: Uint8Array = randomBytes(32)
   readonly #ended = SharedRevocations.create()
@@ -100,7 +95,7 @@ export class Supervisor {
   readonly buckets = new BucketTable(this.#bucketMemory, { owner: -1 })
   /** What workers know of the addresses of backends. */
   readonly reports = new EndpointReports(() => {
-    this.#broadcast({ kind: 'report' })
+    this.broadcast({ kind: 'report' })
     return this.#slots.filter(({ version, stopped }) => version > 0 && !stopped).map(({ index }) => index)
   })
   restarts = 0
@@ -122,6 +117,7 @@ export class Supervisor {
     this.#logging = options.logging
     this.#heapMb = options.heapMb ?? heapMbFor(options.count)
     this.state = SharedState.create(options.count)
+    this.traces = ArmedTraces.create(options.count)
     for (let index = 0; index < options.count; index++) this.#slots.push(this.#slot(index))
     this.#heartbeat = setInterval(() => this.#checkHeartbeats(), HEARTBEAT_MS)
     this.#heartbeat.unref()
@@ -164,7 +160,7 @@ export class Supervisor {
   /** Holds for the workers of today and for their successors. */
   setLevel(level: string): void {
     this.#logging = { ...this.#logging, level }
-    this.#broadcast({ kind: 'level', level })
+    this.broadcast({ kind: 'level', level })
   }
 
   /** What a child process has for a worker; a worker that has died needs it no more. */
@@ -186,7 +182,7 @@ export class Supervisor {
   /** Workers go on, and tell their clients that the end is near. */
   leave(): void {
     this.state.setDraining()
-    this.#broadcast({ kind: 'leave' })
+    this.broadcast({ kind: 'leave' })
   }
 
   /** Workers stop accepting and finish what they have. Resolves when no connection is left. */
@@ -195,7 +191,7 @@ export class Supervisor {
     this.state.setDraining()
     return new Promise((resolve) => {
       this.#onDrained = resolve
-      this.#broadcast({ kind: 'drain' })
+      this.broadcast({ kind: 'drain' })
       this.#empty()
     })
   }
@@ -209,7 +205,7 @@ export class Supervisor {
     }, STOP_MAX_MS)
     await new Promise<void>((resolve) => {
       this.#onStopped = resolve
-      this.#broadcast({ kind: 'stop' })
+      this.broadcast({ kind: 'stop' })
       this.#empty()
     })
     clearTimeout(overdue)
@@ -228,7 +224,7 @@ export class Supervisor {
     slot.lastSent = snapshot
   }
 
-  #broadcast(message: ToWorker): void {
+  broadcast(message: ToWorker): void {
     for (const slot of this.#slots) slot.thread.postMessage(message)
   }
 
@@ -263,7 +259,8 @@ export class Supervisor {
       logging: this.#logging,
       secret: this.#secret,
       ended: this.#ended,
-      addresses: this.#addresses
+      addresses: this.#addresses,
+      traces: this.traces.shared
     }
     const thread = ahead?.take(this.#heapMb) ?? startThread(entry, this.#heapMb)
     thread.postMessage({ kind: 'begin', data } satisfies ToWorker)
@@ -282,6 +279,7 @@ export class Supervisor {
 
   #onMessage(slot: WorkerSlot, message: ToMain): void {
     if (message.kind === 'child') this.#options.onChild?.(slot.index, message)
+    else if (message.kind === 'story') this.#options.onStory?.(message.story)
     else if (message.kind === 'series') this.#options.onSeries(slot.index, message.series)
     else if (message.kind === 'askMetrics') {
       if (slot.index === this.#metricsSender) this.#options.onMetrics?.()

@@ -19,8 +19,11 @@ import type { RetryObserver } from '#engine/lifecycle/retries.ts'
 import { openSockets } from '#engine/socket/open-sockets.ts'
 import type { SocketLayer } from '#engine/socket/socket-layer.ts'
 import { TimerWheel } from '#engine/socket/timer-wheel.ts'
+import { Follower } from '#engine/story/follower.ts'
+import type { Story } from '#engine/story/story.ts'
 import { createUpstream, type Upstream } from '#engine/upstream/client.ts'
 import type { UpstreamObserver } from '#engine/upstream/shared.ts'
+import type { ArmedTraces } from './armed-traces.ts'
 import type { ChildEvent } from './children/messages.ts'
 import { WorkerHeldBytes } from './held-bytes.ts'
 import type { OpenedBind, ToMain, ToWorker } from './messages.ts'
@@ -41,6 +44,8 @@ export interface WorkerParts {
   readonly rows: SharedRows
   /** 32 random bytes of the process. */
   readonly secret: Uint8Array
+  /** Which requests are followed. */
+  readonly traces: ArmedTraces
   readonly post: (message: ToMain) => void
   readonly telemetry: WorkerTelemetry
   /** Snapshot -> Runtime. Throws an Error that says what does not fit. */
@@ -82,11 +87,15 @@ export class WorkerThread {
   readonly #sockets: SocketLayer = openSockets(this.#parser.memory)
   readonly #timers = new TimerWheel()
   readonly #parts: WorkerParts
+  readonly #follower: Follower
   #beat: NodeJS.Timeout
   #draining = false
 
   constructor(parts: WorkerParts) {
     this.#parts = parts
+    const { traces: tokens, telemetry, post } = parts
+    const tell = (story: Story) => post({ kind: 'story', story })
+    this.#follower = new Follower(this.#runtime, { tokens, tell, unrouted: telemetry.unrouted })
     this.#beat = setInterval(() => this.#showLife(), BEAT_MS)
   }
 
@@ -101,6 +110,7 @@ export class WorkerThread {
     else if (message.kind === 'level') this.#parts.telemetry.setLevel(message.level)
     else if (message.kind === 'report')
       this.#parts.post({ kind: 'endpoints', endpoints: this.#upstream?.report() ?? [] })
+    else if (message.kind === 'armed') this.#lookAtTraces()
     else if (message.kind === 'leave') this.#leave()
     else if (message.kind === 'drain') this.#drain()
     else this.#stop().catch((error: unknown) => this.#panic(error))
@@ -136,7 +146,7 @@ export class WorkerThread {
     const { telemetry } = this.#parts
     const { upstream } = snapshot.process
     const lifecycle = new Lifecycle({
-      router: () => this.#runtime,
+      router: () => this.#follower.router,
       unrouted: telemetry.unrouted,
       timers: this.#timers,
       onBroken: (error) => this.#panic(error),
@@ -188,6 +198,7 @@ export class WorkerThread {
   #putInForce(snapshot: Snapshot, runtime: Router, opened: ReadonlyMap<number, OpenBind>): void {
     const before = this.#runtime
     this.#runtime = runtime
+    this.#follower.replace(runtime)
     for (const work of runtime.background ?? []) work.begin()
     for (const work of before.background ?? []) work.end()
     this.#served = snapshot
@@ -210,6 +221,12 @@ export class WorkerThread {
     this.#retired.add(bind)
     bind.stopAccepting()
     bind.drain()
+  }
+
+  #lookAtTraces(): void {
+    const { traces, worker } = this.#parts
+    this.#follower.look()
+    traces.know(worker)
   }
 
   // --- the end ---

@@ -14,6 +14,7 @@ import { contentLength } from '#engine/http/fields.ts'
 import { HeaderBlock } from '#engine/http/headers.ts'
 import { isMethod } from '#engine/http/method.ts'
 import { isAuthority, parseTarget, type Target } from '#engine/http/target.ts'
+import { TRACE_HEADER } from '#engine/http/trace-header.ts'
 import {
   AUTHORITY,
   CONTENT_LENGTH,
@@ -28,7 +29,8 @@ import {
   PROTOCOL,
   PSEUDO_END,
   SCHEME,
-  TE
+  TE,
+  TRACE_TOKEN
 } from '#engine/http2/field.ts'
 import type { FieldSink } from '#engine/http2/hpack-decoder.ts'
 import { turnStartedAt } from '#engine/socket/round.ts'
@@ -125,13 +127,21 @@ export class RequestHead implements FieldSink {
     } else if (kind === EXPECT) {
       this.#expect = this.block.count
       this.#keep('expect', value)
-    } else if (kind === TE && value.toLowerCase() === 'trailers') this.#wantsTrailers = true
+    } else if (kind === TRACE_TOKEN) this.#keepDropped(TRACE_HEADER, value)
+    else if (kind === TE && value.toLowerCase() === 'trailers') this.#wantsTrailers = true
     else if (kind !== HOP) this.#isMalformed = true
   }
 
   #keep(name: string, value: string): void {
     if (this.block.count >= this.#limits.headersMax) this.#isTooLarge = true
     else this.block.receive(name, value)
+  }
+
+  /** As framing leaves it in a head of HTTP/1: not forwarded, and there for the gateway. */
+  #keepDropped(name: string, value: string): void {
+    const { count } = this.block
+    this.#keep(name, value)
+    if (this.block.count > count) this.block.drop(count)
   }
 
   /** Makes the exchange. `endStream`: nothing follows the head. */

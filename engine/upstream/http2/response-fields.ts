@@ -9,7 +9,8 @@ import {
   HOST,
   PSEUDO_END,
   STATUS,
-  TE
+  TE,
+  TRACE_TOKEN
 } from '#engine/http2/field.ts'
 import type { FieldSink } from '#engine/http2/hpack-decoder.ts'
 
@@ -55,7 +56,8 @@ export class ResponseFields implements FieldSink {
     this.#hasOrdinary = true
     if (kind === FLAWED || kind === CONNECTION) this.isMalformed = true
     else if (kind === CONTENT_LENGTH) this.#contentLength(field)
-    else if (kind !== HOP && kind !== TE && kind !== HOST) this.block.receive(field.name, field.value)
+    else if (kind !== HOP && kind !== TE && kind !== HOST && kind !== TRACE_TOKEN)
+      this.block.receive(field.name, field.value)
   }
 
   #pseudo(kind: number, value: string): void {
