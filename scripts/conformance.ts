@@ -37,6 +37,9 @@
  * `npm run conformance -- ratelimit`: two gateways before one envoyproxy/ratelimit with Redis, asked by curl. Prints a
  * transcript. Exit code 1: an answer is not the one that it has to be. `-- ext-auth`: likewise before the authorization
  * server of Istio's samples.
+ *
+ * `npm run conformance -- jwks`: keys of a realm that gateways fetch from a real Keycloak while they are rotated. Exit
+ * code 1: a token counts that should not, one does not that should, or keys are fetched too often.
  */
 import { printCel, runCel } from '#engine/cel/testing/conformance.ts'
 import { runH2Spec } from './h2spec.ts'
@@ -95,12 +98,15 @@ if (suite === 'cel') {
 } else if (suite === 'ext-auth') {
   const { runExtAuth } = await import('./services/ext-auth.ts')
   process.exit((await runExtAuth(console.log)) ? 0 : 1)
+} else if (suite === 'jwks') {
+  const { runJwks } = await import('./services/jwks.ts')
+  process.exit((await runJwks(console.log)) ? 0 : 1)
 } else if (suite === 'guards') {
   const { runGuards } = await import('./guards/run.ts')
   if (!(await runGuards(console.log))) process.exitCode = 1
 } else {
   console.error(
-    `conformance: the suites are: cel, collector, ext-auth, guards, h2, llm-clients, mcp (${REVISIONS.join(' or ')}, or both), mcp-clients, mcp-login, openapi, ratelimit, services`
+    `conformance: the suites are: cel, collector, ext-auth, guards, h2, jwks, llm-clients, mcp (${REVISIONS.join(' or ')}, or both), mcp-clients, mcp-login, openapi, ratelimit, services`
   )
   process.exitCode = 2
 }

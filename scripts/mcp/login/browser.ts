@@ -1,5 +1,5 @@
 /** The browser part of a login at Keycloak by an HTTP client: redirects, cookies, the forms for name and consent. */
-import { PERSON } from './keycloak.ts'
+import { PERSON } from '#engine/testing/keycloak.ts'
 
 const STEPS_MAX = 12
 

@@ -15,8 +15,8 @@ import { CALLBACK } from '#backends/mcp/testing/person.ts'
 import { type Ending, startMcp } from '#backends/mcp/testing/servers.ts'
 import { cacheFolder } from '#engine/testing/conformance-cache.ts'
 import { startGateway } from '#engine/testing/gateway.ts'
+import { KEYCLOAK_VERSION, startKeycloak } from '#engine/testing/keycloak.ts'
 import { signIn } from './browser.ts'
-import { KEYCLOAK_VERSION, startKeycloak } from './keycloak.ts'
 
 /** PyPI `mcp`. */
 const PYTHON_SDKS = ['1.30.0', '2.3.0']

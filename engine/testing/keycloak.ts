@@ -1,7 +1,6 @@
 /**
- * A real Keycloak for the conformance run: fetched by Maven into a cache outside the repository, started on a port of
- * its own, with one realm that is made by its admin API: one person, anybody may register clients, and tokens name the
- * gateway as their audience (Keycloak 26.3 does not look at RFC 8707's `resource`).
+ * A real Keycloak for conformance runs: fetched by Maven into a cache outside the repository, started on a port of its
+ * own, with one realm that is made by its admin API: one person, and anybody may register clients.
  */
 import { type ExecFileSyncOptions, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -20,7 +19,12 @@ const START_MS_MAX = 600_000
 export interface Keycloak {
   /** Of the realm. */
   readonly issuer: string
-  /** Tokens of clients that register from now on are for this audience. */
+  /** Of the realm. */
+  readonly admin: AdminRequest
+  /**
+   * Tokens of clients that register from now on are for this audience (Keycloak 26.3 does not look at RFC 8707's
+   * `resource`).
+   */
   admit(audience: string): Promise<void>
   stop(): Promise<void>
 }
@@ -57,9 +61,9 @@ export async function startKeycloak(port: number): Promise<Keycloak> {
   }
   await listening(child.stdout, gone)
   const origin = `http://127.0.0.1:${port}`
-  const ask = await adminOf(origin)
-  await makeRealm(ask)
-  return { issuer: `${origin}/realms/${REALM}`, admit: (audience) => admit(ask, audience), stop }
+  const admin = await adminOf(origin)
+  await makeRealm(admin)
+  return { issuer: `${origin}/realms/${REALM}`, admin, admit: (audience) => admit(admin, audience), stop }
 }
 
 async function listening(output: NodeJS.ReadableStream, gone: Promise<unknown>): Promise<void> {
@@ -73,10 +77,10 @@ async function listening(output: NodeJS.ReadableStream, gone: Promise<unknown>):
   if (!(await Promise.race([listens, late, gone.then(() => false)]))) throw new Error('Keycloak does not start')
 }
 
-/** Path below the realm's admin API; null: the collection of realms. */
-type Ask = (method: string, path: string | null, body?: unknown) => Promise<unknown>
+/** Path below the realm's admin API; null: the collection of realms. Rejects when the status is no success. */
+type AdminRequest = (method: string, path: string | null, body?: unknown) => Promise<unknown>
 
-async function adminOf(origin: string): Promise<Ask> {
+async function adminOf(origin: string): Promise<AdminRequest> {
   const form = new URLSearchParams({ grant_type: 'password', client_id: 'admin-cli', ...ADMIN })
   const url = `${origin}/realms/master/protocol/openid-connect/token`
   const token = async (): Promise<string> => {
@@ -94,14 +98,14 @@ async function adminOf(origin: string): Promise<Ask> {
   }
 }
 
-async function makeRealm(ask: Ask): Promise<void> {
+async function makeRealm(admin: AdminRequest): Promise<void> {
   const credentials = [{ type: 'password', value: PERSON.password, temporary: false }]
   const person = { username: PERSON.username, email: 'ann@house.example', firstName: 'Ann', lastName: 'A' }
   // Tokens of five seconds: a client that goes on has to renew them.
-  await ask('POST', null, { realm: REALM, enabled: true, sslRequired: 'none', accessTokenLifespan: 5 })
+  await admin('POST', null, { realm: REALM, enabled: true, sslRequired: 'none', accessTokenLifespan: 5 })
   // Not with the realm: only a user made in this way has the usual roles.
-  await ask('POST', '/users', { ...person, enabled: true, emailVerified: true, credentials })
-  const components = (await ask('GET', '/components')) as { id: string; providerId: string; subType?: string }[]
+  await admin('POST', '/users', { ...person, enabled: true, emailVerified: true, credentials })
+  const components = (await admin('GET', '/components')) as { id: string; providerId: string; subType?: string }[]
   const of = (id: string) => components.find(({ providerId, subType }) => providerId === id && subType === 'anonymous')!
   const policy = of('trusted-hosts')
   const config = {
@@ -109,15 +113,15 @@ async function makeRealm(ask: Ask): Promise<void> {
     'host-sending-registration-request-must-match': ['true'],
     'client-uris-must-match': ['true']
   }
-  await ask('PUT', `/components/${policy.id}`, { ...policy, config })
+  await admin('PUT', `/components/${policy.id}`, { ...policy, config })
   // The Python SDK registers for all scopes that the issuer names, where the gateway names none.
-  await ask('DELETE', `/components/${of('allowed-client-templates').id}`)
+  await admin('DELETE', `/components/${of('allowed-client-templates').id}`)
 }
 
-async function admit(ask: Ask, audience: string): Promise<void> {
-  const scopes = (await ask('GET', '/client-scopes')) as { id: string; name: string }[]
+async function admit(admin: AdminRequest, audience: string): Promise<void> {
+  const scopes = (await admin('GET', '/client-scopes')) as { id: string; name: string }[]
   const before = scopes.find(({ name }) => name === 'gateway')
-  if (before !== undefined) await ask('DELETE', `/client-scopes/${before.id}`)
+  if (before !== undefined) await admin('DELETE', `/client-scopes/${before.id}`)
   const mapper = {
     name: 'audience',
     protocol: 'openid-connect',
@@ -126,7 +130,7 @@ async function admit(ask: Ask, audience: string): Promise<void> {
   }
   const attributes = { 'include.in.token.scope': 'false' }
   const scope = { name: 'gateway', protocol: 'openid-connect', attributes, protocolMappers: [mapper] }
-  await ask('POST', '/client-scopes', scope)
-  const made = ((await ask('GET', '/client-scopes')) as typeof scopes).find(({ name }) => name === 'gateway')!
-  await ask('PUT', `/default-default-client-scopes/${made.id}`)
+  await admin('POST', '/client-scopes', scope)
+  const made = ((await admin('GET', '/client-scopes')) as typeof scopes).find(({ name }) => name === 'gateway')!
+  await admin('PUT', `/default-default-client-scopes/${made.id}`)
 }
