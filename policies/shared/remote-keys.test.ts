@@ -144,6 +144,19 @@ test('an unknown key is asked for once in the cool-down, and not again when the 
   assert.equal(world.fetched, 4)
 })
 
+test('as many tokens wait for a fetch as may; the next fetch has room again', async () => {
+  const { world, remote } = begun()
+  const fill = (wait: () => Promise<void> | null) => {
+    for (let waiting = 0; waiting < 1_024; waiting++) assert.ok(wait() instanceof Promise)
+    assert.equal(wait(), null)
+  }
+  fill(() => remote.ready())
+  await world.answer(setOf('a'))
+  assert.ok(remote.refreshFor('b') instanceof Promise, 'begins a fetch')
+  fill(() => remote.refreshFor('c'))
+  assert.equal(world.fetched, 2)
+})
+
 test('an unknown key is asked for again after a minute', async () => {
   const { world, remote } = begun()
   await world.answer(setOf('a'))

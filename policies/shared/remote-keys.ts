@@ -15,6 +15,8 @@ const COOL_DOWN_MS = 10_000
 /** A key that the issuer did not have: not asked for again in this time, unless the keys change. */
 const UNKNOWN_MS = 60_000
 const UNKNOWN_MAX = 1_000
+/** Tokens that wait for one fetch: an issuer that is slow keeps no more of them in memory. */
+const WAITING_MAX = 1_024
 const REFRESH_MS_MIN = 1_000
 /** 24 days: a longer timer of Node's strikes after a millisecond, and then again and again. */
 const REFRESH_MS_MAX = 2 ** 31 - 1
@@ -59,6 +61,7 @@ export class RemoteKeys implements KeySource {
   /** Of the configurations in force, the newest last. */
   readonly #uses: Use[] = []
   #fetching: Promise<void> | null = null
+  #waiting = 0
   #callOff: () => void = () => {}
   #failures = 0
   /** When the last fetch was over: keys age from then on, however often a configuration begins meanwhile. */
@@ -94,13 +97,13 @@ export class RemoteKeys implements KeySource {
   }
 
   ready(): Promise<void> | null {
-    if (this.#fetching !== null) return this.#fetching
+    if (this.#fetching !== null) return this.#wait(this.#fetching)
     // After a failure the next attempt has its time: requests do not hurry it.
     return this.current !== null || this.#failures > 0 ? null : this.#fetch()
   }
 
   refreshFor(kid: string | null): Promise<void> | null {
-    if (this.#fetching !== null) return this.#fetching
+    if (this.#fetching !== null) return this.#wait(this.#fetching)
     const now = this.#services.now()
     if (now - this.#refetchedAt < COOL_DOWN_MS) return null
     if (kid !== null && (this.#unknown.get(kid) ?? 0) > now) return null
@@ -111,8 +114,13 @@ export class RemoteKeys implements KeySource {
     })
   }
 
+  #wait(fetching: Promise<void>): Promise<void> | null {
+    return this.#waiting++ < WAITING_MAX ? fetching : null
+  }
+
   #fetch(): Promise<void> {
     this.#callOff()
+    this.#waiting = 0
     // The way to a service ends with its configuration: the newest is in force for longest.
     const { fetch } = this.#uses.at(-1)?.place ?? this.#place
     this.#fetching = fetch().then(
