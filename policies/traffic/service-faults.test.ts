@@ -3,22 +3,17 @@
  * failure mode holds, and no stream or connection stays.
  */
 import { equal, match } from 'node:assert/strict'
-import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import {
-  createServer as createHttp2Server,
-  createSecureServer,
-  type Http2Server,
-  type ServerHttp2Stream
-} from 'node:http2'
+import { createSecureServer, type ServerHttp2Stream } from 'node:http2'
 import { createServer as createHttpsServer } from 'node:https'
-import { type AddressInfo, createServer as createNetServer, type Server, type Socket } from 'node:net'
+import type { Server } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, it, type TestContext } from 'node:test'
 import { CheckResponse } from '#engine/proto/generated/envoy/service/auth/v3/external_auth.ts'
 import { RateLimitResponse } from '#engine/proto/generated/envoy/service/ratelimit/v3/rls.ts'
 import { authority } from '#engine/testing/certificates.ts'
+import { answerGrpc, FAULTS, type Fault, grpcService, listening, rawService } from '#engine/testing/faulty-services.ts'
 import { startGateway } from '#engine/testing/gateway.ts'
 import { type Origin, startOrigin } from '#engine/testing/origin.ts'
 import { freePort, runProgram } from '#engine/testing/program.ts'
@@ -63,140 +58,6 @@ const KINDS: readonly Kind[] = [
       dynamicMetadata: undefined,
       quota: undefined
     }).finish()
-  }
-]
-
-// --- services ---
-
-interface Service {
-  readonly port: number
-  /** Resolves when no question is under way: no stream of gRPC, no connection of HTTP. */
-  idle(): Promise<void>
-  /** Resolves when a question has come. */
-  readonly arrival: Promise<void>
-}
-
-async function listening(t: TestContext, server: Server | Http2Server): Promise<number> {
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.after(() => server.close())
-  return (server.address() as AddressInfo).port
-}
-
-/** Counts what `opens` is given until it closes. */
-function counter() {
-  let open = 0
-  const waiting: (() => void)[] = []
-  const arrival = Promise.withResolvers<void>()
-  return {
-    arrival: arrival.promise,
-    opens(one: Socket | ServerHttp2Stream): void {
-      open++
-      one.on('error', () => {})
-      one.once('close', () => {
-        if (--open === 0) for (const done of waiting.splice(0)) done()
-      })
-      arrival.resolve()
-    },
-    idle: () => (open === 0 ? Promise.resolve() : new Promise<void>((resolve) => waiting.push(resolve)))
-  }
-}
-
-async function grpcService(t: TestContext, serve: (stream: ServerHttp2Stream) => void): Promise<Service> {
-  const server = createHttp2Server({ maxSendHeaderBlockLength: 16e6 })
-  const { opens, ...counts } = counter()
-  const sockets = new Set<Socket>()
-  server.on('connection', (socket: Socket) => sockets.add(socket))
-  server.on('session', (session) => session.on('error', () => {}))
-  server.on('stream', (stream) => {
-    opens(stream)
-    serve(stream)
-  })
-  t.after(() => {
-    for (const socket of sockets) socket.destroy()
-  })
-  return { port: await listening(t, server), ...counts }
-}
-
-async function rawService(t: TestContext, serve: (socket: Socket) => void): Promise<Service> {
-  const { opens, ...counts } = counter()
-  const server = createNetServer((socket) => {
-    socket.once('data', () => {
-      opens(socket)
-      serve(socket)
-    })
-    socket.on('error', () => {})
-    t.after(() => socket.destroy())
-  })
-  return { port: await listening(t, server), ...counts }
-}
-
-const GRPC_HEAD = { ':status': 200, 'content-type': 'application/grpc' }
-const framed = (message: Uint8Array): Buffer => {
-  const frame = Buffer.alloc(5 + message.length)
-  frame.writeUInt32BE(message.length, 1)
-  frame.set(message, 5)
-  return frame
-}
-const answers = (stream: ServerHttp2Stream, message: Uint8Array): void => {
-  stream.respond(GRPC_HEAD, { waitForTrailers: true })
-  stream.once('wantTrailers', () => stream.sendTrailers({ 'grpc-status': '0' }))
-  stream.end(framed(message))
-}
-const MANY = Array.from({ length: 10_000 }, (_, i) => [`x-${i}`, 'v'] as const)
-
-interface Fault {
-  readonly name: string
-  readonly grpc: (stream: ServerHttp2Stream) => void
-  /** Null: over HTTP it is an answer like another. */
-  readonly http: ((socket: Socket) => void) | null
-  readonly timeout?: string
-}
-
-const FAULTS: readonly Fault[] = [
-  { name: 'says nothing', grpc: () => {}, http: () => {}, timeout: '50ms' },
-  {
-    name: 'stops within its answer',
-    grpc: (stream) => {
-      stream.respond(GRPC_HEAD)
-      stream.write(Buffer.from([0, 0, 0, 0, 9, 1]))
-    },
-    http: (socket) => socket.write('HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nx'),
-    timeout: '50ms'
-  },
-  {
-    name: 'resets within its answer',
-    grpc: (stream) => {
-      stream.respond(GRPC_HEAD)
-      stream.close(2)
-    },
-    http: (socket) => socket.write('HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nx', () => socket.resetAndDestroy())
-  },
-  {
-    name: 'breaks the connection',
-    grpc: (stream) => stream.session!.destroy(),
-    http: (socket) => socket.destroy()
-  },
-  {
-    name: 'sends 10,000 fields',
-    grpc: (stream) => stream.respond({ ...GRPC_HEAD, ...Object.fromEntries(MANY) }),
-    http: (socket) =>
-      socket.write(
-        `HTTP/1.1 200 OK\r\n${MANY.map(([name, v]) => `${name}: ${v}\r\n`).join('')}Content-Length: 0\r\n\r\n`
-      )
-  },
-  {
-    name: 'answers with octets that are no message',
-    grpc: (stream) => answers(stream, Buffer.from('ffffffffff', 'hex')),
-    http: (socket) => socket.write('garbage\r\n\r\n')
-  },
-  {
-    name: 'answers with an error of HTTP',
-    grpc: (stream) => {
-      stream.respond({ ':status': 503 })
-      stream.end('no')
-    },
-    http: null
   }
 ]
 
@@ -259,7 +120,7 @@ for (const kind of KINDS) {
     const later = async (t: TestContext) => {
       const answer = Promise.withResolvers<void>()
       const service = await serviceOf(t, {
-        grpc: (stream) => void answer.promise.then(() => answers(stream, allows!)),
+        grpc: (stream) => void answer.promise.then(() => answerGrpc(stream, allows!)),
         http: (socket) => void answer.promise.then(() => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n'))
       })
       return { service, answer, gateway: await start(t, policy('timeout: 60s'), service.port) }
@@ -323,7 +184,7 @@ describe('a service behind TLS', () => {
       const options = { ...server, ca: own.cert, requestCert: true, rejectUnauthorized: true }
       const https =
         allows === null ? createHttpsServer(options, (_, response) => response.end()) : createSecureServer(options)
-      https.on('stream', (stream: ServerHttp2Stream) => answers(stream, allows!))
+      https.on('stream', (stream: ServerHttp2Stream) => answerGrpc(stream, allows!))
       https.on('tlsClientError', () => {})
       https.on('session', (session) => session.on('error', () => {}))
       const port = await listening(t, https as Server)
