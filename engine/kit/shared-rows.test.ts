@@ -34,3 +34,17 @@ test('a full table gives away what was not used for long, empty, and its holder 
   early.set(3, 4)
   equal(early.get(3), 4)
 })
+
+test('who only reads a row never sees the numbers of the name that has it now, and finds it where it is', () => {
+  let now = 0
+  const rows = new SharedRows(SharedRows.create(), () => now)
+  const [reader, owner] = [rows.row('one'), rows.row('one')]
+  owner.set(3, 1)
+  now = 601_000
+  for (let i = 0; i < 20_000; i++) rows.row(`crowd ${i}`).set(3, 99)
+  equal(reader.get(3), 0)
+  now = 1_202_000
+  owner.touch()
+  owner.set(3, 2)
+  equal(rows.row('one').get(3), 2)
+})

@@ -96,11 +96,17 @@ export class SharedRow {
 
   /** It is used: nobody else gets it. Called before numbers are changed. */
   touch(): void {
-    if (Atomics.load(this.#words, this.#at) !== this.#low) this.#seek()
+    if (this.#isAnothers) this.#seek()
     Atomics.store(this.#words, this.#at + TOUCHED, Math.floor(this.#clock() / 1000))
   }
 
+  get #isAnothers(): boolean {
+    return Atomics.load(this.#words, this.#at) !== this.#low
+  }
+
+  /** Looked at by those too who never touch it: what another name has written there would be taken for its numbers. */
   get(field: number): number {
+    if (this.#isAnothers) this.#seek()
     return Atomics.load(this.#words, this.#at + FIELDS + field)
   }
 

@@ -57,6 +57,8 @@ export interface TestOptions {
   readonly revocations?: Revocations
   /** Shared with other workers: what they know of addresses. */
   readonly addresses?: SharedArrayBuffer
+  /** Which worker of how many it is for what is shared by `addresses`; default: the only one. */
+  readonly place?: readonly [index: number, count: number]
   /** How many child processes one backend may have. */
   readonly childrenMax?: number
   /** Changes what the file has become: for what no file can say yet. */
@@ -68,7 +70,8 @@ const offload = new OffloadPool(import.meta.resolve('#engine/process/jobs.ts'))
 
 /** Rejects with the mistakes of `yaml`. */
 export async function startGateway(yaml: string, options: TestOptions = {}): Promise<TestGateway> {
-  const { log, folder, clock = monotonicClock(), childrenMax, addresses, edit = (file) => file, ...shared } = options
+  const { log, folder, clock = monotonicClock(), childrenMax, addresses, edit = (file) => file, ...others } = options
+  const { place: [index, count] = [0, 1], ...shared } = others
   let version = 0
   let answer: (message: ToMain) => void = () => {}
   const first = edit(snapshotOf(yaml, ++version, folder))
@@ -81,11 +84,11 @@ export async function startGateway(yaml: string, options: TestOptions = {}): Pro
   const own = { index: 0, count: 1 }
   const ofProcess = { secret: randomBytes(32), revocations: new SharedRevocations(), children, worker: own, ...shared }
   const worker: WorkerThread = new WorkerThread({
-    worker: 0,
+    worker: index,
     children,
     secret: ofProcess.secret,
-    traces: ArmedTraces.create(1),
-    state: SharedState.create(1),
+    traces: ArmedTraces.create(count),
+    state: SharedState.create(count),
     rows: new SharedRows(addresses ?? SharedRows.create(), clock),
     post: (message) => answer(message),
     telemetry: ofWorker(telemetry),

@@ -180,7 +180,8 @@ function hostsOf(destination: Destination | HostGroup, options: EndpointOptions,
   const key = JSON.stringify([plan, options.tls !== null])
   const detector = plan === undefined ? null : new OutlierDetector({ name, key, plan, rows, observer })
   const overflowed = (kind: ThresholdKind) => observer.overflowed?.(name, kind)
-  const thresholds = limits === undefined ? null : new Thresholds({ name, limits, rows, worker, overflowed })
+  const own = { name, key: keyOf(destination, options) }
+  const thresholds = limits === undefined ? null : new Thresholds({ ...own, limits, rows, worker, overflowed })
   const parts = { detector, thresholds }
   if (!isGroup(destination)) return new DestinationState(destination, options, parts)
   return new HostGroupState(name, destination.hosts, options, parts)

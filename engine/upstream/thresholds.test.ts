@@ -10,6 +10,7 @@ function bench(limits: ConstructorParameters<typeof Thresholds>[0]['limits']) {
   const worker = (index: number) =>
     new Thresholds({
       name: 'shop',
+      key: 'shop',
       limits,
       rows: new SharedRows(memory, () => 0),
       worker: { index, count: 2 },

@@ -22,6 +22,8 @@ const FIELDS = ['maxConnections', 'maxPendingRequests', 'maxRequests', 'maxRetri
 export interface ThresholdParts {
   /** Of the endpoint. */
   readonly name: string
+  /** The same for the same endpoint in all workers, and of no other one: a row has one writer. */
+  readonly key: string
   readonly limits: ThresholdLimits
   readonly rows: SharedRows
   readonly worker: { readonly index: number; readonly count: number }
@@ -37,10 +39,9 @@ export class Thresholds {
   readonly #own = [0, 0, 0, 0]
 
   constructor(parts: ThresholdParts) {
-    const { name, limits, rows, worker } = parts
+    const { key, limits, rows, worker } = parts
     this.#parts = parts
     this.#most = FIELDS.map((field) => limits[field] ?? Number.POSITIVE_INFINITY)
-    const key = JSON.stringify([name, limits])
     this.#rows = Array.from({ length: worker.count }, (_, i) => rows.row(`threshold ${i} ${key}`))
     // What a worker that has died had under way is over.
     this.#publish()
@@ -50,18 +51,17 @@ export class Thresholds {
     return this.#rows[this.#parts.worker.index]!
   }
 
+  /** All of them: the row may be another one than before, and empty. */
   #publish(): void {
-    this.#row.touch()
-    this.#own.forEach((count, kind) => {
-      this.#row.set(kind, count)
-    })
+    const row = this.#row
+    row.touch()
+    for (let kind = 0; kind < this.#own.length; kind++) row.set(kind, this.#own[kind]!)
   }
 
   change(kind: Kind, by: number): void {
     if (this.#most[kind] === Number.POSITIVE_INFINITY) return
     this.#own[kind]! += by
-    this.#row.touch()
-    this.#row.set(kind, this.#own[kind]!)
+    this.#publish()
   }
 
   /** Of all workers. */
