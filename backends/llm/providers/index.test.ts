@@ -24,7 +24,6 @@ const EXCEPTIONS: readonly string[] = [
   // The service of AWS that requests are signed for, whatever provider they go to.
   "auth/aws.ts: 'bedrock'",
   // An authentication of other gateways' files, refused by name.
-  "config/auth.ts: 'azure'",
   // Shown to editors as an example of a dialect.
   "config/providers.ts: 'vllm'",
   // Who made a model, of which Bedrock has several.
