@@ -6,6 +6,7 @@ import {
 } from '#backends/shared/auth/request-authenticator.ts'
 import { beginPreparation, finishPreparation, resumePreparation } from '#backends/shared/preparation.ts'
 import { whenSettled } from '#backends/shared/when-settled.ts'
+import { beginAttemptHeaders } from '#engine/contract/attempt-headers.ts'
 import type { BackendContext } from '#engine/contract/backend.ts'
 import type { BackendAuth } from '#engine/contract/backend-auth/auth.ts'
 import { replaceRequestBody, whenRequest } from '#engine/contract/body.ts'
@@ -58,15 +59,17 @@ class AuthenticatedSender {
     if (this.#authenticator.needsBody && ex.requestBytes !== null && ex.requestBody === BODY_STREAM) {
       replaceRequestBody(ex, ex.requestBytes)
     }
-    const attempt = new Attempt(ex, this.#authenticator)
-    const { method, path, query, request: headers, requestBytes: body } = ex
+    const headers = beginAttemptHeaders(ex)
+    if (this.#authenticator.refused !== null) ex.answerHook = this.#answered
+    const { method, path, query, requestBytes: body } = ex
     const outgoing = { method, path, query, host: ex.upstreamHost ?? ex.authority, headers, body }
     const waiting = this.#authenticator.authorize(outgoing, ex.identity?.credentials ?? null)
     if (waiting === null) this.#context.upstream.send(ex, endpoint)
     else
       whenSettled(
         waiting,
-        () => attempt.isCurrent(),
+        // A timeout may have answered or begun another attempt, or the client may have gone.
+        () => ex.request === headers && ex.response === null && !ex.responseDone,
         (put) => this.#sendLater(ex, endpoint, put)
       )
   }
@@ -79,45 +82,9 @@ class AuthenticatedSender {
     put()
     this.#context.upstream.send(ex, endpoint)
   }
-}
 
-/**
- * One attempt, whose request has a header section of its own: what the server is shown reaches neither the backend of
- * another attempt nor expressions that read the request when it has been answered.
- */
-class Attempt {
-  readonly #ex: Exchange
-  readonly #original: Exchange['request']
-  readonly #authenticator: RequestAuthenticator
-  #isOver = false
-
-  constructor(ex: Exchange, authenticator: RequestAuthenticator) {
-    this.#ex = ex
-    this.#original = ex.request
-    this.#authenticator = authenticator
-    ex.request = ex.request.copy()
-    const end = () => this.#end()
-    ex.onRetry = end
-    ex.onOver = end
-    ex.answerHook = () => this.#answered()
-  }
-
-  /** It is to be sent: a timeout may have answered or begun another attempt, or the client may have gone. */
-  isCurrent(): boolean {
-    return !this.#isOver && this.#ex.response === null && !this.#ex.responseDone
-  }
-
-  #answered(): Verdict {
-    if (this.#ex.status === 401 || this.#ex.status === 403) this.#authenticator.refused?.()
-    this.#end()
+  readonly #answered = ({ status }: Exchange): Verdict => {
+    if (status === 401 || status === 403) this.#authenticator.refused?.()
     return CONTINUE
-  }
-
-  #end(): void {
-    if (this.#isOver) return
-    this.#isOver = true
-    // A body may still be under way: fields that are not the client's to say are not in its trailers either.
-    this.#original.stripped = this.#ex.request.stripped
-    this.#ex.request = this.#original
   }
 }

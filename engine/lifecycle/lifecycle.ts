@@ -16,7 +16,6 @@ import { CONTINUE, type Hook, LATER, STOP } from '#engine/contract/filter.ts'
 import { handOver, letGo, releaseBodies } from '#engine/contract/held-bytes.ts'
 import { COPIES } from '#engine/contract/mirror.ts'
 import type { Recorder, Router } from '#engine/contract/route.ts'
-import { attemptAnswered } from '#engine/contract/tracing.ts'
 import type { HeaderBlock } from '#engine/http/headers.ts'
 import { keepPiece } from '#engine/kit/pieces.ts'
 import { xorshift32 } from '#engine/kit/random.ts'
@@ -27,7 +26,7 @@ import { bodyProcessing, endWithTap, requestRow, responseRow } from './body-proc
 import { buildReply, dropServer, replyFor, sendReply, takeReplacement } from './local-reply.ts'
 import { Mirrors } from './mirrors.ts'
 import { sendRequest, takeRequestBody, takeRequestEnd } from './request-body.ts'
-import { Retries, type RetryObserver, throughTap } from './retries.ts'
+import { headArrived, Retries, type RetryObserver, throughTap } from './retries.ts'
 import { spliceExchange } from './splice.ts'
 import { Timeouts } from './timeouts.ts'
 import { responseTrailers } from './trailers.ts'
@@ -158,7 +157,7 @@ export class Lifecycle implements ClientEvents, ServerEvents {
 
   onResponse(ex: Exchange): void {
     ex.firstByteAt = turnStartedAt
-    if (ex.slots !== null) attemptAnswered(ex)
+    if (ex.slots !== null) headArrived(ex)
     if (ex.retry !== null && this.#retries.afterResponse(ex)) return
     this.#response(ex)
   }

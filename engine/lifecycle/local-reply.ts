@@ -1,4 +1,5 @@
 /** Responses that the gateway makes itself: what an error code says, and the message that carries it. */
+import { endAttemptHeaders } from '#engine/contract/attempt-headers.ts'
 import { replyBytes } from '#engine/contract/body.ts'
 import { ERRORS, type ErrorCode } from '#engine/contract/errors.ts'
 import { BODY_LENGTH, BODY_NONE, type Exchange, type LocalReply, STEP_SENDING } from '#engine/contract/exchange.ts'
@@ -96,6 +97,7 @@ export function sendReply(ex: Exchange): void {
 
 /** What `ex` waits for or holds of its backend goes: the gateway answers itself. */
 export function dropServer(ex: Exchange): void {
+  if (ex.slots !== null) endAttemptHeaders(ex)
   if (ex.step < STEP_SENDING) cutResponse(ex)
   const { server, pending } = ex
   ex.server = null

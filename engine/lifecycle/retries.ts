@@ -3,6 +3,7 @@
  * Only exchanges of routes with the policy `retry` come here.
  */
 
+import { endAttemptHeaders } from '#engine/contract/attempt-headers.ts'
 import { ERRORS, type ErrorCode } from '#engine/contract/errors.ts'
 import { BODY_NONE, type Exchange, RetryState, STEP_SERVE } from '#engine/contract/exchange.ts'
 import type { ServerEvents } from '#engine/contract/exchange-events.ts'
@@ -10,7 +11,7 @@ import { resetResponse } from '#engine/contract/resend.ts'
 import { RETRY_GATE } from '#engine/contract/resilience.ts'
 import { dropKept, keepForRetry } from '#engine/contract/retry.ts'
 import type { RouteRetry } from '#engine/contract/route.ts'
-import { attemptRetrying } from '#engine/contract/tracing.ts'
+import { attemptAnswered, attemptRetrying } from '#engine/contract/tracing.ts'
 import type { PendingAttempt } from '#engine/contract/transport.ts'
 import { isIdempotent } from '#engine/http/method.ts'
 import { keepPiece } from '#engine/kit/pieces.ts'
@@ -146,6 +147,7 @@ export class Retries {
     const { timers, random, observer, attempt } = this.#options
     const state = ex.retry!
     const { plan, budget } = state.route
+    if (ex.slots !== null) endAttemptHeaders(ex)
     if (ex.step !== STEP_SERVE || state.count >= plan.attempts) return false
     if (ex.bodySent && state.kept === null && ex.requestBytes === null) return false
     state.allowed ??= plan.precondition === null || plan.precondition(ex)
@@ -204,6 +206,12 @@ function isRetryable(ex: Exchange, code: ErrorCode, codes: ReadonlySet<number>):
   if (retry === 'never') return false
   if (retry === 'always' || (retry === 'unless-sent' && ex.server === null)) return true
   return (retry !== 'listed' && isIdempotent(ex.method)) || codes.has(status)
+}
+
+/** For exchanges that have slots: the head of an answer is here. */
+export function headArrived(ex: Exchange): void {
+  endAttemptHeaders(ex)
+  attemptAnswered(ex)
 }
 
 /** What has been looked into came ahead of the tap of its answer, and goes through it as what follows does. */

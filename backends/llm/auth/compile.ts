@@ -4,6 +4,7 @@ import { providerKind } from '#backends/llm/providers/index.ts'
 import type { AuthenticatorTarget } from '#backends/llm/providers/kind.ts'
 import type { Provider } from '#backends/llm/providers/provider.ts'
 import { googleTokens } from '#backends/shared/auth/google.ts'
+import { beginAttemptHeaders } from '#engine/contract/attempt-headers.ts'
 import type { BackendContext } from '#engine/contract/backend.ts'
 import type { KeyAuth } from '#engine/contract/backend-auth/auth.ts'
 import { reveal } from '#engine/kit/secret.ts'
@@ -35,7 +36,12 @@ const KINDS: Kinds = {
 }
 
 export function authenticatorFor(auth: AiAuth, place: Place, context: BackendContext): Authenticator {
-  return KINDS[auth.kind](auth as never, place, context)
+  const { wantsClient, authorize, refused } = KINDS[auth.kind](auth as never, place, context)
+  const authorizeAttempt: Authenticator['authorize'] = (ex, client) => {
+    beginAttemptHeaders(ex)
+    return authorize(ex, client)
+  }
+  return { wantsClient, authorize: authorizeAttempt, refused }
 }
 
 const nothing = (): void => {}

@@ -2,6 +2,7 @@
  * A request as the client sent it, for the attempts after the first: what was written for one provider (its key, its
  * fields, its format) must never reach another, nor a backend that is no model at all.
  */
+import { endAttemptHeaders } from '#engine/contract/attempt-headers.ts'
 import type { BodyKind, Exchange } from '#engine/contract/exchange.ts'
 import type { HeaderBlock } from '#engine/http/headers.ts'
 
@@ -25,6 +26,7 @@ export class OriginalRequest {
   }
 
   restore(ex: Exchange): void {
+    endAttemptHeaders(ex)
     ex.method = this.#method
     ex.path = this.#path
     ex.query = this.#query
