@@ -128,6 +128,11 @@ export interface Policy {
    */
   readonly aliases: readonly { readonly name: string; readonly wrap?: string; readonly schema?: ZodType }[]
   /**
+   * Of a frontend policy that files may have under `config` instead, by the same name: the spelling there. Its output is
+   * another input of `compile`.
+   */
+  readonly inConfig?: ZodType
+  /**
    * Whether compile reads context.matches. Then it is called once per distinct configuration and
    * route, otherwise one compiled form serves every route with the same configuration.
    */

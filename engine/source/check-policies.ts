@@ -39,6 +39,12 @@ export function checkNames(tree: ConfigTree, policies: readonly Policy[]): Findi
       )
     }
   }
+  const { config, frontendPolicies } = tree.top.raw
+  for (const { name, inConfig } of policies) {
+    if (inConfig === undefined || objectOf(config)[name] === undefined) continue
+    if (objectOf(frontendPolicies)[name] === undefined) continue
+    report(['config', name], `says again what frontendPolicies.${name} says: keep one of them`)
+  }
   for (const route of routes) refusePreRouting(route, report)
   for (const { raw, path } of [...listeners, ...routes].flatMap(policySetsOf)) {
     if (raw.targetRefs !== undefined) report([...path, 'targetRefs'], `is for policies ${tree.words.top}`)

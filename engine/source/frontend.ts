@@ -151,13 +151,21 @@ export function frontendSchema(policies: readonly Policy[]) {
   return base.safeExtend(shape)
 }
 
-/** Validated `frontendPolicies` -> those that are policies of the registry. */
+type Values = Readonly<Record<string, unknown>>
+
+/** Validated `frontendPolicies` and `config` -> the policies of the registry in them. */
 export function frontendPolicies(
-  input: Readonly<Record<string, unknown>> | undefined,
+  input: Values | undefined,
+  config: Values | undefined,
   policies: readonly Policy[]
 ): PolicySet {
-  const own = policies.filter(({ name, section }) => section === 'frontend' && input?.[name] !== undefined)
-  return Object.fromEntries(own.map(({ name }) => [name, input![name]]))
+  const out: Record<string, unknown> = {}
+  for (const { name, section, inConfig } of policies) {
+    if (section !== 'frontend') continue
+    const value = input?.[name] ?? (inConfig === undefined ? undefined : config?.[name])
+    if (value !== undefined) out[name] = value
+  }
+  return out
 }
 
 export type HttpSetting = keyof typeof HTTP_DEFAULTS

@@ -4,6 +4,7 @@ import { LOG_ROOTS } from '#engine/cel/exchange.ts'
 import { compileExpression } from '#engine/cel/expression.ts'
 import type { Policy } from '#engine/contract/policy.ts'
 import { objectOf, type Placed, policySetsOf } from '#engine/schema/placed.ts'
+import type { ZodType } from '#engine/schema/schema.ts'
 import { attachedTo } from './check-policies.ts'
 import { type PolicyKey, policyKeys } from './policies.ts'
 import type { ConfigSchema } from './schema.ts'
@@ -26,6 +27,8 @@ interface PolicyEntry {
   readonly policy: Policy
   readonly set: Placed
   readonly key: string
+  /** Of a frontend policy, which has no place in a set. */
+  readonly schema?: ZodType
 }
 
 class Doubts {
@@ -48,14 +51,14 @@ class Doubts {
       own: this.#entriesAt(listener),
       routes: listener.routes.map((route) => this.#entriesAt(route))
     }))
-    const frontend = this.#inSet({ raw: objectOf(this.#tree.top.raw.frontendPolicies), path: ['frontendPolicies'] })
+    const frontend = this.#frontendEntries()
     const below = listeners.map(({ own, routes }) => [...own, ...routes.flat()])
     this.#doubt(top, below.flat())
     listeners.forEach(({ own, routes }, i) => {
       this.#doubt(own, [...top, ...below[i]!])
       for (const route of routes) this.#doubt(route, [...top, ...own])
     })
-    this.#doubt(frontend, [])
+    this.#doubt(frontend, [...top, ...below.flat()])
     this.#doubtAddresses([...top, ...frontend])
     return this.#findings
   }
@@ -66,6 +69,21 @@ class Doubts {
 
   #inSet(set: Placed): PolicyEntry[] {
     return this.#keys.flatMap(({ key, policy }) => (set.raw[key] === undefined ? [] : [{ policy, set, key }]))
+  }
+
+  #frontendEntries(): PolicyEntry[] {
+    const { config, frontendPolicies } = this.#tree.top.raw
+    return this.#policies.flatMap((policy) => {
+      const { name: key, section, schema, inConfig } = policy
+      const places = [
+        { set: { raw: objectOf(frontendPolicies), path: ['frontendPolicies'] }, schema },
+        { set: { raw: objectOf(config), path: ['config'] }, schema: inConfig }
+      ]
+      if (section !== 'frontend') return []
+      return places.flatMap(({ set, schema: known }) =>
+        known === undefined || set.raw[key] === undefined ? [] : [{ policy, set, key, schema: known }]
+      )
+    })
   }
 
   /** `others`: what stands above or below `place`, and so may run before it for some request. */
@@ -123,7 +141,8 @@ class Doubts {
     return names.toSorted().join(' or ')
   }
 
-  #configOf({ policy, set, key }: PolicyEntry): never | undefined {
+  #configOf({ policy, set, key, schema }: PolicyEntry): never | undefined {
+    if (schema !== undefined) return schema.safeParse(set.raw[key]).data as never | undefined
     const keys = this.#keys.filter((known) => known.key === key)
     return attachedTo([set], keys, this.#schema).policies[policy.name] as never | undefined
   }

@@ -1,4 +1,5 @@
 /** `config`: settings that are read once, at start. Environment variables win over what a source says. */
+import type { Policy } from '#engine/contract/policy.ts'
 import type { ProcessSettings } from '#engine/ir/snapshot.ts'
 import { duration } from '#engine/schema/duration.ts'
 import { address } from '#engine/schema/net.ts'
@@ -16,7 +17,7 @@ const BUFFERED_BYTES_MIN = MIB
 const NOT_HERE = [
   ...['caAddress', 'caAuthToken', 'clusterId', 'customFunctions', 'database', 'dns', 'enableIpv6', 'gateway', 'hbone'],
   ...['histograms', 'localXdsPath', 'mcp', 'metrics', 'modelCatalog', 'namespace', 'network', 'sensitiveHeaders'],
-  ...['serviceAccount', 'session', 'spiffe', 'standardAttributes', 'storage', 'tracing', 'trustDomain', 'xdsAddress'],
+  ...['serviceAccount', 'session', 'spiffe', 'standardAttributes', 'storage', 'trustDomain', 'xdsAddress'],
   'xdsAuthToken'
 ]
 
@@ -33,7 +34,7 @@ const deadline = () =>
   duration().refine((ms) => ms <= SHUTDOWN_SECONDS_MAX * 1000, `must be at most ${SHUTDOWN_SECONDS_MAX}s`)
 const positive = () => duration().refine((ms) => ms > 0, 'must be longer than 0')
 
-export const processSchema = z.strictObject({
+const base = z.strictObject({
   adminAddr: address().optional().describe('Admin server. Default localhost:15000. Environment: ADMIN_ADDR.'),
   statsAddr: address().optional().describe('Metrics server. Default [::]:15020. Environment: STATS_ADDR.'),
   readinessAddr: address().optional().describe('Readiness server. Default [::]:15021. Environment: READINESS_ADDR.'),
@@ -75,7 +76,14 @@ export const processSchema = z.strictObject({
   ...refusedKeys('setting', NOT_HERE)
 })
 
-type Settings = z.output<typeof processSchema>
+/** The settings above, and the frontend policies that may stand among them. */
+export function processSchema(policies: readonly Policy[]) {
+  const shape: Record<string, ZodType> = {}
+  for (const { name, inConfig } of policies) if (inConfig !== undefined) shape[name] = inConfig.optional()
+  return base.safeExtend(shape)
+}
+
+type Settings = z.output<typeof base>
 type Environment = Readonly<Record<string, string | undefined>>
 
 const digits = () =>

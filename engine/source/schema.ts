@@ -16,7 +16,10 @@ function build(policies: readonly Policy[], kinds: Kinds) {
   const { binds, backends, policies: onRoute, sets } = routeSchemas(policies, kinds)
   const config = z.strictObject({
     $schema: z.string().optional().describe('Where editors find this schema.'),
-    config: processSchema.optional().describe('Settings of the process, read once at start.'),
+    config: z
+      .lazy(() => processSchema(policies))
+      .optional()
+      .describe('Settings of the process, read once at start.'),
     binds: binds.optional().describe('Ports, and what is served on them.'),
     frontendPolicies: z
       .lazy(() => frontendSchema(policies))

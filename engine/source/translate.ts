@@ -94,7 +94,7 @@ export function translate(input: Config, options: TranslateOptions): Translated 
   const draft = {
     gateway: {
       ...translator.phases(input.policies),
-      frontend: frontendPolicies(input.frontendPolicies, options.policies)
+      frontend: frontendPolicies(input.frontendPolicies, input.config, options.policies)
     },
     binds,
     backends: translator.backends,

@@ -47,8 +47,15 @@ export function writtenIn(tree: ConfigTree, keys: readonly PolicyKey[], origins:
     }
   }
   noteLevel(tree.top, 'gateway')
-  const frontend = objectOf(tree.top.raw.frontendPolicies)
-  for (const name of Object.keys(frontend)) written.push([`frontendPolicies.${name}`, ['frontendPolicies', name]])
+  const { config, frontendPolicies } = tree.top.raw
+  for (const name of Object.keys(objectOf(frontendPolicies))) {
+    written.push([`frontendPolicies.${name}`, ['frontendPolicies', name]])
+  }
+  for (const { policy, key } of keys) {
+    if (policy.inConfig !== undefined && key in objectOf(config)) {
+      written.push([`frontendPolicies.${key}`, ['config', key]])
+    }
+  }
   for (const [b, bind] of tree.binds.entries()) {
     for (const [l, listener] of bind.listeners.entries()) noteListener(listener, `binds[${b}].listeners[${l}]`)
   }

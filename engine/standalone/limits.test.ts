@@ -201,7 +201,7 @@ test('settings of other gateways are refused by name', () => {
       `frontendPolicies: { ${key}: {} }`,
       new RegExp(`: frontend policy '${key}' is not in this version`)
     ]),
-    [config('tracing: {}'), /: setting 'tracing' is not in this version/],
+    [config('trustDomain: a'), /: setting 'trustDomain' is not in this version/],
     [withRoute('backends: [{ dynamic: { target: x } }]'), /setting 'target' is not in this version/]
   ]
   for (const [file, message] of names) {

@@ -3,8 +3,8 @@
  * (docs/specification.md#tracing). docs/tracing.md is the page for users.
  */
 import { LOG_ROOTS, REQUEST_ROOTS } from '#engine/cel/exchange.ts'
-import { compileExpression, expression } from '#engine/cel/expression.ts'
-import { compile as compileCel, type Value } from '#engine/cel/index.ts'
+import { compileExpression } from '#engine/cel/expression.ts'
+import type { Value } from '#engine/cel/index.ts'
 import { writeFields } from '#engine/cel/log-fields.ts'
 import { logElsewhere } from '#engine/cel/log-offload.ts'
 import type { CompileContext, Compiled, Policy } from '#engine/contract/policy.ts'
@@ -16,27 +16,9 @@ import { namesService } from '#engine/schema/service-ref.ts'
 import { sound } from '#engine/schema/together.ts'
 import { type AttributeSource, addedList, addedMap, readsOf, removed } from '#policies/shared/log-attributes.ts'
 import { batch, otlpFields, otlpPlan } from '#policies/shared/otlp/settings.ts'
+import { configTracing } from '#policies/shared/tracing/config-tracing.ts'
+import { samplingFields } from '#policies/shared/tracing/sampling.ts'
 import { DEFAULT_ATTRIBUTES, spanNamesOf } from '#policies/shared/tracing/span-attributes.ts'
-
-const NUMBERS: ReadonlySet<string> = new Set(['bool', 'int', 'uint', 'double', 'dyn'])
-const NO_SHARE = 'must be a boolean or a number from 0.0 to 1.0'
-
-/** A share as a number, a boolean, or an expression that gives one of them for a request. */
-const sampling = () =>
-  z.union(
-    [
-      z.boolean(),
-      z.number().min(0, NO_SHARE).max(1, NO_SHARE),
-      expression(REQUEST_ROOTS).superRefine((source, context) => {
-        const compiled = compileCel(source, { roots: REQUEST_ROOTS })
-        if (!compiled.ok) return
-        const { type, needs } = compiled.program
-        if (!NUMBERS.has(type)) context.addIssue({ code: 'custom', message: NO_SHARE })
-        if (needs.anyBody) context.addIssue({ code: 'custom', message: 'is decided before a body is read' })
-      })
-    ],
-    { error: ({ input }) => (typeof input === 'string' ? undefined : NO_SHARE) }
-  )
 
 const added = () =>
   z
@@ -49,12 +31,7 @@ const schema = deferred(() =>
   z
     .strictObject({
       ...otlpFields('traces'),
-      randomSampling: sampling()
-        .optional()
-        .describe('Share of the requests without a trace for which one is begun: 0.0 to 1.0, or a boolean. Default 0.'),
-      clientSampling: sampling()
-        .optional()
-        .describe('Share of the traces sampled by clients in which spans are recorded here. Default 1.'),
+      ...samplingFields(),
       attributes: added()
         .optional()
         .describe('Of the span of a request: names with expressions, or add and remove as in the resource.'),
@@ -75,7 +52,8 @@ const schema = deferred(() =>
     })
 )
 
-type Config = z.output<typeof schema>
+/** In the spelling of frontendPolicies, or of `config`. */
+type Config = Partial<Omit<z.output<typeof schema>, 'headers'>> & Partial<z.output<ReturnType<typeof configTracing>>>
 
 function warnings({ remove = [], attributes, randomSampling }: Config): string[] {
   const unknown = [...remove, ...(attributes?.remove ?? [])].filter((name) => spanNamesOf(name).length === 0)
@@ -130,4 +108,12 @@ function shareOf(value: Value, { failed }: CompileContext): number {
   return 0
 }
 
-export const tracing: Policy = { name: 'tracing', section: 'frontend', schema, aliases: [], warnings, compile }
+export const tracing: Policy = {
+  name: 'tracing',
+  section: 'frontend',
+  schema,
+  inConfig: deferred(configTracing),
+  aliases: [],
+  warnings,
+  compile
+}

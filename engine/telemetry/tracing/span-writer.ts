@@ -33,6 +33,9 @@ const LINK_FLAGS = tag(6, FIXED32)
 const STATUS_MESSAGE = tag(2, BYTES)
 const STATUS_CODE = tag(3, VARINT)
 
+/** The name of a field that names the span, as in files of agentgateway. */
+const SPAN_NAME = 'span.name'
+
 /** How a span is related to what surrounds it. */
 export interface SpanIds {
   readonly traceId: string
@@ -82,6 +85,20 @@ export class SpanWriter extends AttributeWriter {
     out.varint(FLAGS)
     const remote = ids.parentSpanId === '' ? 0 : HAS_IS_REMOTE | (ids.isParentRemote ? IS_REMOTE : 0)
     out.fixed32(ids.flags | remote)
+  }
+
+  /** Of the fields of a configuration one is the span's name, not an attribute. */
+  override add(name: string, value: string | number | boolean | null): boolean {
+    return name === SPAN_NAME && typeof value === 'string' ? this.#rename(value) : super.add(name, value)
+  }
+
+  /** Of a field that is not repeated, the last holds (protobuf encoding, "Last One Wins"). */
+  #rename(name: string): boolean {
+    const { out } = this
+    if (name === '' || !out.hasRoom(out.room(name) + SLACK_BYTES)) return false
+    out.byte(NAME)
+    out.text(name)
+    return true
   }
 
   /** Another sampled span of this process. */

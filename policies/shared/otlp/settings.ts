@@ -2,6 +2,8 @@
 import { expression } from '#engine/cel/expression.ts'
 import type { BatchSettings, OtlpPlan } from '#engine/contract/otlp.ts'
 import type { CompileContext } from '#engine/contract/policy.ts'
+import type { InlineService } from '#engine/contract/service.ts'
+import type { Secret } from '#engine/kit/secret.ts'
 import { duration } from '#engine/schema/duration.ts'
 import { whole, z } from '#engine/schema/schema.ts'
 import { serviceFields, serviceOf } from '#engine/schema/service-ref.ts'
@@ -27,6 +29,9 @@ export const positive = () => duration().refine((ms) => ms > 0, 'must be longer 
 
 export const exportTimeout = () => positive().optional().describe('For one attempt to send a batch. Default 10s.')
 
+/** It may have a query. */
+export const otlpPath = () => z.string().regex(/^\/[!-~]*$/, 'must begin with "/" and have no spaces')
+
 /** Fields of a policy that sends a signal: spread into its schema, which also has namesService(). */
 export const otlpFields = (signal: Signal) => ({
   ...serviceFields,
@@ -34,11 +39,7 @@ export const otlpFields = (signal: Signal) => ({
     .enum(['HTTP', 'GRPC', 'http', 'grpc'])
     .optional()
     .describe('OTLP over HTTP (protobuf) or over gRPC. Default HTTP; for a host with port 4317 GRPC.'),
-  path: z
-    .string()
-    .regex(/^\/[!-~]*$/, 'must begin with "/" and have no spaces')
-    .optional()
-    .describe(`Of OTLP over HTTP. Default /v1/${signal}.`),
+  path: otlpPath().optional().describe(`Of OTLP over HTTP. Default /v1/${signal}.`),
   resources: z
     .union([addedList(undefined, resourceExpression), addedMap(undefined, resourceExpression)])
     .optional()
@@ -77,7 +78,12 @@ export const batch = (items: string) =>
       })
     )
 
-type Fields = { readonly [K in keyof ReturnType<typeof otlpFields>]?: z.output<ReturnType<typeof otlpFields>[K]> }
+type Fields = { readonly [K in keyof ReturnType<typeof otlpFields>]?: z.output<ReturnType<typeof otlpFields>[K]> } & {
+  /** In place of backendRef, backend and host. */
+  readonly service?: InlineService | undefined
+  /** Sent with every export; names in lower case. */
+  readonly headers?: readonly (readonly [name: string, value: Secret])[] | undefined
+}
 
 /** `at`: where the fields stand in the value of the policy. */
 export function otlpPlan(
@@ -110,10 +116,10 @@ function transportOf(
   { services }: CompileContext,
   at: readonly PropertyKey[]
 ): OtlpPlan['transport'] {
-  const ref = serviceOf(input, at)
+  const ref = input.service ?? serviceOf(input, at)
   const isGrpcPort = 'port' in ref && ref.port === GRPC_PORT
   const protocol = (input.protocol ?? (isGrpcPort ? 'GRPC' : 'HTTP')).toUpperCase()
   return protocol === 'GRPC'
-    ? otlpOverGrpc(services.grpc(ref), signal)
-    : otlpOverHttp(services.http(ref), signal, input.path ?? `/v1/${signal}`)
+    ? otlpOverGrpc(services.grpc(ref), signal, input.headers)
+    : otlpOverHttp(services.http(ref), signal, input.path ?? `/v1/${signal}`, input.headers)
 }

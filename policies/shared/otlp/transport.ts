@@ -9,6 +9,7 @@ import type {
   ServiceFailure
 } from '#engine/contract/service.ts'
 import { HeaderBlock } from '#engine/http/headers.ts'
+import { reveal, type Secret } from '#engine/kit/secret.ts'
 import { partialSuccessOf, retryAfterOf, type Signal } from './export-response.ts'
 
 /** A response has a message for people at most. */
@@ -25,8 +26,11 @@ const GRPC_PATHS: Readonly<Record<Signal, string>> = {
   logs: '/opentelemetry.proto.collector.logs.v1.LogsService/Export'
 }
 
-/** `path` may have a query. */
-export function otlpOverHttp(service: HttpService, signal: Signal, path: string): OtlpTransport {
+/** Names in lower case. */
+type Headers = readonly (readonly [name: string, value: Secret])[]
+
+/** `path` may have a query. `more`: headers of the configuration. */
+export function otlpOverHttp(service: HttpService, signal: Signal, path: string, more: Headers = []): OtlpTransport {
   const question = path.indexOf('?')
   const target = question < 0 ? { path, query: '' } : { path: path.slice(0, question), query: path.slice(question) }
   return {
@@ -34,18 +38,22 @@ export function otlpOverHttp(service: HttpService, signal: Signal, path: string)
     send(message, timeoutMs, done) {
       const headers = new HeaderBlock()
       headers.append('Content-Type', 'application/x-protobuf')
+      for (const [name, value] of more) headers.append(name, reveal(value))
       const request = { method: 'POST', ...target, headers, body: message, timeoutMs, ex: null }
       return service.request({ ...request, answerBytesMax: ANSWER_BYTES_MAX }, (answer) => done(ofHttp(signal, answer)))
     }
   }
 }
 
-export function otlpOverGrpc(service: GrpcService, signal: Signal): OtlpTransport {
+export function otlpOverGrpc(service: GrpcService, signal: Signal, more: Headers = []): OtlpTransport {
   const path = GRPC_PATHS[signal]
   return {
     name: service.name,
     send(message, timeoutMs, done) {
-      const options = { path, metadata: null, messageBytesMax: ANSWER_BYTES_MAX, timeoutMs, ex: null }
+      // The block belongs to the call.
+      const metadata = more.length === 0 ? null : new HeaderBlock()
+      for (const [name, value] of more) metadata!.append(name, reveal(value))
+      const options = { path, metadata, messageBytesMax: ANSWER_BYTES_MAX, timeoutMs, ex: null }
       return service.unary(options, message, (answer) => done(ofGrpc(signal, answer)))
     }
   }
