@@ -158,6 +158,20 @@ const ROWS: Table = {
       ]
     ]
   ],
+  'Tracing.attributes: a map of expressions, or add and remove; the shape says which': [
+    [tracing({ attributes: { a: '1', add: '2' } }), tracing({ attributes: { add: [{ name: 'a', expression: '1' }] } })],
+    [
+      [tracing({ attributes: { a: 5 } }), 'tracing.attributes.a: must be a text, not 5: put it in quotes'],
+      [tracing({ attributes: { add: { a: '1' } } }), 'tracing.attributes.add: must be a list of { name, expression }'],
+      [
+        tracing({ attributes: [{ name: 'a', expression: '1' }] }),
+        'tracing.attributes: must be an object: put the list'
+      ],
+      [tracing({ attributes: 'a' }), 'tracing.attributes: must be an object of names with expressions'],
+      [tracing({ attributes: { remove: 'a' } }), 'tracing.attributes.remove: must be a list, not a text'],
+      [tracing({ resources: 5 }), 'tracing.resources: must be an object of names with expressions']
+    ]
+  ],
   'AccessLog.filter: CELExpression': [
     [{ accessLog: { filter: 'true' } }, { accessLog: {} }],
     [

@@ -1,6 +1,6 @@
 /** Objects that need exactly one, or at least one, of some keys: how the specification spells a choice. */
 import { realName } from './names.ts'
-import { HIDDEN, isRefused, z } from './schema.ts'
+import { HIDDEN, isRefused, says, z } from './schema.ts'
 import { together } from './together.ts'
 
 type Optional = Record<string, z.ZodOptional>
@@ -45,6 +45,24 @@ export function atLeastOne<S extends Optional>(shape: S) {
     )
     .meta({ minProperties: 1 })
 }
+
+/**
+ * One of `schemas`, as `meant` says by the shape of an input. A mistake is told in the words of that one; a union only
+ * knows that none of them fits. `meant` may also give a schema that refuses. Clones (meta, describe) are plain unions.
+ */
+export function byShape<const S extends readonly z.ZodType[]>(schemas: S, meant: (input: unknown) => z.ZodType) {
+  const union = z.union(schemas)
+  const run: typeof union._zod.run = (payload, context) => {
+    // Each schema gives what the union says that it gives.
+    return meant(payload.value)._zod.run(payload, context) as ReturnType<typeof union._zod.run>
+  }
+  union._zod.parse = run
+  union._zod.run = run
+  return union
+}
+
+/** A schema that refuses every value: what is meant is none of those that are known. */
+export const unfit = (message: string) => z.never({ error: says(message) })
 
 /**
  * A key that is misspelt is one mistake: that a choice is missing because of it is no second one. It is an

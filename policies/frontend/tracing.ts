@@ -10,29 +10,21 @@ import { logElsewhere } from '#engine/cel/log-offload.ts'
 import type { CompileContext, Compiled, Policy } from '#engine/contract/policy.ts'
 import type { Sampling, TracingPlan } from '#engine/contract/tracing.ts'
 import { PROPAGATOR_NAMES } from '#engine/http/propagation/propagators.ts'
-import { atLeastOne } from '#engine/schema/choice.ts'
 import { deferred, list, refusedKeys, z } from '#engine/schema/schema.ts'
 import { namesService } from '#engine/schema/service-ref.ts'
 import { sound } from '#engine/schema/together.ts'
-import { type AttributeSource, addedList, addedMap, readsOf, removed } from '#policies/shared/log-attributes.ts'
+import { attributesSchema, readsOf, removed } from '#policies/shared/log-attributes.ts'
 import { batch, otlpFields, otlpPlan } from '#policies/shared/otlp/settings.ts'
 import { configTracing } from '#policies/shared/tracing/config-tracing.ts'
 import { samplingFields } from '#policies/shared/tracing/sampling.ts'
 import { DEFAULT_ATTRIBUTES, spanNamesOf } from '#policies/shared/tracing/span-attributes.ts'
-
-const added = () =>
-  z
-    .union([atLeastOne({ add: addedList().optional(), remove: removed().optional() }), addedMap()])
-    .transform((input): { readonly add: readonly AttributeSource[]; readonly remove: readonly string[] } =>
-      'slice' in input ? { add: input, remove: [] } : { add: input.add ?? [], remove: input.remove ?? [] }
-    )
 
 const schema = deferred(() =>
   z
     .strictObject({
       ...otlpFields('traces'),
       ...samplingFields(),
-      attributes: added()
+      attributes: attributesSchema()
         .optional()
         .describe('Of the span of a request: names with expressions, or add and remove as in the resource.'),
       remove: removed().optional().describe('Default attributes that are left out, for example url.path.'),

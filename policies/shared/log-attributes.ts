@@ -2,6 +2,7 @@
 import { LOG_ROOTS } from '#engine/cel/exchange.ts'
 import { type Expression, expression } from '#engine/cel/expression.ts'
 import { compile as compileCel } from '#engine/cel/index.ts'
+import { atLeastOne, byShape, unfit } from '#engine/schema/choice.ts'
 import { ENTRIES_MAX, list, shortString, tinyString, z } from '#engine/schema/schema.ts'
 
 /** docs/specification.md#access-log. */
@@ -32,14 +33,18 @@ export interface AttributeSource {
  * A map from names to expressions. No bound is given for what is added; 64 is that of maps
  * (docs/specification.md#leaf-types).
  */
-export const addedMap = (name: Name = attributeName, of: () => z.ZodType<string> = () => logExpression('any')) => {
+export const addedMap = (
+  name: Name = attributeName,
+  of: () => z.ZodType<string> = () => logExpression('any'),
+  min = 1
+) => {
   const known = name()
   return z
     .record(z.string(), of())
     .superRefine((map, context) => {
       const names = Object.keys(map)
-      if (names.length < 1 || names.length > ENTRIES_MAX) {
-        context.addIssue({ code: 'custom', message: `must have 1 to ${ENTRIES_MAX} entries` })
+      if (names.length < min || names.length > ENTRIES_MAX) {
+        context.addIssue({ code: 'custom', message: `must have ${min} to ${ENTRIES_MAX} entries` })
       }
       for (const key of names) {
         const problem = known.safeParse(key).error?.issues[0]
@@ -49,7 +54,7 @@ export const addedMap = (name: Name = attributeName, of: () => z.ZodType<string>
     .transform((map): readonly AttributeSource[] =>
       Object.entries(map).map(([key, source]) => ({ name: key, expression: source }))
     )
-    .meta({ minProperties: 1, maxProperties: ENTRIES_MAX })
+    .meta({ minProperties: min, maxProperties: ENTRIES_MAX })
 }
 
 /** The same as the resource has it: a list of { name, expression }. */
@@ -64,6 +69,38 @@ export const addedList = (name: Name = attributeName, of: () => z.ZodType<string
       context.addIssue({ code: 'custom', path: [i, 'name'], message: `there is already a field "${entry.name}"` })
     })
   })
+
+const NO_ATTRIBUTES = unfit('must be an object of names with expressions')
+
+/** A map from names to expressions, or a list of { name, expression }: its shape says which. */
+export function addedEither(of?: () => z.ZodType<string>) {
+  const [listed, mapped] = [addedList(undefined, of), addedMap(undefined, of)]
+  return byShape([listed, mapped], (input) => {
+    if (Array.isArray(input)) return listed
+    return isObject(input) ? mapped : NO_ATTRIBUTES
+  })
+}
+
+const NO_MAP = unfit('must be a list of { name, expression }; a map of names with expressions stands in place of add')
+const NO_LIST = unfit('must be an object: put the list under add, as { add: [{ name: ..., expression: ... }] }')
+
+/** `attributes`: a map from names to expressions, or add and remove as the resource has them. */
+export function attributesSchema() {
+  const listed = addedList()
+  const add = byShape([listed], (input) => (isObject(input) ? NO_MAP : listed))
+  const [form, mapped] = [atLeastOne({ add: add.optional(), remove: removed().optional() }), addedMap()]
+  return byShape([form, mapped], (input) => {
+    if (Array.isArray(input)) return NO_LIST
+    if (!isObject(input)) return NO_ATTRIBUTES
+    // A text under add is the expression of an attribute of that name.
+    return 'remove' in input || ('add' in input && typeof input.add !== 'string') ? form : mapped
+  }).transform((input): { readonly add: readonly AttributeSource[]; readonly remove: readonly string[] } =>
+    'slice' in input ? { add: input, remove: [] } : { add: input.add ?? [], remove: input.remove ?? [] }
+  )
+}
+
+const isObject = (input: unknown): input is Readonly<Record<string, unknown>> =>
+  typeof input === 'object' && input !== null && !Array.isArray(input)
 
 export const removed = () => list(tinyString(), 1, REMOVED_MAX)
 

@@ -8,7 +8,7 @@ import { duration } from '#engine/schema/duration.ts'
 import { whole, z } from '#engine/schema/schema.ts'
 import { serviceFields, serviceOf } from '#engine/schema/service-ref.ts'
 import { together } from '#engine/schema/together.ts'
-import { addedList, addedMap } from '#policies/shared/log-attributes.ts'
+import { addedEither } from '#policies/shared/log-attributes.ts'
 import type { Signal } from './export-response.ts'
 import { RESOURCE_ROOTS, resourceAttributes } from './resource.ts'
 import { otlpOverGrpc, otlpOverHttp } from './transport.ts'
@@ -40,8 +40,7 @@ export const otlpFields = (signal: Signal) => ({
     .optional()
     .describe('OTLP over HTTP (protobuf) or over gRPC. Default HTTP; for a host with port 4317 GRPC.'),
   path: otlpPath().optional().describe(`Of OTLP over HTTP. Default /v1/${signal}.`),
-  resources: z
-    .union([addedList(undefined, resourceExpression), addedMap(undefined, resourceExpression)])
+  resources: addedEither(resourceExpression)
     .optional()
     .describe('Attributes of the resource, for example service.name: names with expressions that read env alone.')
 })

@@ -8,7 +8,7 @@ import { fieldName } from '#engine/schema/http.ts'
 import { list, tinyString, z } from '#engine/schema/schema.ts'
 import { sound } from '#engine/schema/together.ts'
 import { isReservedField } from '#policies/shared/field.ts'
-import { type AttributeSource, addedMap } from '#policies/shared/log-attributes.ts'
+import { addedMap } from '#policies/shared/log-attributes.ts'
 import { otlpEndpoint } from '#policies/shared/otlp/endpoint.ts'
 import { otlpPath } from '#policies/shared/otlp/settings.ts'
 import { samplingFields } from './sampling.ts'
@@ -40,10 +40,7 @@ const headers = () =>
     )
 
 /** An empty map says nothing, and stands in many files. */
-const added = () =>
-  z.union([z.strictObject({}).transform((): readonly AttributeSource[] => []), addedMap()], {
-    error: 'must be an object of names with expressions'
-  })
+const added = () => addedMap(undefined, undefined, 0)
 
 const fields = () =>
   z
