@@ -128,8 +128,8 @@ export interface Policy {
    */
   readonly aliases: readonly { readonly name: string; readonly wrap?: string; readonly schema?: ZodType }[]
   /**
-   * Of a frontend policy that files may have under `config` instead, by the same name: the spelling there. Its output is
-   * another input of `compile`.
+   * Of a frontend policy that files may have under `config` instead, by the same name: the spelling there. Its output
+   * is another input of `compile`.
    */
   readonly inConfig?: ZodType
   /**

@@ -1,6 +1,6 @@
 /**
- * `config.tracing`, in which files of agentgateway have what is frontendPolicies.tracing now: a URL, headers and fields.
- * Its output is what the policy is compiled from.
+ * `config.tracing`, in which files of agentgateway have what is frontendPolicies.tracing now: URL, headers, fields. Its
+ * output is what the policy is compiled from.
  */
 import { type Secret, secret } from '#engine/kit/secret.ts'
 import { authKey } from '#engine/schema/credential.ts'
