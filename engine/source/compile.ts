@@ -19,6 +19,7 @@ import { configSchema } from './schema.ts'
 import { checkSecrets, secretsOf } from './secrets.ts'
 import { shadowed } from './shadows.ts'
 import { placeTargeted } from './targets.ts'
+import { checkTcpBackends } from './tcp-backends.ts'
 import { checkTls, tlsWarnings } from './tls/check.ts'
 import { type SnapshotDraft, type Translated, translate } from './translate.ts'
 import type { ConfigTree, Finding, SourceWords } from './tree.ts'
@@ -91,6 +92,7 @@ export function compileConfig({ value, isSound, words }: Configuration, options:
   findings.push(
     ...checkSecrets(secrets, sources),
     ...checkBackends(tree, kinds, sources),
+    ...checkTcpBackends(tree),
     ...checkTls(tree, sources),
     ...checkMatchPaths(tree)
   )

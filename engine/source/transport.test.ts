@@ -211,6 +211,37 @@ binds: [{ port: 80, transport: uws, listeners: [{ policies: ${header}, routes: [
   )
 })
 
+test('active checks are for servers that the configuration names', () => {
+  const active = '{ health: { active: { tcp: {} } } }'
+  const dynamic = (own: string) => listener(`{ backends: [{ dynamic: {}, policies: ${own} }] }`)
+  assert.deepEqual(mistakes(dynamic('{ health: { ejection: {} } }')), [])
+  assert.deepEqual(mistakes(dynamic(active)), [
+    `3 ${AT}.health.active: asks servers that the configuration names, and here clients name them: use ejection`
+  ])
+  assert.match(mistakes(listener('{ backends: [{ dynamic: {} }] }', active)).join(), /and there is none below/)
+  const models = '{ backends: [{ ai: { provider: { openai: {} } } }] }'
+  for (const server of ['{ backends: [{ dynamic: {} }, { host: "a:1" }] }', models]) {
+    assert.deepEqual(mistakes(listener(server, active)), [])
+  }
+})
+
+test('policies about requests do nothing on backends of tcpRoutes', () => {
+  const tcp = '{ port: 1, listeners: [{ protocol: TCP, tcpRoutes: [{ backends: [{ backend: db }] }] }] }'
+  const http = (backend: string) => `{ port: 2, listeners: [{ routes: [{ backends: [{ backend: ${backend} }] }] }] }`
+  const backends = (...names: string[]) =>
+    `backends: [${names.map((name) => `{ name: ${name}, host: "a:1", policies: { circuitBreaker: { maxRequests: 1 } } }`).join()}]`
+  const refused = (at: string) =>
+    `${at}: acts on requests, and tcpRoutes pass connections on unread: remove it, or use the backend in routes`
+  assert.deepEqual(mistakes(`binds: [${tcp}]\n${backends('db')}\npolicies: { loadBalancing: { policy: Random } }`), [
+    refused('2 backends[0].policies.circuitBreaker'),
+    refused('3 policies.loadBalancing')
+  ])
+  assert.deepEqual(mistakes(`binds: [${tcp}, ${http('web')}]\n${backends('db', 'web')}`), [
+    refused('2 backends[0].policies.circuitBreaker')
+  ])
+  assert.deepEqual(mistakes(`binds: [${tcp}, ${http('db')}]\n${backends('db')}`), [])
+})
+
 test('to verify nothing is allowed, with a warning', () => {
   const result = load(listener('{ backends: [{ host: "a:1", policies: { tls: { insecureSkipVerify: All } } }] }'))
   assert.ok(result.ok)

@@ -11,6 +11,7 @@ import {
   type PolicyLevels,
   type TranslateContext
 } from '#engine/contract/backend-config.ts'
+import { activeCheckPolicies } from '#engine/contract/backend-transport/active-checks.ts'
 import { proxyHeaderPolicies } from '#engine/contract/backend-transport/policies.ts'
 import type { WeightedHost } from '#engine/contract/endpoint.ts'
 import { parseAuthority } from '#engine/http/authority.ts'
@@ -119,6 +120,7 @@ const COMMON = {
 
 export const staticConfig: BackendConfig = {
   ...COMMON,
+  policies: [...COMMON.policies, activeCheckPolicies],
   isServer: true,
   keys: STATIC_KEYS,
   translate(_key, servers: Target | readonly WeightedHost[], context): StaticBackend {

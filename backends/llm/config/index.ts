@@ -1,6 +1,7 @@
 /** Configuration of backends of models: `ai`, and the shortcut `llm`. */
 import { authPolicies } from '#engine/contract/backend-auth/policies.ts'
 import type { BackendConfig } from '#engine/contract/backend-config.ts'
+import { activeCheckPolicies } from '#engine/contract/backend-transport/active-checks.ts'
 import { entriesOf, objectOf, type Path, type Placed, parsePath, valueAt } from '#engine/schema/placed.ts'
 import { deferred } from '#engine/schema/schema.ts'
 import { aiSchema, type FileAiBackend, translateAi } from './ai.ts'
@@ -23,7 +24,7 @@ const MODELS_HAVE_IT = 'does not act on llm, which says it of each model: put it
 
 export const aiConfig: BackendConfig = {
   keys: [{ name: 'ai', schema: deferred(aiSchema).optional().describe('Models of LLM providers.') }],
-  policies: [modelPolicies],
+  policies: [modelPolicies, activeCheckPolicies],
   parts: { word: 'provider', of: namedProviders, places: providersOf, policies: [] },
   check({ raw, path }, sources, report) {
     const places = [{ raw, path }, ...modelsOf({ raw, path })]
@@ -46,6 +47,7 @@ export const aiConfig: BackendConfig = {
     description: 'Models of LLM providers on a port of their own, in short.',
     schema: llmSchema,
     backend: 'llm/models',
+    policies: [activeCheckPolicies],
     translate: llmBackend,
     refused: [modelPolicies, authPolicies].map((policies) => ({ policies, message: MODELS_HAVE_IT }))
   }

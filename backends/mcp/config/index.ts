@@ -1,6 +1,7 @@
 /** Configuration of backends that are MCP servers. */
 import { TARGET_KEYS } from '#backends/mcp/targets/index.ts'
 import type { BackendConfig } from '#engine/contract/backend-config.ts'
+import { activeCheckPolicies } from '#engine/contract/backend-transport/active-checks.ts'
 import { proxyHeaderPolicies } from '#engine/contract/backend-transport/policies.ts'
 import { entriesOf, objectOf, type Placed } from '#engine/schema/placed.ts'
 import { deferred } from '#engine/schema/schema.ts'
@@ -25,7 +26,7 @@ const withPolicies = ({ raw, path }: Placed): Placed[] =>
 
 export const mcpConfig: BackendConfig = {
   keys: [{ name: 'mcp', schema: SCHEMA.optional().describe('MCP servers behind one endpoint.') }],
-  policies: [mcpPolicies],
+  policies: [mcpPolicies, activeCheckPolicies],
   advice: 'each of its targets has policies of its own',
   parts: {
     word: 'target',
@@ -49,7 +50,7 @@ export const mcpConfig: BackendConfig = {
     schema: mcpShortcut,
     backend: 'mcp/targets',
     translate: translateMcp,
-    policies: [mcpPolicies],
+    policies: [mcpPolicies, activeCheckPolicies],
     refused: [{ policies: proxyHeaderPolicies }]
   }
 }
