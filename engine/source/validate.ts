@@ -132,7 +132,7 @@ function amount(origin: string, bound: string, limit: number | bigint): string {
 }
 
 /** Objects with more keys than this are known by their name. */
-const PARTS_MAX = 8
+const PARTS_MAX = 10
 
 function parts({ expected, inst }: RawIssue & { code: 'invalid_type' }): string {
   const keys = expected === 'object' ? knownKeys(inst) : []

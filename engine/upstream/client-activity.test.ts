@@ -52,6 +52,7 @@ describe('expected activity of a client', () => {
     ({
       step: STEP_SENDING,
       requestDone: true,
+      slots: null,
       bytesSent: 0,
       request: new HeaderBlock(),
       response: null,
