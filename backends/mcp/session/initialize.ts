@@ -60,7 +60,7 @@ class Initialization {
     const { targets, backend } = this.#services
     const headers = this.#services.forwardedHeaders(this.#reply.ex)
     const stops = targets.all.map((target) =>
-      this.#initialize(target, headers, (initialized, why) => {
+      this.#initialize(target, targets.headersFor(target, headers), (initialized, why) => {
         if (initialized !== null) this.#initialized.set(target.name, initialized)
         else this.#failures.push({ target: target.name, failure: why! })
         if (--this.#missing === 0) this.#end()

@@ -74,7 +74,11 @@ function restoreHere(of: SessionOfTarget, finish: (failure: LinkFailure | null) 
   const { services, session, target, headers } = of
   const { info, capabilities } = session.client
   const params = { protocolVersion: session.version, capabilities, clientInfo: info }
-  const options = { sessionKey: session.key, headers, party: session.party }
+  const options = {
+    sessionKey: session.key,
+    headers: services.targets.headersFor(target, headers),
+    party: session.party
+  }
   initializeTarget(target, options, params, services.backend.targetTimeoutMs, (initialized, why) => {
     if (initialized === null) {
       finish(why)

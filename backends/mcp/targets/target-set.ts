@@ -60,6 +60,11 @@ export class TargetSet {
     return this.#byName.get(name)!
   }
 
+  /** Of the client's fields, what the target is shown. */
+  headersFor(target: Target, headers: HeaderBlock): HeaderBlock {
+    return this.#unshown.has(target) ? this.#withoutCredential(headers) : headers
+  }
+
   /** The link of `session` to a target that it has begun with. A kept link has the headers of its first request. */
   link(session: Session, target: Target, headers: HeaderBlock): Link {
     const { keepsLink } = target.traits
@@ -70,7 +75,7 @@ export class TargetSet {
       sessionKey: session.key,
       upstreamSession: begun?.upstreamId ?? null,
       version: begun?.version ?? null,
-      headers: this.#unshown.has(target) ? this.#withoutCredential(headers) : headers,
+      headers: this.headersFor(target, headers),
       client: session.client,
       isAnonymous: session.isAnonymous,
       party: session.party
