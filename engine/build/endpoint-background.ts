@@ -1,34 +1,56 @@
 /** What endpoints do beside requests (active checks) while a configuration that has them is in force. */
 import type { CompiledBackend, UpstreamClient } from '#engine/contract/backend.ts'
+import type { Endpoint } from '#engine/contract/endpoint.ts'
 import type { Background } from '#engine/contract/filter.ts'
 
-interface Noting {
-  readonly upstream: UpstreamClient
-  /** Of the endpoints that were asked for so far; those of clients' choosing come later, and have none. */
-  readonly background: () => readonly Background[]
-}
+/** An upstream, with a list of what is asked of it while a backend is compiled. */
+class NotingUpstream implements UpstreamClient {
+  readonly #upstream: UpstreamClient
+  readonly setHosts: UpstreamClient['setHosts']
+  readonly send: UpstreamClient['send']
+  #noted: Set<Background> | null = null
 
-/** `upstream`, with a list of what is asked of it while a backend is compiled. */
-export function notingBackground(upstream: UpstreamClient): Noting {
-  const all = new Set<Background>()
-  return {
-    background: () => [...all],
-    upstream: {
-      setHosts: (endpoint, hosts) => upstream.setHosts(endpoint, hosts),
-      send: (ex, endpoint) => upstream.send(ex, endpoint),
-      endpoint(destination, options) {
-        const endpoint = upstream.endpoint(destination, options)
-        if (endpoint.background !== undefined) all.add(endpoint.background)
-        return endpoint
-      }
+  constructor(upstream: UpstreamClient) {
+    this.#upstream = upstream
+    this.setHosts = upstream.setHosts.bind(upstream)
+    this.send = upstream.send.bind(upstream)
+  }
+
+  endpoint(...of: Parameters<UpstreamClient['endpoint']>): Endpoint {
+    const endpoint = this.#upstream.endpoint(...of)
+    if (endpoint.background !== undefined) this.#noted?.add(endpoint.background)
+    return endpoint
+  }
+
+  /** Endpoints of clients' choosing are asked for later, and have none. */
+  noting(compile: () => CompiledBackend): CompiledBackend {
+    const noted = new Set<Background>()
+    // One backend may compile another.
+    const outer = this.#noted
+    this.#noted = noted
+    try {
+      return withBackground(compile(), [...noted])
+    } finally {
+      this.#noted = outer
     }
   }
 }
 
-export function withBackground(compiled: CompiledBackend, more: () => readonly Background[]): CompiledBackend {
+/** One for each upstream, over all configurations: backends keep by its identity what survives a reload. */
+const known = new WeakMap<UpstreamClient, NotingUpstream>()
+
+export function notingBackground(upstream: UpstreamClient): NotingUpstream {
+  const before = known.get(upstream)
+  if (before !== undefined) return before
+  const noting = new NotingUpstream(upstream)
+  known.set(upstream, noting)
+  return noting
+}
+
+function withBackground(compiled: CompiledBackend, more: readonly Background[]): CompiledBackend {
+  if (more.length === 0) return compiled
   const { background } = compiled
-  const all = [...(background === undefined ? [] : [background]), ...more()]
-  if (all.length === (background === undefined ? 0 : 1)) return compiled
+  const all = [...(background === undefined ? [] : [background]), ...more]
   return {
     ...compiled,
     background: {

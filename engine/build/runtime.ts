@@ -22,7 +22,7 @@ import { type Backend, ownName, type RouteSpec, type Snapshot, type WeightedBack
 import { RetryBudget } from '#engine/kit/retry-budget.ts'
 import { compileMatch } from '#engine/routing/candidate.ts'
 import { buildRouter, type ListenerIndex, type RouteIndex } from '#engine/routing/router.ts'
-import { notingBackground, withBackground } from './endpoint-background.ts'
+import { notingBackground } from './endpoint-background.ts'
 import {
   type FrontendPlans,
   type Hooks,
@@ -358,9 +358,9 @@ class Builder {
     const { hostRewrite } = settings
     const keepsAnswers = isRead(this.#frontend, 'readsAnswers')
     const services = this.#services.lend(backend.kind, this.#usedByBackends)
-    const noted = notingBackground(upstream)
+    const noting = notingBackground(upstream)
     const lent = {
-      upstream: noted.upstream,
+      upstream: noting,
       offload,
       fail,
       reply,
@@ -375,7 +375,7 @@ class Builder {
     }
     const context = { name, hostRewrite, connectTimeoutMs, maxBufferBytes, ...lent, keepsAnswers }
     try {
-      return withBackground(kind.compile(backend as never, context), noted.background)
+      return noting.noting(() => kind.compile(backend as never, context))
     } catch (error) {
       if (!(error instanceof FieldError)) throw error
       return this.#refuse(`backends.${name}${pathInside(error.path)}`, error.message)
