@@ -13,6 +13,7 @@ import {
 } from '#backends/mcp/protocol/stateless.ts'
 import { isPerRequest, TRACE } from '#backends/mcp/session/forwarded-headers.ts'
 import type { Session } from '#backends/mcp/session/session.ts'
+import type { Exchange } from '#engine/contract/exchange.ts'
 import type { HeaderBlock } from '#engine/http/headers.ts'
 import type { CachedList, CachePartition, ListCache, ListTopic } from './cache.ts'
 import type { ListKind } from './kinds.ts'
@@ -29,6 +30,8 @@ const CURSOR_LENGTH_MAX = 256
 const WATCHED_MAX = 64
 
 export interface ListLookup {
+  /** Of the client. */
+  readonly ex: Exchange
   readonly cache: ListCache
   readonly partition: CachePartition
   readonly session: Session
@@ -42,12 +45,12 @@ export interface ListLookup {
 
 /** Null: the list is never cached. */
 export function cacheSlotOf(lookup: ListLookup): CacheSlot | null {
-  const { kind, params = {}, session, headers, isWhole, method } = lookup
+  const { ex, kind, params = {}, session, headers, isWhole, method } = lookup
   if (kind.capability === 'tasks') return null
   const { _meta: meta, cursor = '', ...others } = params
   if (typeof cursor !== 'string' || cursor.length > CURSOR_LENGTH_MAX || Object.keys(others).length > 0) return null
   if (isObject(meta)) for (const name of Object.keys(meta)) if (!META.has(name)) return null
-  const digest = headersDigest(headers)
+  const digest = headersDigest(headers, ex.identity?.credentials ?? null)
   // Nothing comes back for what a session of one request has cached.
   const isOwn = session.id !== null || session.version === STATELESS
   const list = `${method} ${isWhole ? '*' : '.'}${cursor}`
@@ -55,12 +58,15 @@ export function cacheSlotOf(lookup: ListLookup): CacheSlot | null {
   return new CacheSlot(lookup, kind.capability, shared, isOwn ? `${list} ${session.key} ${digest}` : null)
 }
 
-/** A digest of the caller's headers that the target gets; "": none. */
-function headersDigest(headers: HeaderBlock): string {
+/**
+ * A digest of the caller's headers that the target gets; "": none. `credentials`: Identity.credentials, of which some
+ * may be shown to the target, whatever their names.
+ */
+function headersDigest(headers: HeaderBlock, credentials: readonly string[] | null): string {
   let fields = ''
   headers.forEach((name, value) => {
     const field = name.toLowerCase()
-    if (!isPerRequest(field)) fields += `${field}: ${value}\n`
+    if (!isPerRequest(field) || credentials?.includes(value) === true) fields += `${field}: ${value}\n`
   })
   return fields === '' ? '' : createHash('sha256').update(fields).digest('base64url')
 }

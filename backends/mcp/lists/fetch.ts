@@ -49,7 +49,7 @@ export interface ListQuery {
 /** Returns what gives it up. */
 export function fetchList(request: TargetRequest, query: ListQuery, done: (listed: TargetList) => void): () => void {
   const { method, kind, meta, neededName } = query
-  const { services, session, headers, target } = request
+  const { ex, services, session, headers, target } = request
   const { listChanges, names } = services
   if (lacksList(request, method)) {
     done({ target: target.name, pages: [], isCached: true, failure: null, error: UNSUPPORTED })
@@ -60,7 +60,7 @@ export function fetchList(request: TargetRequest, query: ListQuery, done: (liste
   const partition = listChanges.partitionOf(target.name)
   const params: JsonObject = meta === null ? {} : { _meta: meta }
   const { cache } = listChanges
-  const slot = cacheSlotOf({ cache, partition, session, headers, method, kind, params, isWhole: true })
+  const slot = cacheSlotOf({ ex, cache, partition, session, headers, method, kind, params, isWhole: true })
   const known = slot?.get()?.pages
   if (known !== undefined && (neededName === null || known.some((page) => page.names.includes(neededName)))) {
     done({ target: target.name, pages: known, isCached: true, failure: null, error: null })

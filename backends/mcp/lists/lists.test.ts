@@ -41,7 +41,7 @@ async function hinting(t: TestContext, hints: { ttlMs?: number; cacheScope?: str
       else if (method === 'tools/list') {
         const page = Number(params.cursor ?? 0)
         requests.push(String(page))
-        const user = request.headers['x-user'] ?? 'all'
+        const user = request.headers['x-user'] ?? request.headers['x-signature'] ?? 'all'
         const inputSchema = { type: 'object' }
         const tools = [`${user}-${page}`, `secret-${page}`].map((name) => ({ name, inputSchema }))
         say({ ...whole, ...hints, tools, ...(page + 1 < pages ? { nextCursor: String(page + 1) } : {}) })
@@ -122,6 +122,22 @@ describe('a list that its server lets be kept', () => {
           equal((await listed(url, { 'x-user': user })).names[0], `${prefix}${user}-0`)
         equal(server.requests.length, 2 * count, cacheScope)
       }
+    })
+  }
+
+  for (const count of [1, 2]) {
+    it(`is not shared where the server is shown a key in a field that else differs by request: ${count}`, async (t) => {
+      const server = await hinting(t, LONG)
+      const keys = ['ann', 'bob'].map((key) => ({ key }))
+      const shown = httpTarget('a', server.port, { auth: { kind: 'passthrough' } })
+      const targets = [shown, httpTarget('b', server.port)].slice(0, count)
+      const { url } = await gatewayOf(t, mcpOf(targets), {
+        policies: { apiKeyAuthentication: { keys, location: { header: { name: 'x-signature' } } } }
+      })
+      const prefix = count === 1 ? '' : 'a_'
+      for (const key of ['ann', 'bob', 'ann', 'bob'])
+        equal((await listed(url, { 'x-signature': key })).names[0], `${prefix}${key}-0`)
+      equal(server.requests.length, 2 * count)
     })
   }
 
