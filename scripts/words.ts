@@ -29,8 +29,7 @@ const IN_NAMES = new Map([
 const PARTICIPLES: ReadonlySet<string> = new Set(['asked', 'given', 'said', 'told'])
 
 /** Their names still have some. */
-const WITH_PARTICIPLES =
-  /^(?:policies\/traffic\/(?:ext-auth|ext-proc|rate-limit)|backends\/llm\/auth\/|fuzz\/targets\/ext-proc)/
+const WITH_PARTICIPLES = /^(?:policies\/traffic\/(?:ext-auth|rate-limit)|backends\/llm\/auth\/)/
 
 /** In comments and pages. */
 const IN_PROSE: readonly { readonly pattern: RegExp; readonly instead: string }[] = [

@@ -10,7 +10,7 @@ import type { HeaderMutation } from '#engine/proto/generated/envoy/service/ext_p
 import { ProcessingRequest } from '#engine/proto/generated/envoy/service/ext_proc/v3/external_processor.ts'
 import { fakeExchange } from '#engine/testing/exchange.ts'
 import { Conversation } from '#policies/traffic/ext-proc/conversation.ts'
-import type { Told } from '#policies/traffic/ext-proc/lane.ts'
+import type { Answer } from '#policies/traffic/ext-proc/lane.ts'
 import { overridden } from '#policies/traffic/ext-proc/mode-override.ts'
 import { applyChanges, changesOf, flatFields, rulesOf } from '#policies/traffic/ext-proc/mutation.ts'
 import { REQUEST, RESPONSE, type Side } from '#policies/traffic/ext-proc/side.ts'
@@ -51,8 +51,8 @@ export function run(data: Buffer): void {
 }
 
 /** What comes of one message, said twice: the second one answers nothing. */
-function answersOf(bytes: Buffer): Told[] {
-  const answers: Told[] = []
+function answersOf(bytes: Buffer): Answer[] {
+  const answers: Answer[] = []
   const streams: GrpcStreamEvents[] = []
   const client = {
     name: 'processor',
@@ -66,7 +66,7 @@ function answersOf(bytes: Buffer): Told[] {
   const time = { ...SYSTEM_TIME, after: () => () => {} }
   const conversation = new Conversation({ ...options, client, time }, null)
   for (const lane of [conversation.request, conversation.response]) {
-    lane.expect((one) => answers.push(one))
+    lane.next((one) => answers.push(one))
     conversation.send(lane, QUESTION)
   }
   streams[0]!.message(bytes)

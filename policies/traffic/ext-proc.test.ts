@@ -13,7 +13,7 @@ import { extProc } from './ext-proc.ts'
 const { seen, service, stops, backendPort, kinds } = harness()
 
 test('mistakes of the configuration have a place', async () => {
-  const problems = (given: object) => problemsOf(extProc, { host: 'a:1', ...given })
+  const problems = (fields: object) => problemsOf(extProc, { host: 'a:1', ...fields })
   deepEqual(problems({ processingMode: { requestBodyMode: 'GRPC' } }), [
     'processingMode.requestBodyMode: GRPC is not in this version of weir: use NONE, STREAMED, BUFFERED, BUFFERED_PARTIAL or FULL_DUPLEX_STREAMED'
   ])
@@ -43,7 +43,7 @@ test('the example file', async () => {
 })
 
 test('the options of agentgateway', () => {
-  const modesOf = (given: object) => (extProc.schema.parse({ host: 'a:1', ...given }) as ExtProcConfig).modes
+  const modesOf = (fields: object) => (extProc.schema.parse({ host: 'a:1', ...fields }) as ExtProcConfig).modes
   const all = { sendsHeaders: true, body: 'FULL_DUPLEX_STREAMED', sendsTrailers: true }
   deepEqual(modesOf({ processingOptions: {} }), { request: all, response: all })
   deepEqual(
@@ -55,7 +55,7 @@ test('the options of agentgateway', () => {
       response: { ...all, sendsTrailers: false }
     }
   )
-  const problems = (given: object) => problemsOf(extProc, { host: 'a:1', ...given })
+  const problems = (fields: object) => problemsOf(extProc, { host: 'a:1', ...fields })
   match(problems({ processingOptions: { requestBodyMode: 'streamed' } })[0]!, /must be none, buffered, bufferedPartial/)
   match(problems({ processingOptions: {}, processingMode: {} })[0]!, /^processingOptions: stands in place of/)
   match(problems({ processingOptions: {}, observabilityMode: true })[0]!, /^processingOptions: cannot stand beside/)

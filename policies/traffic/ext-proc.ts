@@ -24,22 +24,22 @@ function compile(config: ExtProcConfig, context: CompileContext): Compiled {
   const condition =
     config.when === null ? null : evaluation(config.when, 'request', 'bool', context.offload.run).program
   // A condition that fails is true; so is one that is true of one way in which the path can be read.
-  const isAsked = (ex: Exchange): boolean => {
+  const applies = (ex: Exchange): boolean => {
     if (condition === null) return true
     if (ex.readings === null) return condition.run(ex) !== false
     return ex.readings.some((path) => condition.run(readAs(ex, path)) !== false)
   }
-  return { filter: config.observabilityMode ? observing(plan, isAsked) : processing(plan, isAsked) }
+  return { filter: config.observabilityMode ? observing(plan, applies) : processing(plan, applies) }
 }
 
 function planOf(config: ExtProcConfig, context: CompileContext): Plan {
   const { services, time, offload, failed, maxBufferBytes, bodies } = context
   const client = services.grpc(config.service)
-  const named = (given: Expressions, phase: 'request' | 'response') =>
-    Object.entries(given).map(([name, source]) => ({ name, value: evaluation(source, phase, 'any', offload.run) }))
-  const spaces = Object.entries(config.metadataContext).map(([space, given]) => ({
+  const named = (sources: Expressions, phase: 'request' | 'response') =>
+    Object.entries(sources).map(([name, source]) => ({ name, value: evaluation(source, phase, 'any', offload.run) }))
+  const spaces = Object.entries(config.metadataContext).map(([space, sources]) => ({
     space,
-    values: named(given, 'request')
+    values: named(sources, 'request')
   }))
   const isLost = () => failed('extProc')
   return {
@@ -72,11 +72,11 @@ function planOf(config: ExtProcConfig, context: CompileContext): Plan {
 
 // --- request time ---
 
-function processing(plan: Plan, isAsked: (ex: Exchange) => boolean): { onRequest: Hook; onResponse: Hook } {
+function processing(plan: Plan, applies: (ex: Exchange) => boolean): { onRequest: Hook; onResponse: Hook } {
   const slot = new Slot<Processing>()
   return {
     onRequest(ex) {
-      if (!isAsked(ex)) return CONTINUE
+      if (!applies(ex)) return CONTINUE
       const own = new Processing(ex, plan)
       slot.set(ex, own)
       return own.request()
@@ -85,11 +85,11 @@ function processing(plan: Plan, isAsked: (ex: Exchange) => boolean): { onRequest
   }
 }
 
-function observing(plan: Plan, isAsked: (ex: Exchange) => boolean): { onRequest: Hook; onResponse: Hook } {
+function observing(plan: Plan, applies: (ex: Exchange) => boolean): { onRequest: Hook; onResponse: Hook } {
   const slot = new Slot<Observation>()
   return {
     onRequest(ex) {
-      if (!isAsked(ex)) return CONTINUE
+      if (!applies(ex)) return CONTINUE
       const own = new Observation(ex, plan)
       slot.set(ex, own)
       own.request()
@@ -104,7 +104,7 @@ function observing(plan: Plan, isAsked: (ex: Exchange) => boolean): { onRequest:
 
 function expressions({ requestAttributes, responseAttributes, metadataContext, when }: ExtProcConfig): string[] {
   const all = [requestAttributes, responseAttributes, ...Object.values(metadataContext)]
-  return [...all.flatMap((given) => Object.values(given)), ...(when === null ? [] : [when])]
+  return [...all.flatMap((sources) => Object.values(sources)), ...(when === null ? [] : [when])]
 }
 
 export const extProc: Policy = {

@@ -8,7 +8,7 @@ import { answerTo, mutation } from './services.fixture.ts'
 const { seen, service, start, kinds } = harness()
 
 const bodyOf = (kind: string) => {
-  const found = service.asked.find(({ request }) => request!.$case === kind)
+  const found = service.requests.find(({ request }) => request!.$case === kind)
   return found === undefined ? null : bodyIn(found)
 }
 
@@ -35,7 +35,7 @@ describe('bodies', () => {
     deepEqual([got, headers['content-length'], headers['x-body']], ['new requestBody', '15', 'seen'])
     match(text, /content-length: 16\r\n/i)
     match(text, /x-body: seen\r\n[\s\S]*\r\n\r\nnew responseBody$/i)
-    deepEqual(service.asked[0]!.protocolConfig?.requestBodyMode, 2)
+    deepEqual(service.requests[0]!.protocolConfig?.requestBodyMode, 2)
   })
 
   it('are cleared, and left as they are', async () => {
@@ -70,12 +70,12 @@ describe('bodies', () => {
     service.process = at('requestBody', (request) => [answerTo(request, body('new'))])
     const long = `${'a'.repeat(2_000_000)}${'b'.repeat(1_000_000)}`
     equal(statusOf(await post(gateway, long)), 200)
-    const asked = bodyOf('requestBody')!
-    const told = String(asked[0])
-    equal(asked[1], false)
-    ok(told.length >= 2_000_000 && told.length < long.length)
+    const sent = bodyOf('requestBody')!
+    const prefix = String(sent[0])
+    equal(sent[1], false)
+    ok(prefix.length >= 2_000_000 && prefix.length < long.length)
     const { headers, body: got } = seen[0]!
-    equal(got, `new${long.slice(told.length)}`)
+    equal(got, `new${long.slice(prefix.length)}`)
     equal(headers['content-length'], String(got.length))
     deepEqual(bodyOf('responseBody'), ['from the backend', true])
     equal(statusOf(await post(gateway, 'short')), 200)
@@ -114,7 +114,7 @@ describe('bodies', () => {
     service.process = asking(2)
     equal(statusOf(await post(await start('allowModeOverride: true'), 'hello')), 200)
     deepEqual(kinds(), ['requestHeaders', 'requestBody'])
-    service.asked.length = 0
+    service.requests.length = 0
     equal(statusOf(await post(await start(), 'hello')), 200)
     deepEqual(kinds(), ['requestHeaders', 'responseHeaders'])
     service.process = asking(5)

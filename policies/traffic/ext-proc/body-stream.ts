@@ -11,12 +11,12 @@ import type {
   ProcessingResponse
 } from '#engine/proto/generated/envoy/service/ext_proc/v3/external_processor.ts'
 import type { Conversation } from './conversation.ts'
-import type { Failed, Lane, Told } from './lane.ts'
+import type { Answer, Failed, Lane } from './lane.ts'
 import { bodyOf, type Part, trailersOf } from './message.ts'
 import type { BodyMode } from './schema.ts'
 import type { Side } from './side.ts'
 
-/** Of a body: told and not answered, or waiting to be told. With so much of it no more is read. */
+/** Of a body: sent and not answered, or waiting to be sent. With so much of it no more is read. */
 const IN_FLIGHT_BYTES_MAX = 64 * 1024
 /** What the service has made of it and nothing takes yet. With so much of it the service is not read. */
 const WAITING_BYTES_MAX = 1024 * 1024
@@ -52,17 +52,17 @@ export interface BodyStreamEvents {
 export class BodyStream implements BodyProcessor {
   readonly #options: BodyStreamOptions
   readonly #output: BodyOutput
-  /** What has come and was not told yet. */
+  /** What has come and was not sent to the service yet. */
   #waiting = new Pieces()
   #waitingBytes = 0
   #isFlushDue = false
   /** STREAMED: pieces that wait for their answers. */
-  readonly #told: Buffer[] = []
-  #toldBytes = 0
-  #hasTold = false
+  readonly #unanswered: Buffer[] = []
+  #unansweredBytes = 0
+  #hasSent = false
   /** Trailer lines; null: the body has not ended. */
   #trailers: string | null = null
-  #isEndTold = false
+  #isEndSent = false
   #awaitsTrailers = false
   /** What has not been taken yet. */
   readonly #made: Buffer[] = []
@@ -81,7 +81,7 @@ export class BodyStream implements BodyProcessor {
     this.#options = options
     this.#output = output
     this.#isHeld = options.isHeld
-    options.lane.listen((told) => this.#take(told))
+    options.lane.listen((answer) => this.#take(answer))
   }
 
   // --- what comes ---
@@ -142,7 +142,7 @@ export class BodyStream implements BodyProcessor {
   get #hasRoom(): boolean {
     if (!this.#isTaken || this.#made.length > 0) return false
     if (this.#passesBy) return true
-    return this.#options.conversation.hasRoom && this.#toldBytes + this.#waitingBytes < IN_FLIGHT_BYTES_MAX
+    return this.#options.conversation.hasRoom && this.#unansweredBytes + this.#waitingBytes < IN_FLIGHT_BYTES_MAX
   }
 
   /** Those who paused for it go on. */
@@ -152,7 +152,7 @@ export class BodyStream implements BodyProcessor {
     this.#output.more()
   }
 
-  // --- what the service is told ---
+  // --- what the service is sent ---
 
   /** Behind the read at hand: all that it brings is one message, and its end as well. */
   #flushSoon(): void {
@@ -168,43 +168,43 @@ export class BodyStream implements BodyProcessor {
     if (this.#isOver || this.#end !== null) return
     if (this.#passesBy) this.#passOn()
     const { conversation, side } = this.#options
-    if (this.#waitingBytes > 0 && conversation.hasRoom && this.#toldBytes < IN_FLIGHT_BYTES_MAX) {
+    if (this.#waitingBytes > 0 && conversation.hasRoom && this.#unansweredBytes < IN_FLIGHT_BYTES_MAX) {
       const bytes = this.#waiting.whole
       this.#dropWaiting()
-      this.#tell(bytes, this.#trailers !== null && !this.#tellsTrailers)
+      this.#send(bytes, this.#trailers !== null && !this.#sendsTrailers)
     }
-    if (this.#trailers === null || this.#waitingBytes > 0 || this.#isEndTold || this.#end !== null) return
-    if (this.#tellsTrailers) {
-      this.#isEndTold = true
+    if (this.#trailers === null || this.#waitingBytes > 0 || this.#isEndSent || this.#end !== null) return
+    if (this.#sendsTrailers) {
+      this.#isEndSent = true
       this.#awaitsTrailers = true
       this.#options.events.ask(side, trailersOf(side, this.#trailers))
-    } else if (!this.#passesBy) this.#tell(NO_BYTES, true)
+    } else if (!this.#passesBy) this.#send(NO_BYTES, true)
     else this.#finish(this.#trailers)
   }
 
   /** The trailers go to the service, which the end of the body tells it. */
-  get #tellsTrailers(): boolean {
+  get #sendsTrailers(): boolean {
     return this.#options.sendsTrailers && this.#trailers !== '' && !this.#isAlone
   }
 
-  #tell(bytes: Buffer, isEnd: boolean): void {
+  #send(bytes: Buffer, isEnd: boolean): void {
     const { side, mode, events } = this.#options
-    this.#isEndTold = isEnd
-    this.#hasTold ||= bytes.length > 0
+    this.#isEndSent = isEnd
+    this.#hasSent ||= bytes.length > 0
     if (mode === 'STREAMED') {
-      this.#told.push(bytes)
-      this.#toldBytes += bytes.length
+      this.#unanswered.push(bytes)
+      this.#unansweredBytes += bytes.length
     }
     events.ask(side, bodyOf(side, bytes, isEnd))
   }
 
   // --- what it answers ---
 
-  #take(told: Told): boolean {
+  #take(answer: Answer): boolean {
     if (this.#isOver || this.#end !== null) return true
-    if (told === null || 'kind' in told) this.#stopped(told)
+    if (answer === null || 'kind' in answer) this.#stopped(answer)
     else {
-      const problem = this.#options.events.answered(told) ?? this.#answer(told)
+      const problem = this.#options.events.answered(answer) ?? this.#answer(answer)
       // It is told of that in turn.
       if (problem !== null) this.#options.conversation.fail(problem)
     }
@@ -214,9 +214,9 @@ export class BodyStream implements BodyProcessor {
   }
 
   /** A text: why that is no answer. */
-  #answer(told: ProcessingResponse): string | null {
+  #answer(answer: ProcessingResponse): string | null {
     const { side, events } = this.#options
-    const { response } = told
+    const { response } = answer
     if (response?.$case === 'immediateResponse') {
       this.#drop()
       events.immediate(response.value)
@@ -225,8 +225,8 @@ export class BodyStream implements BodyProcessor {
     if (response?.$case === side.bodyCase) return this.#body((response.value as { response?: CommonResponse }).response)
     if (response?.$case !== side.trailersCase || !this.#awaitsTrailers)
       return 'it answers another question than it was asked'
-    if (this.#told.length > 0) return 'it answers trailers ahead of a body'
-    const trailers = events.trailers(side, told, this.#trailers ?? '')
+    if (this.#unanswered.length > 0) return 'it answers trailers ahead of a body'
+    const trailers = events.trailers(side, answer, this.#trailers ?? '')
     if (typeof trailers === 'string') return trailers
     this.#finish(trailers.lines)
     return null
@@ -243,28 +243,28 @@ export class BodyStream implements BodyProcessor {
         this.#finish(this.#options.sendsTrailers ? '' : (this.#trailers ?? ''))
       return null
     }
-    const piece = this.#told.shift()
+    const piece = this.#unanswered.shift()
     if (piece === undefined) return 'it answers what it was not asked'
     const replacement = replacementOf(common?.bodyMutation)
     if (replacement === 'streamed') return STREAMED
-    this.#toldBytes -= piece.length
+    this.#unansweredBytes -= piece.length
     this.#make(replacement ?? piece)
-    if (this.#isEndTold && this.#told.length === 0 && !this.#awaitsTrailers) this.#finish(this.#trailers ?? '')
+    if (this.#isEndSent && this.#unanswered.length === 0 && !this.#awaitsTrailers) this.#finish(this.#trailers ?? '')
     return null
   }
 
   /** The service is gone. What it has not answered passes as it came, unless it has the only copy. */
   #stopped(failed: Failed | null): void {
     const { conversation, mode, passesOnError, events } = this.#options
-    const isLost = mode === 'FULL_DUPLEX_STREAMED' && this.#hasTold
+    const isLost = mode === 'FULL_DUPLEX_STREAMED' && this.#hasSent
     if ((failed !== null && !passesOnError) || isLost) {
       this.#drop()
       events.failed(failed ?? conversation.failure('it ends the stream within a body'))
       return
     }
     this.#isAlone = true
-    for (const piece of this.#told.splice(0)) this.#make(piece)
-    this.#toldBytes = 0
+    for (const piece of this.#unanswered.splice(0)) this.#make(piece)
+    this.#unansweredBytes = 0
     this.#passOn()
     if (this.#trailers !== null) this.#finish(this.#trailers)
   }
@@ -322,7 +322,7 @@ export class BodyStream implements BodyProcessor {
 
   #clear(): void {
     this.#dropWaiting()
-    this.#told.length = 0
+    this.#unanswered.length = 0
     this.#made.length = 0
     this.#madeBytes = 0
   }
@@ -331,8 +331,8 @@ export class BodyStream implements BodyProcessor {
 export const STREAMED = 'it streams a body that was not streamed both ways'
 
 /** Null: the body stays. */
-export function replacementOf(given: BodyMutation | undefined): Buffer | 'streamed' | null {
-  const mutation = given?.mutation
+export function replacementOf(bodyMutation: BodyMutation | undefined): Buffer | 'streamed' | null {
+  const mutation = bodyMutation?.mutation
   if (mutation === undefined) return null
   if (mutation.$case === 'streamedResponse') return 'streamed'
   if (mutation.$case === 'body') return mutation.value

@@ -8,21 +8,21 @@ import {
   ProcessingResponse
 } from '#engine/proto/generated/envoy/service/ext_proc/v3/external_processor.ts'
 import { Conversation } from './conversation.ts'
-import type { Told } from './lane.ts'
+import type { Answer } from './lane.ts'
 import { answer, answerTo } from './services.fixture.ts'
 
 const QUESTION: ProcessingRequest = ProcessingRequest.decode(Buffer.alloc(0))
 
 function open(maxMessageTimeoutMs: number) {
   const clocks: { ms: number; ring: () => void; isOff: boolean }[] = []
-  const told: Told[] = []
+  const answers: Answer[] = []
   let events: GrpcStreamEvents | null = null
   let isCancelled = false
   const client = {
     name: 'processor',
     unary: () => ({ cancel() {} }),
-    stream(_: unknown, given: GrpcStreamEvents) {
-      events = given
+    stream(_: unknown, listener: GrpcStreamEvents) {
+      events = listener
       const cancel = () => {
         isCancelled = true
       }
@@ -39,12 +39,12 @@ function open(maxMessageTimeoutMs: number) {
   const options = { messageTimeoutMs: 200, maxMessageTimeoutMs, messageBytesMax: 1000, ignoresAnswers: false }
   const conversation = new Conversation({ ...options, client, time: { ...SYSTEM_TIME, after } }, null)
   const ask = () => {
-    conversation.request.expect((one) => told.push(one))
+    conversation.request.next((one) => answers.push(one))
     conversation.send(conversation.request, QUESTION)
   }
   ask()
   return {
-    told,
+    answers,
     ask,
     running: () => clocks.filter(({ isOff }) => !isOff).map(({ ms }) => ms),
     ring: () => clocks.find(({ isOff }) => !isOff)!.ring(),
@@ -58,16 +58,16 @@ const more = (seconds: number, nanos = 0) =>
 
 describe('the time for one message', () => {
   it('is up: the exchange is told, and the stream is over', () => {
-    const { told, ring, isCancelled, say } = open(0)
+    const { answers, ring, isCancelled, say } = open(0)
     ring()
-    deepEqual(told, [{ kind: 'failed', isLate: true, detail: 'processor: it has not answered a message in time' }])
+    deepEqual(answers, [{ kind: 'failed', isLate: true, detail: 'processor: it has not answered a message in time' }])
     equal(isCancelled(), true)
     say(more(1))
-    equal(told.length, 1)
+    equal(answers.length, 1)
   })
 
   it('is extended once, as far as it may be', () => {
-    const { say, running, told } = open(60_000)
+    const { say, running, answers } = open(60_000)
     say(more(61))
     say(more(0, 500_000))
     deepEqual(running(), [200])
@@ -76,7 +76,7 @@ describe('the time for one message', () => {
     say(more(50))
     deepEqual(running(), [30_000])
     say(answer({ $case: 'requestHeaders', value: { response: undefined } }))
-    deepEqual([running(), told.length], [[], 1])
+    deepEqual([running(), answers.length], [[], 1])
   })
 
   it('is not extended where nothing says how far', () => {

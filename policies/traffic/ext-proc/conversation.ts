@@ -5,7 +5,7 @@ import {
   ProcessingRequest,
   ProcessingResponse
 } from '#engine/proto/generated/envoy/service/ext_proc/v3/external_processor.ts'
-import { type Failed, Lane, type LaneOptions, type Told } from './lane.ts'
+import { type Answer, type Failed, Lane, type LaneOptions } from './lane.ts'
 
 const PROCESS = '/envoy.service.ext_proc.v3.ExternalProcessor/Process'
 
@@ -41,9 +41,9 @@ export class Conversation implements GrpcStreamEvents {
   }
 
   /** The one answer to `message`, which is of `lane`. */
-  ask(lane: Lane, message: ProcessingRequest): Promise<Told> {
+  ask(lane: Lane, message: ProcessingRequest): Promise<Answer> {
     return new Promise((resolve) => {
-      lane.expect(resolve)
+      lane.next(resolve)
       this.send(lane, message)
     })
   }
@@ -55,12 +55,12 @@ export class Conversation implements GrpcStreamEvents {
       queueMicrotask(() => lane.end(ended))
       return
     }
-    lane.asked()
-    this.tell(message)
+    lane.expectAnswer()
+    this.write(message)
   }
 
   /** No answer is waited for. */
-  tell(message: ProcessingRequest): void {
+  write(message: ProcessingRequest): void {
     if (this.#ended === undefined) this.hasRoom = this.#stream.send(ProcessingRequest.encode(message).finish())
   }
 

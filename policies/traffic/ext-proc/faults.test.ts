@@ -95,14 +95,14 @@ binds:
 
   it('leaves nothing behind when the client leaves', async () => {
     const gateway = await start()
-    const asked = Promise.withResolvers<void>()
+    const reached = Promise.withResolvers<void>()
     service.process = () => {
-      asked.resolve()
+      reached.resolve()
       return []
     }
     const client = await rawClient(gateway.port)
     client.send('GET / HTTP/1.1\r\nHost: a.test\r\n\r\n')
-    await asked.promise
+    await reached.promise
     client.close()
     await service.over.promise
   })
@@ -110,23 +110,23 @@ binds:
 
 describe('what happens while the service is silent', () => {
   const silentAt = (kind: string) => {
-    const asked = Promise.withResolvers<void>()
+    const reached = Promise.withResolvers<void>()
     service.process = at(kind, () => {
-      asked.resolve()
+      reached.resolve()
       return []
     })
-    return asked.promise
+    return reached.promise
   }
 
   it('the backend breaks off: the client gets that error, and the stream is over', async () => {
     const half = createNetServer((socket) => {
       socket.on('error', () => {})
       socket.once('data', () => socket.write('HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n'))
-      void asked.then(() => socket.destroy())
+      void reached.then(() => socket.destroy())
     })
     await new Promise<void>((resolve) => half.listen(0, '127.0.0.1', resolve))
     stops.push(() => half.close())
-    const asked = silentAt('responseHeaders')
+    const reached = silentAt('responseHeaders')
     const gateway = await start('', '', service.port, (half.address() as AddressInfo).port)
     equal(statusOf(await send(gateway)), 502)
     await service.over.promise
@@ -142,18 +142,18 @@ describe('what happens while the service is silent', () => {
   it('another configuration takes its place: the exchange keeps what it began with', async () => {
     const gateway = await start()
     const calls: Call[] = []
-    const asked = Promise.withResolvers<void>()
+    const reached = Promise.withResolvers<void>()
     service.process = at('requestHeaders', (_, call) => {
       calls.push(call)
-      asked.resolve()
+      reached.resolve()
       return []
     })
     const answered = send(gateway)
-    await asked.promise
+    await reached.promise
     await gateway.reload(
       'binds: [{ port: 0, listeners: [{ routes: [{ policies: { directResponse: { status: 410 } } }] }] }]'
     )
-    calls[0]!.write(answerTo(service.asked[0]!))
+    calls[0]!.write(answerTo(service.requests[0]!))
     equal(statusOf(await answered), 200)
   })
 })

@@ -72,7 +72,7 @@ export interface Harness {
   /** Of the messages that the service was sent. */
   kinds(): string[]
   /** Pieces of one body, and whether the last one was marked. */
-  told(kind: 'requestBody' | 'responseBody'): readonly [string, boolean]
+  sentBody(kind: 'requestBody' | 'responseBody'): readonly [string, boolean]
 }
 
 /** For the tests of the file that calls it. */
@@ -103,7 +103,7 @@ export function harness(): Harness {
   })
   beforeEach(() => {
     seen.length = 0
-    service.asked.length = 0
+    service.requests.length = 0
     service.process = goOn
     service.over = Promise.withResolvers()
   })
@@ -136,9 +136,11 @@ binds:
       stops.push(() => gateway.close())
       return gateway
     },
-    kinds: () => service.asked.map(({ request }) => request!.$case),
-    told(kind) {
-      const pieces = service.asked.filter(({ request }) => request?.$case === kind).map((message) => bodyIn(message)!)
+    kinds: () => service.requests.map(({ request }) => request!.$case),
+    sentBody(kind) {
+      const pieces = service.requests
+        .filter(({ request }) => request?.$case === kind)
+        .map((message) => bodyIn(message)!)
       return [pieces.map(([text]) => text).join(''), pieces.at(-1)?.[1] ?? false]
     }
   }

@@ -7,7 +7,7 @@ import type { ProcessingRequest } from '#engine/proto/generated/envoy/service/ex
 import { at, harness, immediate, post, send, statusOf } from './gateway.fixture.ts'
 import { answerTo, fieldsOf, mutation } from './services.fixture.ts'
 
-const { seen, service, start, kinds, told } = harness()
+const { seen, service, start, kinds, sentBody } = harness()
 
 const endOf = ({ request }: ProcessingRequest) =>
   request?.$case === 'requestHeaders' || request?.$case === 'responseHeaders' ? request.value.endOfStream : null
@@ -21,7 +21,7 @@ describe('heads', () => {
     const text = await send(gateway, 'GET /a?b=c HTTP/1.1\r\nX-One: 1')
     match(text, /^HTTP\/1.1 200 [\s\S]*from the backend/)
     deepEqual(kinds(), ['requestHeaders', 'responseHeaders'])
-    const [request, response] = service.asked
+    const [request, response] = service.requests
     const {
       ':authority': authority,
       ':method': method,
@@ -79,8 +79,8 @@ describe('heads', () => {
   })
 
   it('rules say what may be changed', async () => {
-    const rules = async (given: string, name: string) => {
-      const gateway = await start(`mutationRules: ${given}`)
+    const rules = async (fields: string, name: string) => {
+      const gateway = await start(`mutationRules: ${fields}`)
       service.process = at('requestHeaders', (request) => [
         answerTo(request, { headerMutation: mutation({ [name]: name === ':path' ? '/v' : 'v' }) })
       ])
@@ -176,7 +176,7 @@ describe('observability mode', () => {
     match(await send(gateway), /^HTTP\/1.1 200 [\s\S]*from the backend/)
     await service.over.promise
     deepEqual(kinds(), ['requestHeaders', 'responseHeaders'])
-    ok(service.asked.every(({ observabilityMode }) => observabilityMode))
+    ok(service.requests.every(({ observabilityMode }) => observabilityMode))
   })
 
   it('bodies pass, and the service gets copies', async () => {
@@ -188,7 +188,7 @@ describe('observability mode', () => {
     await service.over.promise
     deepEqual([seen[0]!.body, seen[0]!.headers['content-length']], ['hello', '5'])
     deepEqual(
-      [told('requestBody'), told('responseBody')],
+      [sentBody('requestBody'), sentBody('responseBody')],
       [
         ['hello', true],
         ['from the backend', true]

@@ -1,4 +1,4 @@
-/** One side of a conversation: what the service was told of it, and what it owes for that. */
+/** One side of a conversation: the answers that the service owes for what it was sent. */
 import type { Time } from '#engine/contract/time.ts'
 import type { ProcessingResponse } from '#engine/proto/generated/envoy/service/ext_proc/v3/external_processor.ts'
 
@@ -10,7 +10,7 @@ export interface Failed {
 }
 
 /** Null: the service has ended the stream in good order, and the exchange goes on without it. */
-export type Told = ProcessingResponse | Failed | null
+export type Answer = ProcessingResponse | Failed | null
 
 export interface LaneOptions {
   readonly time: Time
@@ -19,7 +19,7 @@ export interface LaneOptions {
 }
 
 /** What answers of a side that is streamed come to. False: no more until Lane.resume(). */
-export type LaneListener = (told: Told) => boolean
+export type LaneListener = (answer: Answer) => boolean
 
 export class Lane {
   /** The service answers when it likes, as often as it likes (FULL_DUPLEX_STREAMED). */
@@ -32,7 +32,7 @@ export class Lane {
   readonly #onLate: () => void
   #awaited = 0
   #isClosed = false
-  #first: ((told: Told) => void) | null = null
+  #first: ((answer: Answer) => void) | null = null
   #listener: LaneListener | null = null
   #stopClock: (() => void) | null = null
   /** One extension for each message. */
@@ -43,18 +43,18 @@ export class Lane {
     this.#onLate = onLate
   }
 
-  /** `listener` gets all answers but the ones that `expect` was called for, and the end of the conversation. */
+  /** `listener` gets all answers but the ones that `next` was called for, and the end of the conversation. */
   listen(listener: LaneListener): void {
     this.#listener = listener
   }
 
   /** The next answer is for `done` alone. */
-  expect(done: (told: Told) => void): void {
+  next(done: (answer: Answer) => void): void {
     this.#first = done
   }
 
   /** A message was sent that wants an answer. */
-  asked(): void {
+  expectAnswer(): void {
     this.#awaited++
     if (this.isTimed && this.#stopClock === null) this.#restart()
   }

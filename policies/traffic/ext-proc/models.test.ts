@@ -14,7 +14,7 @@ before(async () => {
   service = await startProcessor((request) => [answerTo(request)])
 })
 beforeEach(() => {
-  service.asked.length = 0
+  service.requests.length = 0
 })
 afterEach(async () => {
   for (const stop of stops.splice(0)) await stop()
@@ -23,7 +23,7 @@ after(() => service.close())
 
 const send = (gateway: TestGateway, lines: string, text: string) =>
   exchangeRaw(gateway.port, `${lines}\r\nHost: a.test\r\nConnection: close\r\n\r\n${text}`)
-const kinds = () => service.asked.map(({ request }) => request!.$case)
+const kinds = () => service.requests.map(({ request }) => request!.$case)
 
 describe('models and MCP servers', () => {
   const through = async (destination: object, mode = 'BUFFERED') => {
@@ -40,12 +40,12 @@ describe('models and MCP servers', () => {
     stops.push(() => gateway.close())
     return gateway
   }
-  const served = async (answerOf: (asked: string) => object) => {
-    const asked: string[] = []
+  const served = async (answerOf: (text: string) => object) => {
+    const requests: string[] = []
     const server = createServer(async (request, response) => {
       let text = ''
       for await (const piece of request) text += piece
-      asked.push(text)
+      requests.push(text)
       response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(answerOf(text)))
     })
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -53,7 +53,7 @@ describe('models and MCP servers', () => {
       server.close()
       server.closeAllConnections()
     })
-    return { asked, port: (server.address() as AddressInfo).port }
+    return { requests, port: (server.address() as AddressInfo).port }
   }
   /** The first text becomes the second in every body. */
   const rewriting =
@@ -85,7 +85,7 @@ describe('models and MCP servers', () => {
     const question = { model: 'gpt-5', messages: [{ role: 'user', content: 'red?' }] }
     const text = await postJson(gateway, '/v1/chat/completions', question)
     match(text, /^HTTP\/1.1 200 [\s\S]*"content":"blue"/)
-    match(model.asked[0]!, /"blue\?"/)
+    match(model.requests[0]!, /"blue\?"/)
     deepEqual(kinds(), ['requestHeaders', 'requestBody', 'responseHeaders', 'responseBody'])
   })
 
@@ -132,8 +132,8 @@ describe('models and MCP servers', () => {
   })
 
   it('an MCP server is asked what the service lets pass', async () => {
-    const target = await served((asked) => {
-      const { id } = asked === '' ? { id: null } : (JSON.parse(asked) as { id?: number })
+    const target = await served((text) => {
+      const { id } = text === '' ? { id: null } : (JSON.parse(text) as { id?: number })
       const serverInfo = { name: 'red', version: '1' }
       return { jsonrpc: '2.0', id, result: { protocolVersion: '2025-06-18', capabilities: { tools: {} }, serverInfo } }
     })
@@ -144,7 +144,7 @@ describe('models and MCP servers', () => {
     const params = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'somebody', version: '1' } }
     const text = await postJson(gateway, '/mcp', { jsonrpc: '2.0', id: 1, method: 'initialize', params })
     match(text, /^HTTP\/1.1 200 [\s\S]*protocolVersion/)
-    match(target.asked.join(), /another/)
+    match(target.requests.join(), /another/)
     equal(kinds().length, 4)
   })
 })

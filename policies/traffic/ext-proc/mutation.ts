@@ -67,8 +67,8 @@ export function changesOf(
   if (setHeaders.length + removeHeaders.length > CHANGES_MAX) return 'it changes too many fields'
   const changes = { removed: [] as string[], fields: [] as FieldChange[], pseudo: [] as [string, string][] }
   let bytes = 0
-  for (const given of removeHeaders) {
-    const name = given.toLowerCase()
+  for (const field of removeHeaders) {
+    const name = field.toLowerCase()
     if (name === 'content-length') continue
     if (settableName(name) !== null && isAllowed(name, rules)) changes.removed.push(name)
     else if (rules.disallowIsError) return DISALLOWED

@@ -18,7 +18,7 @@ export class Observation implements EndListener {
   readonly #ex: Exchange
   readonly #plan: Plan
   #conversation: Conversation | null = null
-  readonly #hasTold = { request: false, response: false }
+  readonly #hasSent = { request: false, response: false }
   /** Of bodies, since the service has no room. */
   #unsentBytes = 0
 
@@ -28,14 +28,14 @@ export class Observation implements EndListener {
   }
 
   request(): void {
-    this.#tell(REQUEST)
+    this.#observe(REQUEST)
   }
 
   response(): void {
-    this.#tell(RESPONSE)
+    this.#observe(RESPONSE)
   }
 
-  #tell(side: Side): void {
+  #observe(side: Side): void {
     const { modes, bodies } = this.#plan
     const { sendsHeaders, body, sendsTrailers } = modes[side.name]
     if (sendsHeaders) this.part(side, headersOf(this.#ex, side))
@@ -54,13 +54,13 @@ export class Observation implements EndListener {
       listenForEnd(this.#ex, this)
     }
     const conversation = this.#conversation!
-    const isFirstOfSide = !this.#hasTold[side.name]
-    this.#hasTold[side.name] = true
+    const isFirstOfSide = !this.#hasSent[side.name]
+    this.#hasSent[side.name] = true
     const { length } = 'body' in part.value ? part.value.body : NO_BYTES
     this.#unsentBytes = conversation.hasRoom ? 0 : this.#unsentBytes + length
     if (this.#unsentBytes > UNSENT_BYTES_MAX) conversation.cancel()
     else
-      conversation.tell(
+      conversation.write(
         messageOf(part, {
           metadata: metadataOf(this.#ex),
           attributes: isFirstOfSide ? attributesOf(this.#ex, attributes[side.name], failed) : {},

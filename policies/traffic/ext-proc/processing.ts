@@ -19,7 +19,7 @@ import { BodyStream, type BodyStreamEvents, type BodyStreamOptions, replacementO
 import { Conversation } from './conversation.ts'
 import { keepMetadata } from './dynamic-metadata.ts'
 import { replyOf } from './immediate.ts'
-import type { Failed, Told } from './lane.ts'
+import type { Answer, Failed } from './lane.ts'
 import { attributesOf, bodyOf, commonOf, headersOf, messageOf, type Part, protocolOf, trailersOf } from './message.ts'
 import { overridden } from './mode-override.ts'
 import { applyChanges, changesOf } from './mutation.ts'
@@ -34,9 +34,9 @@ type Outcome = Verdict | null
 
 /** How far one side is. */
 class Progress {
-  /** The service was told of it. */
-  isTold = false
-  /** The service has given its body: nothing more of it is told. */
+  /** A message of it was sent. */
+  hasSent = false
+  /** The service has replaced its body: nothing more of it is sent. */
   isReplaced = false
   isOver = false
   stream: BodyStream | null = null
@@ -120,13 +120,13 @@ export class Processing implements BodyStreamEvents {
     return outcome ?? (await body)
   }
 
-  #askHeaders(side: Side): Promise<Told> | null {
+  #askHeaders(side: Side): Promise<Answer> | null {
     return this.#modes[side.name].sendsHeaders ? this.#ask(side, headersOf(this.#ex, side)) : null
   }
 
-  async #headers(side: Side, asked: Promise<Told> | null): Promise<Outcome> {
-    if (asked === null) return null
-    return this.#take(await asked, side, side.headersCase, async (response) => {
+  async #headers(side: Side, pending: Promise<Answer> | null): Promise<Outcome> {
+    if (pending === null) return null
+    return this.#take(await pending, side, side.headersCase, async (response) => {
       if (this.#plan.allowModeOverride && response.modeOverride !== undefined) {
         const modes = overridden(this.#modes, response.modeOverride)
         if (modes === null) return this.#fail(side, 'it asks for a mode that is not in this version of weir')
@@ -161,8 +161,8 @@ export class Processing implements BodyStreamEvents {
     if (ended !== null) return ended
     const { bytes, isWhole } = side.bytes(this.#ex)
     const isEnd = isWhole && (!sendsTrailers || side.trailers(this.#ex) === '')
-    const told = await this.#ask(side, bodyOf(side, bytes, isEnd))
-    return this.#take(told, side, side.bodyCase, async (response) => {
+    const answer = await this.#ask(side, bodyOf(side, bytes, isEnd))
+    return this.#take(answer, side, side.bodyCase, async (response) => {
       const common = commonOf(response)
       const replacement = replacementOf(common?.bodyMutation)
       if (replacement === 'streamed') return this.#fail(side, STREAMED)
@@ -179,8 +179,8 @@ export class Processing implements BodyStreamEvents {
   async #trailers(side: Side): Promise<Outcome> {
     const lines = side.trailers(this.#ex)
     if (lines === '') return null
-    const told = await this.#ask(side, trailersOf(side, lines))
-    return this.#take(told, side, side.trailersCase, async (response) => {
+    const answer = await this.#ask(side, trailersOf(side, lines))
+    return this.#take(answer, side, side.trailersCase, async (response) => {
       const changed = this.trailers(side, response, lines)
       if (typeof changed === 'string') return this.#fail(side, changed)
       side.setTrailers(this.#ex, changed.lines)
@@ -294,7 +294,7 @@ export class Processing implements BodyStreamEvents {
     return this.#conversation
   }
 
-  #ask(side: Side, part: Part): Promise<Told> {
+  #ask(side: Side, part: Part): Promise<Answer> {
     if (this.#isOver) return Promise.resolve(null)
     const conversation = this.#talk()
     return conversation.ask(conversation[side.name], this.#message(side, part))
@@ -304,32 +304,32 @@ export class Processing implements BodyStreamEvents {
     const plan = this.#plan
     const { request, response } = this.#progress
     const own = this.#progress[side.name]
-    const isFirst = !request.isTold && !response.isTold
+    const isFirst = !request.hasSent && !response.hasSent
     if (isFirst) this.#metadata = plan.metadataOf(this.#ex)
-    const attributes = own.isTold ? {} : attributesOf(this.#ex, plan.attributes[side.name], plan.failed)
-    own.isTold = true
+    const attributes = own.hasSent ? {} : attributesOf(this.#ex, plan.attributes[side.name], plan.failed)
+    own.hasSent = true
     const protocol = isFirst ? protocolOf(this.#modes) : undefined
     return messageOf(part, { metadata: this.#metadata, attributes, protocol, isObserved: false })
   }
 
   async #take(
-    told: Told,
+    answer: Answer,
     side: Side,
     expected: NonNullable<ProcessingResponse['response']>['$case'],
     apply: (response: ProcessingResponse) => Promise<Outcome>
   ): Promise<Outcome> {
     if (this.#isStale(side)) return STOP
-    if (told === null) {
+    if (answer === null) {
       this.#isOver = true
       return CONTINUE
     }
-    if ('kind' in told) return this.#failed(side, told)
-    const problem = this.answered(told)
+    if ('kind' in answer) return this.#failed(side, answer)
+    const problem = this.answered(answer)
     if (problem !== null) return this.#fail(side, problem)
-    const { response } = told
+    const { response } = answer
     if (response?.$case === 'immediateResponse') return this.#answer(side, response.value)
     if (response?.$case !== expected) return this.#fail(side, 'it answers another question than it was asked')
-    return apply(told)
+    return apply(answer)
   }
 
   /** The exchange has got an answer otherwise, or its client has left. */

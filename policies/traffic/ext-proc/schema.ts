@@ -196,23 +196,23 @@ export const schema = deferred(() =>
         context.addIssue({ code: 'custom', path: ['processingMode', key], message })
       }
     })
-    .transform((given): ExtProcConfig => {
-      const { processingMode: mode = {}, processingOptions: options } = given
+    .transform((input): ExtProcConfig => {
+      const { processingMode: mode = {}, processingOptions: options } = input
       const modeOf = (side: 'request' | 'response') =>
         options === undefined ? sideOf(mode, side) : optionSide(options, side)
       return {
-        service: serviceOf(given),
+        service: serviceOf(input),
         modes: { request: modeOf('request'), response: modeOf('response') },
-        allowModeOverride: options?.allowModeOverride ?? given.allowModeOverride ?? false,
-        messageTimeoutMs: given.messageTimeout ?? MESSAGE_TIMEOUT_DEFAULT_MS,
-        maxMessageTimeoutMs: given.maxMessageTimeout ?? 0,
-        statusOnError: statusOf(given.failureMode, 'own' as const),
-        rules: given.mutationRules ?? {},
-        requestAttributes: given.requestAttributes ?? {},
-        responseAttributes: given.responseAttributes ?? {},
-        metadataContext: given.metadataContext ?? {},
-        observabilityMode: given.observabilityMode ?? false,
-        when: given.when ?? null
+        allowModeOverride: options?.allowModeOverride ?? input.allowModeOverride ?? false,
+        messageTimeoutMs: input.messageTimeout ?? MESSAGE_TIMEOUT_DEFAULT_MS,
+        maxMessageTimeoutMs: input.maxMessageTimeout ?? 0,
+        statusOnError: statusOf(input.failureMode, 'own' as const),
+        rules: input.mutationRules ?? {},
+        requestAttributes: input.requestAttributes ?? {},
+        responseAttributes: input.responseAttributes ?? {},
+        metadataContext: input.metadataContext ?? {},
+        observabilityMode: input.observabilityMode ?? false,
+        when: input.when ?? null
       }
     })
 )

@@ -14,7 +14,7 @@ export type Processor = (request: ProcessingRequest, call: Call) => readonly (Pr
 
 export interface TestProcessor {
   readonly port: number
-  readonly asked: ProcessingRequest[]
+  readonly requests: ProcessingRequest[]
   process: Processor
   /** Resolves when the stream that is open, or the next one, is over. */
   over: PromiseWithResolvers<void>
@@ -26,7 +26,7 @@ export async function startProcessor(process: Processor, into: Partial<TestProce
   const server = new Server({ 'grpc.max_receive_message_length': -1, 'grpc.max_send_message_length': -1 })
   const own: TestProcessor = Object.assign(into, {
     port: 0,
-    asked: [],
+    requests: [],
     process,
     over: Promise.withResolvers(),
     close: () => server.forceShutdown()
@@ -46,7 +46,7 @@ export async function startProcessor(process: Processor, into: Partial<TestProce
     {
       process(call: Call) {
         call.on('data', (request: ProcessingRequest) => {
-          own.asked.push(request)
+          own.requests.push(request)
           for (const answer of own.process(request, call)) call.write(answer)
         })
         call.on('end', () => {

@@ -58,12 +58,12 @@ const NO_BYTES = Buffer.alloc(0)
 const DESCRIBES_LENGTH = ['content-length', 'content-md5', 'digest', 'content-digest', 'repr-digest']
 
 /** What the collecting hooks of requests decide: they answer themselves. */
-async function asked(hook: Hook, ex: Exchange): Promise<Fault> {
+async function requestFault(hook: Hook, ex: Exchange): Promise<Fault> {
   return (await hook(ex)) === CONTINUE ? null : 'answered'
 }
 
 /** Those of responses call back where they fail, and then settle nothing. */
-function answered(make: (fail: (ex: Exchange, code: ErrorCode) => void) => Hook, ex: Exchange): Promise<Fault> {
+function responseFault(make: (fail: (ex: Exchange, code: ErrorCode) => void) => Hook, ex: Exchange): Promise<Fault> {
   return new Promise((resolve) => {
     const verdict = make((_, code) => resolve(code))(ex)
     if (typeof verdict === 'number') resolve(null)
@@ -87,8 +87,8 @@ export const REQUEST: Side = {
     ...[':path', path + query, ':scheme', schemeOf(client)]
   ],
   hasBody: (ex) => ex.requestBody !== BODY_NONE && ex.upgrade === null,
-  collect: (ex, bytesMax) => asked(collectRequest(bytesMax), ex),
-  collectPrefix: (ex, bytesMax) => asked(collectRequestPrefix(bytesMax), ex),
+  collect: (ex, bytesMax) => requestFault(collectRequest(bytesMax), ex),
+  collectPrefix: (ex, bytesMax) => requestFault(collectRequestPrefix(bytesMax), ex),
   bytes({ requestBytes, requestPrefix, requestDone, heldRequest }) {
     if (requestBytes !== null) return { bytes: requestBytes, isWhole: true }
     const bytes = requestPrefix ?? NO_BYTES
@@ -125,8 +125,8 @@ export const RESPONSE: Side = {
     if (ex.status === 101 || hasNoContent(ex.status, ex.method)) return false
     return ex.localReply === null ? ex.responseBody !== BODY_NONE : replyBytes(ex.localReply).length > 0
   },
-  collect: (ex, bytesMax) => answered((fail) => collectResponse(bytesMax, fail), ex),
-  collectPrefix: (ex, bytesMax) => answered((fail) => collectResponsePrefix(bytesMax, fail), ex),
+  collect: (ex, bytesMax) => responseFault((fail) => collectResponse(bytesMax, fail), ex),
+  collectPrefix: (ex, bytesMax) => responseFault((fail) => collectResponsePrefix(bytesMax, fail), ex),
   bytes({ responseBytes, responsePrefix, heldTrailers, heldResponse, localReply }) {
     if (responseBytes !== null) return { bytes: responseBytes, isWhole: true }
     const bytes = responsePrefix ?? NO_BYTES

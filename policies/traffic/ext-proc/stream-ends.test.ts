@@ -10,7 +10,7 @@ import { rawClient } from '#engine/testing/raw.ts'
 import { at, bodyIn, harness, piece, post, statusOf } from './gateway.fixture.ts'
 import { answerTo, type Call, type Processor } from './services.fixture.ts'
 
-const { seen, service, stops, start, told } = harness()
+const { seen, service, stops, start, sentBody } = harness()
 
 const modeOf = (mode: string) => `processingMode: { requestBodyMode: ${mode}, responseBodyMode: ${mode} }`
 const MODES = ['STREAMED', 'FULL_DUPLEX_STREAMED']
@@ -49,7 +49,7 @@ for (const mode of MODES) {
         await listening(flaky)
       )
       match(await post(gateway, 'hello'), /attempt 2: hello/)
-      deepEqual(told('requestBody'), ['hello', true])
+      deepEqual(sentBody('requestBody'), ['hello', true])
     })
 
     it('a backend that answers early ends the exchange, and the next one is served', async () => {

@@ -10,7 +10,7 @@ import { exchangeRaw, rawClient } from '#engine/testing/raw.ts'
 import { at, body, bodyIn, goOn, harness, immediate, piece, post, send, statusOf } from './gateway.fixture.ts'
 import { answerTo, type Call, mutation, type Processor } from './services.fixture.ts'
 
-const { seen, service, stops, start, kinds, told } = harness()
+const { seen, service, stops, start, kinds, sentBody } = harness()
 
 const STREAMED = 'processingMode: { requestBodyMode: STREAMED, responseBodyMode: STREAMED }'
 const DUPLEX = 'processingMode: { requestBodyMode: FULL_DUPLEX_STREAMED, responseBodyMode: FULL_DUPLEX_STREAMED }'
@@ -37,14 +37,14 @@ async function overHttp2(gateway: TestGateway, pieces: readonly string[]): Promi
 
 /** Every piece of a body in capitals. */
 const upper: Processor = (request) => {
-  const told = bodyIn(request)
-  return [told === null ? answerTo(request) : answerTo(request, body(told[0].toUpperCase()))]
+  const part = bodyIn(request)
+  return [part === null ? answerTo(request) : answerTo(request, body(part[0].toUpperCase()))]
 }
 
 /** The same where the service streams what it makes. */
 const upperPieces: Processor = (request) => {
-  const told = bodyIn(request)
-  return [told === null ? answerTo(request) : answerTo(request, piece(told[0].toUpperCase(), told[1]))]
+  const part = bodyIn(request)
+  return [part === null ? answerTo(request) : answerTo(request, piece(part[0].toUpperCase(), part[1]))]
 }
 
 /** Says nothing of a request before it has all of it: then its headers, and its body in three pieces. */
@@ -55,7 +55,7 @@ const late =
     if ($case === kinds[0]) return []
     if ($case !== kinds[1]) return [answerTo(request)]
     if (!bodyIn(request)![1]) return []
-    const [head] = service.asked.filter((one) => one.request!.$case === kinds[0])
+    const [head] = service.requests.filter((one) => one.request!.$case === kinds[0])
     return [
       answerTo(head!, { headerMutation: mutation({ 'x-late': '1' }) }),
       answerTo(request, piece('one ')),
@@ -65,30 +65,30 @@ const late =
   }
 
 describe('a body that is streamed', () => {
-  for (const [mode, given, process] of [
+  for (const [mode, modes, process] of [
     ['STREAMED', STREAMED, upper],
     ['FULL_DUPLEX_STREAMED', DUPLEX, upperPieces]
   ] as const) {
     it(`${mode}: both sides pass the service piece by piece, of unknown length`, async () => {
-      const gateway = await start(given)
+      const gateway = await start(modes)
       service.process = process
       const text = await post(gateway, 'hello')
       deepEqual([seen[0]!.body, seen[0]!.headers['content-length']], ['HELLO', undefined])
       match(text, /^HTTP\/1.1 200 [\s\S]*FROM THE BACKEND/)
       ok(!/content-length/i.test(text))
       deepEqual(
-        [told('requestBody'), told('responseBody')],
+        [sentBody('requestBody'), sentBody('responseBody')],
         [
           ['hello', true],
           ['from the backend', true]
         ]
       )
-      equal(service.asked[0]!.protocolConfig!.requestBodyMode, mode === 'STREAMED' ? 1 : 4)
+      equal(service.requests[0]!.protocolConfig!.requestBodyMode, mode === 'STREAMED' ? 1 : 4)
       await service.over.promise
     })
 
     it(`${mode}: over HTTP/2, and in chunks`, async () => {
-      const gateway = await start(given)
+      const gateway = await start(modes)
       service.process = process
       deepEqual(await overHttp2(gateway, ['one ', 'two ', 'three']), [200, 'FROM THE BACKEND'])
       equal(statusOf(await chunked(gateway, ['one ', 'two ', 'three'])), 200)
@@ -99,7 +99,7 @@ describe('a body that is streamed', () => {
     })
 
     it(`${mode}: what is long arrives whole, whatever the size of its pieces`, async () => {
-      const gateway = await start(given)
+      const gateway = await start(modes)
       service.process = process
       const long = Array.from({ length: 300_000 }, (_, i) => `${i}a`).join('')
       equal(statusOf(await post(gateway, long)), 200)
@@ -109,35 +109,38 @@ describe('a body that is streamed', () => {
     })
 
     it(`${mode}: a body that is empty has an end`, async () => {
-      const gateway = await start(given)
+      const gateway = await start(modes)
       service.process = process
       equal(statusOf(await chunked(gateway, [])), 200)
-      deepEqual([seen[0]!.body, told('requestBody')], ['', ['', true]])
+      deepEqual([seen[0]!.body, sentBody('requestBody')], ['', ['', true]])
     })
 
     it(`${mode}: trailers follow their body, if they are sent to the service`, async () => {
-      const trailing = given.replace(' }', ', requestTrailerMode: SEND }')
+      const trailing = modes.replace(' }', ', requestTrailerMode: SEND }')
       service.process = (request, call) =>
         request.request!.$case === 'requestTrailers'
           ? [answerTo(request, { headerMutation: mutation({ 'x-sum': '2' }, ['x-old']) })]
           : process(request, call)
       await chunked(await start(trailing), ['hello'], 'x-old: 1\r\nx-sum: 1\r\n')
       deepEqual(kinds().slice(0, 3), ['requestHeaders', 'requestBody', 'requestTrailers'])
-      deepEqual([told('requestBody')[1], seen[0]!.body, { ...seen[0]!.trailers }], [false, 'HELLO', { 'x-sum': '2' }])
-      service.asked.length = 0
-      await chunked(await start(given), ['hello'], 'x-old: 1\r\nx-sum: 1\r\n')
-      deepEqual([told('requestBody')[1], { ...seen[1]!.trailers }], [true, { 'x-old': '1', 'x-sum': '1' }])
+      deepEqual(
+        [sentBody('requestBody')[1], seen[0]!.body, { ...seen[0]!.trailers }],
+        [false, 'HELLO', { 'x-sum': '2' }]
+      )
+      service.requests.length = 0
+      await chunked(await start(modes), ['hello'], 'x-old: 1\r\nx-sum: 1\r\n')
+      deepEqual([sentBody('requestBody')[1], { ...seen[1]!.trailers }], [true, { 'x-old': '1', 'x-sum': '1' }])
       ok(!kinds().includes('requestTrailers'))
     })
 
     it(`${mode}: the gateway's own replies pass the service, too`, async () => {
-      const gateway = await start(given, ', directResponse: { status: 203, body: here }')
+      const gateway = await start(modes, ', directResponse: { status: 203, body: here }')
       service.process = process
       match(await send(gateway), /^HTTP\/1.1 203 [\s\S]*content-length: 4\r\n[\s\S]*\r\n\r\nHERE$/i)
     })
 
     it(`${mode}: CONTINUE_AND_REPLACE takes the place of the body`, async () => {
-      const gateway = await start(given)
+      const gateway = await start(modes)
       service.process = (request, call) =>
         request.request!.$case.endsWith('Headers')
           ? [answerTo(request, { status: 1, ...body('replaced') })]
@@ -147,14 +150,14 @@ describe('a body that is streamed', () => {
     })
 
     it(`${mode}: a reply in the middle of a request`, async () => {
-      const gateway = await start(given)
+      const gateway = await start(modes)
       service.process = at('requestBody', () => [immediate({ status: { code: 429 }, body: Buffer.from('no') })])
       match(await post(gateway, 'hello'), /^HTTP\/1.1 429 [\s\S]*\r\n\r\nno$/)
       await service.over.promise
     })
 
     it(`${mode}: a client that waits to be asked for the body is asked`, async () => {
-      const gateway = await start(given)
+      const gateway = await start(modes)
       service.process = process
       const client = await rawClient(gateway.port)
       client.send('POST / HTTP/1.1\r\nHost: a.test\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\n')
@@ -177,7 +180,7 @@ describe('a body that is streamed', () => {
     const text = await post(gateway, long)
     deepEqual([seen[0]!.body, seen[0]!.headers['x-late']], ['one two three', '1'])
     match(text, /x-late: 1\r\n/i)
-    equal(told('requestBody')[0], long)
+    equal(sentBody('requestBody')[0], long)
   })
 
   it('FULL_DUPLEX_STREAMED: the service may end a request before the client does', async () => {
@@ -229,8 +232,8 @@ describe('a body that is streamed', () => {
 
   it('passes one policy before routing and one behind it, and what reads whole bodies gets what they made', async () => {
     const marking: Processor = (request) => {
-      const told = bodyIn(request)
-      return [told === null ? answerTo(request) : answerTo(request, body(`${told[0]}!`))]
+      const part = bodyIn(request)
+      return [part === null ? answerTo(request) : answerTo(request, body(`${part[0]}!`))]
     }
     service.process = marking
     const { port } = service
@@ -258,19 +261,19 @@ describe('the pace of a streamed body', () => {
   it('a service that does not answer is not sent more than it may have in flight', async () => {
     const gateway = await start(STREAMED)
     const calls: Call[] = []
-    const asked = Promise.withResolvers<void>()
+    const reached = Promise.withResolvers<void>()
     service.process = at('requestBody', (_, call) => {
       calls.push(call)
-      if (told('requestBody')[0].length >= 64 * 1024) asked.resolve()
+      if (sentBody('requestBody')[0].length >= 64 * 1024) reached.resolve()
       return []
     })
     const client = await rawClient(gateway.port)
     const long = 'a'.repeat(8_000_000)
     client.send(`POST / HTTP/1.1\r\nHost: a.test\r\nContent-Length: ${long.length}\r\n\r\n${long}`)
-    await asked.promise
-    const inFlight = told('requestBody')[0].length
+    await reached.promise
+    const inFlight = sentBody('requestBody')[0].length
     ok(inFlight < 512 * 1024, String(inFlight))
-    for (const message of service.asked.filter(({ request }) => request!.$case === 'requestBody'))
+    for (const message of service.requests.filter(({ request }) => request!.$case === 'requestBody'))
       calls[0]!.write(answerTo(message))
     service.process = goOn
     await client.until('from the backend')
@@ -280,14 +283,14 @@ describe('the pace of a streamed body', () => {
 
   it('a backend that does not read holds up the client, and is not held up for ever', async () => {
     const backend = createServer()
-    const asked = once(backend, 'request')
+    const reached = once(backend, 'request')
     await new Promise<void>((resolve) => backend.listen(0, '127.0.0.1', resolve))
     stops.push(() => backend.close())
     const gateway = await start(DUPLEX, '', service.port, (backend.address() as AddressInfo).port)
     service.process = upperPieces
     const long = 'a'.repeat(8_000_000)
     const answered = post(gateway, long)
-    const [request, response] = await asked
+    const [request, response] = await reached
     let bytes = 0
     for await (const part of request) bytes += (part as Buffer).length
     response.end('read')
@@ -357,9 +360,9 @@ describe('a streamed body that breaks off', () => {
       () => [Buffer.from([255, 255])],
       (request) => [answerTo(request, piece('streamed'))],
       (request) => [answerTo(request), answerTo(request)],
-      () => [answerTo({ ...service.asked[0]!, request: service.asked[0]!.request })]
+      () => [answerTo({ ...service.requests[0]!, request: service.requests[0]!.request })]
     ] satisfies Processor[]) {
-      service.asked.length = 0
+      service.requests.length = 0
       service.process = at('requestBody', wrong)
       equal(statusOf(await post(gateway, 'hello')), 500)
     }
@@ -373,17 +376,17 @@ describe('a streamed body that breaks off', () => {
   })
 
   it('its client leaves: so does the stream', async () => {
-    for (const given of [STREAMED, DUPLEX]) {
+    for (const modes of [STREAMED, DUPLEX]) {
       service.over = Promise.withResolvers()
-      const gateway = await start(given)
-      const asked = Promise.withResolvers<void>()
+      const gateway = await start(modes)
+      const reached = Promise.withResolvers<void>()
       service.process = at('requestBody', () => {
-        asked.resolve()
+        reached.resolve()
         return []
       })
       const client = await rawClient(gateway.port)
       client.send('POST / HTTP/1.1\r\nHost: a.test\r\nContent-Length: 10\r\n\r\nhello')
-      await asked.promise
+      await reached.promise
       client.close()
       await service.over.promise
     }
