@@ -28,9 +28,6 @@ const IN_NAMES = new Map([
 /** Participles that say what happened to a value, not what it is. */
 const PARTICIPLES: ReadonlySet<string> = new Set(['asked', 'given', 'said', 'told'])
 
-/** Their names still have some. */
-const WITH_PARTICIPLES = /^(?:policies\/traffic\/(?:ext-auth|rate-limit)|backends\/llm\/auth\/)/
-
 /** In comments and pages. */
 const IN_PROSE: readonly { readonly pattern: RegExp; readonly instead: string }[] = [
   { pattern: /\b(?:house|wings?|floors?)\b/gi, instead: 'layer, module, boundary' },
@@ -43,12 +40,10 @@ const IN_PROSE: readonly { readonly pattern: RegExp; readonly instead: string }[
 /** `code`: the source with comments and the insides of strings as blanks. */
 export function checkNames(file: string, code: string): Finding[] {
   const findings: Finding[] = []
-  const mayHaveParticiples = WITH_PARTICIPLES.test(file)
   const judge = (name: string, line: number): void => {
     for (const part of name.split(/(?<=[a-z\d])(?=[A-Z])|[^A-Za-z]+/)) {
       const word = part.toLowerCase()
-      const isParticiple = !mayHaveParticiples && PARTICIPLES.has(word)
-      const instead = isParticiple ? 'what the value is: request, answer, option' : IN_NAMES.get(word)
+      const instead = PARTICIPLES.has(word) ? 'what the value is: request, answer, option' : IN_NAMES.get(word)
       if (instead !== undefined) findings.push({ file, line, message: `${name}: not '${part}' but ${instead}` })
     }
   }

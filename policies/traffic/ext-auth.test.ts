@@ -66,7 +66,7 @@ test('the example file', async () => {
     .replaceAll('localhost:9001', `127.0.0.1:${backend.port}`)
   const gateway = await startGateway(own)
   equal(statusOf(await send(gateway, 'GET /api HTTP/1.1')), 200)
-  deepEqual([backend.asked[0]!.headers['x-user'], backend.asked[0]!.headers['x-plan']], ['ann', 'gold'])
+  deepEqual([backend.requests[0]!.headers['x-user'], backend.requests[0]!.headers['x-plan']], ['ann', 'gold'])
   equal(statusOf(await send(gateway, 'GET /app HTTP/1.1\r\nCookie: session=1')), 200)
   match(
     await send(gateway, 'GET /app HTTP/1.1'),

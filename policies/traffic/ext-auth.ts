@@ -1,6 +1,7 @@
 /**
  * spec.traffic.extAuth: a service decides who may pass, over gRPC as Envoy asks (envoy.service.auth.v3) or over HTTP
- * (docs/specification.md#traffic-policies). What cannot be asked is refused, unless the configuration says otherwise.
+ * (docs/specification.md#traffic-policies). Without its answer a request is refused, unless the configuration says
+ * otherwise.
  */
 import type { Value } from '#engine/cel/index.ts'
 import { type Evaluation, evaluation } from '#engine/cel/offload.ts'
@@ -11,21 +12,21 @@ import { hold, letGo } from '#engine/contract/held-bytes.ts'
 import type { CompileContext, Compiled, Policy } from '#engine/contract/policy.ts'
 import { refuse } from '#engine/contract/refuse.ts'
 import { PendingCheck, VerdictCache } from './ext-auth/cache.ts'
-import { type Ask, grpcAsk } from './ext-auth/grpc.ts'
-import { httpAsk } from './ext-auth/http.ts'
+import { type CheckSender, grpcCheckSender } from './ext-auth/grpc.ts'
+import { httpCheckSender } from './ext-auth/http.ts'
 import { lifetimeMs } from './ext-auth/lifetime.ts'
 import { aliasSchema, type CacheConfig, type Expressions, type ExtAuthConfig, schema } from './ext-auth/schema.ts'
-import { type KeyedAsk, singleFlight } from './ext-auth/single-flight.ts'
+import { type KeyedCheckSender, singleFlight } from './ext-auth/single-flight.ts'
 import { applyFailure, applyVerdict, type Decision, type Failed, writeResponseFields } from './ext-auth/verdict.ts'
 
 // --- build time ---
 
 interface Plan {
-  readonly ask: Ask
+  readonly sendCheck: CheckSender
   readonly config: ExtAuthConfig
   readonly when: Evaluation | null
-  /** Null: each request is asked about. */
-  readonly kept: { readonly cache: VerdictCache; readonly ask: KeyedAsk } | null
+  /** Null: each request is checked. */
+  readonly caching: { readonly cache: VerdictCache; readonly sendCheck: KeyedCheckSender } | null
   /** Of verdicts in the cache, where an expression says it. */
   readonly lifetime: Evaluation | null
   readonly wallNow: () => number
@@ -38,14 +39,14 @@ function boundsOf({ lifetime, entriesMax }: CacheConfig) {
 function compile(config: ExtAuthConfig, context: CompileContext): Compiled {
   const evaluated = (source: string) => evaluation(source, 'request', 'any', context.offload.run)
   const maybe = (source: string | null) => (source === null ? null : evaluated(source))
-  const named = (given: Expressions) =>
-    Object.entries(given).map(([name, source]) => ({ name, value: evaluated(source) }))
+  const named = (sources: Expressions) =>
+    Object.entries(sources).map(([name, source]) => ({ name, value: evaluated(source) }))
   const { check, forwardBody, when, cache } = config
   const keys = (cache?.keys ?? []).map(evaluated)
-  const ask =
+  const sendCheck =
     check.kind === 'grpc'
-      ? grpcAsk(check, config, check.requestMetadata === null ? null : named(check.requestMetadata), context)
-      : httpAsk(
+      ? grpcCheckSender(check, config, check.requestMetadata === null ? null : named(check.requestMetadata), context)
+      : httpCheckSender(
           check,
           config,
           {
@@ -62,10 +63,10 @@ function compile(config: ExtAuthConfig, context: CompileContext): Compiled {
   const { now, wallNow } = context.time
   const verdicts = cache === null ? null : new VerdictCache(keys, boundsOf(cache), now)
   const onRequest = authorize({
-    ask,
+    sendCheck,
     config,
     when: condition,
-    kept: verdicts === null ? null : { cache: verdicts, ask: singleFlight(ask, verdicts) },
+    caching: verdicts === null ? null : { cache: verdicts, sendCheck: singleFlight(sendCheck, verdicts) },
     lifetime: cache !== null && 'expression' in cache.lifetime ? evaluated(cache.lifetime.expression) : null,
     wallNow
   })
@@ -77,16 +78,16 @@ function compile(config: ExtAuthConfig, context: CompileContext): Compiled {
 // --- request time ---
 
 function authorize(plan: Plan): Hook {
-  const { config, when, kept } = plan
+  const { config, when, caching } = plan
   const { forwardBody, statusOnError, check } = config
   // A message of gRPC has a copy of the body.
   const copiesBody = forwardBody !== null && check.kind === 'grpc'
   return (ex) => {
-    if (when !== null && !isAsked(ex, when)) return CONTINUE
+    if (when !== null && !needsCheck(ex, when)) return CONTINUE
     if (forwardBody !== null && (ex.requestBytes?.length ?? 0) > forwardBody.bytesMax)
       return refuse(ex, 'EXT_AUTH_BODY')
-    const key = kept === null ? null : kept.cache.keyOf(ex)
-    const known = key === null ? null : kept!.cache.get(key)
+    const key = caching === null ? null : caching.cache.keyOf(ex)
+    const known = key === null ? null : caching!.cache.get(key)
     if (known !== null && !(known instanceof PendingCheck)) return applyVerdict(ex, known)
     const copied = copiesBody ? (ex.requestBytes?.length ?? 0) : 0
     // Clients fill the memory, so a service that may be away does not make this pass.
@@ -98,8 +99,8 @@ function authorize(plan: Plan): Hook {
         resolve(decided(ex, decision, statusOnError))
         return decisionToKeep(ex, decision, plan)
       }
-      if (key === null) plan.ask(ex, done)
-      else kept!.ask(ex, key, done)
+      if (key === null) plan.sendCheck(ex, done)
+      else caching!.sendCheck(ex, key, done)
     })
   }
 }
@@ -123,8 +124,8 @@ function shortened(decision: Decision, ms: number): Decision {
   return { ...decision, lifetimeMs: Math.min(decision.lifetimeMs ?? ms, ms) }
 }
 
-/** A condition that fails asks; so does one that is true of one way in which the path can be read. */
-function isAsked(ex: Exchange, { program }: Evaluation): boolean {
+/** So it does where the condition fails, or holds for one of the ways in which the path can be read. */
+function needsCheck(ex: Exchange, { program }: Evaluation): boolean {
   const { readings } = ex
   if (readings === null) return program.run(ex) !== false
   return readings.some((path) => program.run(readAs(ex, path)) !== false)

@@ -34,7 +34,7 @@ class World {
 }
 
 const TENANT = 'request.headers["x-tenant"]'
-const said = (ex: Exchange) => [ex.error, QUOTA.get(ex), ex.refusalHeaders]
+const outcomeOf = (ex: Exchange) => [ex.error, QUOTA.get(ex), ex.refusalHeaders]
 
 test('a path that is written in other ways has no further account', async (t) => {
   const origin = await startOrigin((response) => response.end('ok'))
@@ -54,11 +54,11 @@ test('a path that is written in other ways has no further account', async (t) =>
 test('so many requests per unit and burst, then a refusal that says when to come back', () => {
   const world = new World()
   const send = world.policy({ requests: 2, burst: 1, unit: 'Minutes' })
-  assert.deepEqual(said(send()), [null, { capacity: 3, left: 2, resetS: 60 }, null])
+  assert.deepEqual(outcomeOf(send()), [null, { capacity: 3, left: 2, resetS: 60 }, null])
   world.now = 20_500
   send()
-  assert.deepEqual(said(send()), [null, { capacity: 3, left: 0, resetS: 40 }, null])
-  assert.deepEqual(said(send()), ['RATE_LIMITED', { capacity: 3, left: 0, resetS: 40 }, ['Retry-After', '40']])
+  assert.deepEqual(outcomeOf(send()), [null, { capacity: 3, left: 0, resetS: 40 }, null])
+  assert.deepEqual(outcomeOf(send()), ['RATE_LIMITED', { capacity: 3, left: 0, resetS: 40 }, ['Retry-After', '40']])
   world.now = 59_999
   assert.deepEqual(send().refusalHeaders, ['Retry-After', '1'])
   world.now = 60_000
@@ -78,7 +78,7 @@ test('all limits must pass; what was taken from those before a refusal is given 
     { requests: 9, unit: 'Hours' },
     { requests: 1, unit: 'Seconds', key: TENANT }
   )
-  assert.deepEqual(said(send('a')), [null, { capacity: 1, left: 0, resetS: 1 }, null])
+  assert.deepEqual(outcomeOf(send('a')), [null, { capacity: 1, left: 0, resetS: 1 }, null])
   for (let i = 0; i < 20; i++) assert.equal(send('a').error, 'RATE_LIMITED')
   const answers = ['b', 'c', 'd', 'e', 'f'].map((tenant) => send(tenant).error)
   assert.deepEqual(answers, [null, null, null, null, 'RATE_LIMITED'])
@@ -87,13 +87,13 @@ test('all limits must pass; what was taken from those before a refusal is given 
 
 test('the tightest limit is told: the fewest left, and of two alike the longer wait', () => {
   const world = new World()
-  const told = (...local: readonly object[]) => {
+  const quotaOf = (...local: readonly object[]) => {
     const { capacity, resetS } = QUOTA.get(world.policy(...local)())!
     return [capacity, resetS]
   }
-  assert.deepEqual(told({ requests: 9, unit: 'Hours' }, { requests: 4, unit: 'Seconds' }), [4, 1])
-  assert.deepEqual(told({ requests: 3, unit: 'Seconds' }, { requests: 3, unit: 'Hours' }), [3, 3600])
-  assert.deepEqual(told({ requests: 2, unit: 'Hours' }, { requests: 2, unit: 'Seconds' }), [2, 3600])
+  assert.deepEqual(quotaOf({ requests: 9, unit: 'Hours' }, { requests: 4, unit: 'Seconds' }), [4, 1])
+  assert.deepEqual(quotaOf({ requests: 3, unit: 'Seconds' }, { requests: 3, unit: 'Hours' }), [3, 3600])
+  assert.deepEqual(quotaOf({ requests: 2, unit: 'Hours' }, { requests: 2, unit: 'Seconds' }), [2, 3600])
 })
 
 test('each caller has a bucket; callers that cannot be told apart share one, and are counted', () => {
@@ -135,9 +135,13 @@ test('tokens are charged when they are known, and debt refuses until it is paid'
   const send = world.policy({ tokens: 100, unit: 'Minutes', key: TENANT }, { requests: 50, unit: 'Minutes' })
   assert.deepEqual(QUOTA.get(world.policy({ tokens: 7, unit: 'Hours' })()), { capacity: 7, left: 7, resetS: 3600 })
   const first = send('a')
-  assert.deepEqual(said(first), [null, { capacity: 50, left: 49, resetS: 60 }, null])
+  assert.deepEqual(outcomeOf(first), [null, { capacity: 50, left: 49, resetS: 60 }, null])
   charge(first, 250)
-  assert.deepEqual(said(send('a')), ['RATE_LIMITED', { capacity: 100, left: 0, resetS: 120 }, ['Retry-After', '120']])
+  assert.deepEqual(outcomeOf(send('a')), [
+    'RATE_LIMITED',
+    { capacity: 100, left: 0, resetS: 120 },
+    ['Retry-After', '120']
+  ])
   assert.equal(QUOTA.get(send('b'))!.left, 48, 'a refused request costs nothing, and callers pay for themselves')
   world.now = 60_000
   assert.equal(send('a').error, 'RATE_LIMITED')

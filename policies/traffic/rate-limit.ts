@@ -1,6 +1,6 @@
 /**
  * spec.traffic.rateLimit: at most so many requests, or tokens of LLM answers, per period; for all callers together or
- * for each by itself. Limits of this process are asked first, since they cost nothing; then those of a service.
+ * for each by itself. Limits of this process come first, since they cost nothing; then those of a service.
  */
 import { bodiesOf } from '#engine/cel/offload.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
@@ -19,13 +19,13 @@ const schema = deferred(() =>
 )
 
 function compile({ local, global }: z.output<typeof schema>, context: CompileContext): Compiled {
-  const asked = [
+  const limits = [
     ...(local === undefined ? [] : [localLimits(local, context)]),
     ...(global === undefined ? [] : [globalLimits(global, context)])
   ]
-  const programs = asked.flatMap(({ expressions }) => expressions.map(({ program }) => program))
+  const programs = limits.flatMap(({ expressions }) => expressions.map(({ program }) => program))
   const buffers = programs.some(({ needs }) => needs.anyBody) ? { buffers: bodiesOf(programs) } : {}
-  const [first, second] = asked.map(({ admit }) => admit)
+  const [first, second] = limits.map(({ admit }) => admit)
   return {
     filter: {
       onRequest: second === undefined ? first! : both(first!, second),

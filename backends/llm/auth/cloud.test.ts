@@ -185,8 +185,8 @@ test('a key in the query is one as well, and goes on as none', async (t) => {
     [fixed, '/raw?key=mine&key=again&monkey=1', '/raw?monkey=1', 'fixed'],
     [other, '/raw?key=mine&monkey=1', '/raw?monkey=1', undefined]
   ]
-  for (const [{ ask }, asked, wanted, key] of cases) {
-    await (await ask(asked, body)).text()
+  for (const [{ ask }, target, wanted, key] of cases) {
+    await (await ask(target, body)).text()
     const { path: got, headers } = mock.requests.at(-1)!
     deepEqual([got, headers['x-goog-api-key']], [wanted, key])
   }
@@ -196,8 +196,8 @@ test('Azure tells of its filters before it begins, and Google refuses in its own
   const mock = await models(t)
   const chunk = (more: object) =>
     `data: ${JSON.stringify({ id: '', object: '', created: 0, model: '', choices: [], ...more })}\n\n`
-  const delta = (said: object, finish_reason: string | null = null) =>
-    chunk({ id: 'c', model: 'gpt', choices: [{ index: 0, delta: said, finish_reason }] })
+  const delta = (fields: object, finish_reason: string | null = null) =>
+    chunk({ id: 'c', model: 'gpt', choices: [{ index: 0, delta: fields, finish_reason }] })
   mock.instead = ({ path }, response) => {
     if (path.endsWith('rawPredict')) {
       response.writeHead(429, { 'content-type': 'application/json' })

@@ -47,14 +47,14 @@ export function authenticatorFor(auth: AiAuth, place: Place, context: BackendCon
 const nothing = (): void => {}
 
 function keyed(provider: Provider, { key: sealed, location }: KeyAuth): Authenticator {
-  const given = reveal(sealed)
-  const key = given.replace(/^bearer +/i, '')
+  const secret = reveal(sealed)
+  const key = secret.replace(/^bearer +/i, '')
   return {
     wantsClient: false,
     authorize(ex) {
       removeKeys(ex, provider)
       if (location === null) putKey(ex, provider, key)
-      else ex.request.set(location.header, location.prefix + given)
+      else ex.request.set(location.header, location.prefix + secret)
       return null
     },
     refused: nothing

@@ -83,19 +83,19 @@ for (const kind of ['openai', 'anthropic', 'gemini', 'custom'] as const) {
   test(`a provider is shown no key of a query, in any format: ${kind}`, async (t) => {
     const models = await provider(t)
     const { ask } = await gateway(t, { provider: at(kind, models, KEY), routes: ROUTES })
-    let asked = 0
+    let sentCount = 0
     for (const [path, body] of PATHS) {
       const before = models.requests.length
       // The client has shown the gateway who it is in another place.
       await ask(`${path}${QUERY}`, body, { authorization: 'Bearer canary' })
       const sent = models.requests.slice(before)
-      asked += sent.length
+      sentCount += sent.length
       for (const one of sent) {
         equal(`${one.path} ${JSON.stringify(one.headers)}`.includes('canary'), false, `${path}: ${one.path}`)
         if (path === '/raw') ok(one.path.endsWith('/raw?harmless=1'), one.path)
       }
     }
-    ok(asked > PATHS.length / 2)
+    ok(sentCount > PATHS.length / 2)
   })
 }
 
@@ -104,9 +104,9 @@ test('nor by the realtime API, whose pages show keys among the protocols', async
   await once(server, 'listening')
   t.after(() => server.close())
   const { port } = server.address() as AddressInfo
-  const asked: string[] = []
+  const upgrades: string[] = []
   server.on('upgrade', ({ url, headers }, socket) => {
-    asked.push(`${url} ${JSON.stringify(headers)}`)
+    upgrades.push(`${url} ${JSON.stringify(headers)}`)
     socket.end('HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n')
   })
   const openai = { openai: {}, host: '127.0.0.1', port, ...KEY }
@@ -115,7 +115,7 @@ test('nor by the realtime API, whose pages show keys among the protocols', async
   const socket = new WebSocket(`${base.replace('http', 'ws')}/v1/realtime${QUERY}&model=live`, protocols)
   await once(socket, 'unexpected-response')
   deepEqual(
-    asked.map((text) => [text.startsWith('/v1/realtime?harmless=1&model=live '), text.includes('canary')]),
+    upgrades.map((text) => [text.startsWith('/v1/realtime?harmless=1&model=live '), text.includes('canary')]),
     [[true, false]]
   )
 })

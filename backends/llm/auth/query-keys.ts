@@ -12,7 +12,7 @@ const NAMES: ReadonlySet<string> = new Set([
   ...['key', 'accesstoken', 'oauthtoken', 'bearertoken'],
   // As Anthropic's, Azure's and Google's fields are called, and that of portals before them (Azure API Management).
   ...['apikey', 'xapikey', 'googapikey', 'xgoogapikey', 'subscriptionkey', 'ocpapimsubscriptionkey'],
-  // What JWT and key policies are told to look for, by habit.
+  // Names that JWT and key policies are usually configured with.
   ...['token', 'apitoken', 'authtoken', 'idtoken', 'jwt', 'bearer', 'auth', 'authkey', 'authorization', 'accesskey'],
   ...['secret', 'apisecret', 'secretkey', 'clientsecret', 'password', 'sessiontoken', 'securitytoken']
 ])

@@ -12,11 +12,11 @@ import { utf8OfOctets } from '#policies/shared/text.ts'
 export interface CheckTemplate {
   /** AttributeContext.context_extensions, encoded. */
   readonly extensions: Buffer
-  /** In lower case; null: all fields are told. */
+  /** In lower case; null: the service gets all fields. */
   readonly allowed: ReadonlySet<string> | null
 }
 
-/** What is told of one request besides its head. */
+/** Of one request, what the service gets besides the head. */
 export interface CheckParts {
   /** AttributeContext.metadata_context, the field with its tag; null: none. */
   readonly metadata: Uint8Array | null
@@ -152,8 +152,8 @@ function collect({ request }: Exchange, allowed: CheckTemplate['allowed']): void
   names.length = 0
   values.length = 0
   const places = request.count > COMPARED_MAX ? new Map<string, number>() : null
-  request.forEach((given, value) => {
-    const name = given.toLowerCase()
+  request.forEach((header, value) => {
+    const name = header.toLowerCase()
     if (allowed !== null && !allowed.has(name)) return
     const known = places === null ? names.indexOf(name) : (places.get(name) ?? -1)
     if (known >= 0) {
@@ -212,16 +212,16 @@ function time(startedAt: number): void {
   close(begin)
 }
 
-function body({ body: given, asBytes }: CheckParts): void {
-  const size = given?.length ?? 0
+function body({ body: content, asBytes }: CheckParts): void {
+  const size = content?.length ?? 0
   if (size > 0) {
     reserve(1 + VARINT_BYTES_MAX)
     room[at++] = 9 << 3
     varint(size)
   }
-  if (given === null || size === 0) return
-  const isText = !asBytes && !given.toString('utf8').includes('\ufffd')
-  bytes(isText ? 11 : 12, given)
+  if (content === null || size === 0) return
+  const isText = !asBytes && !content.toString('utf8').includes('\ufffd')
+  bytes(isText ? 11 : 12, content)
 }
 
 /** The bytes of the CheckRequest for `ex`, the caller's own. */

@@ -23,21 +23,21 @@ export const send = (gateway: TestGateway, lines: string, body = ''): Promise<st
 export const statusOf = (answer: string): number => Number(answer.slice(9, 12))
 
 /** The backend of the tests of the file that calls it. */
-export function useBackend(): Pick<HttpServer, 'port' | 'asked'> {
+export function useBackend(): Pick<HttpServer, 'port' | 'requests'> {
   let server: HttpServer
   before(async () => {
     server = await startHttpServer(() => ({ status: 200, body: 'in', headers: { 'x-from': 'backend' } }))
   })
   beforeEach(() => {
-    server.asked.length = 0
+    server.requests.length = 0
   })
   after(() => server.close())
   return {
     get port() {
       return server.port
     },
-    get asked() {
-      return server.asked
+    get requests() {
+      return server.requests
     }
   }
 }

@@ -1,4 +1,4 @@
-/** Asks envoy.service.auth.v3.Authorization/Check, and reads what it answers. */
+/** External authorization over gRPC: calls envoy.service.auth.v3.Authorization/Check and reads the answer. */
 
 import { toJson, type Value } from '#engine/cel/index.ts'
 import type { Evaluation } from '#engine/cel/offload.ts'
@@ -25,22 +25,22 @@ const JWT_METADATA = 'envoy.filters.http.jwt_authn'
 /** In the dynamic metadata of an answer: seconds for which it may be kept. What is no such number keeps nothing. */
 const LIFETIME = 'cacheMaxAge'
 
-/** Asks about one exchange. */
-export type Ask = (ex: Exchange, told: (decision: Decision | Failed) => void) => void
+/** Sends one exchange to the service. `onDecision` is called once. */
+export type CheckSender = (ex: Exchange, onDecision: (decision: Decision | Failed) => void) => void
 
 /** What `requestMetadata` says, each evaluated per request. */
 export type NamedValues = readonly { readonly name: string; readonly value: Evaluation }[]
 
-export function grpcAsk(
+export function grpcCheckSender(
   check: GrpcCheck,
   { service, timeoutMs, forwardBody }: ExtAuthConfig,
   metadata: NamedValues | null,
   { services, time, failed }: CompileContext
-): Ask {
+): CheckSender {
   const client = services.grpc(service)
   const template = templateOf(check)
   const options = { path: CHECK, metadata: null, timeoutMs, messageBytesMax: ANSWER_BYTES_MAX }
-  return (ex, told) => {
+  return (ex, onDecision) => {
     const body = forwardBody === null ? null : (ex.requestBytes ?? NO_BODY)
     const message = checkRequest(ex, template, {
       metadata: metadata === null ? claimsOf(ex) : metadataOf(ex, metadata, () => failed('extAuth')),
@@ -49,7 +49,7 @@ export function grpcAsk(
       id: String(Math.floor(time.random() * Number.MAX_SAFE_INTEGER))
     })
     client.unary({ ...options, ex }, message, (answer) =>
-      told(decisionOf(answer, client.name, () => failed('extAuth')))
+      onDecision(decisionOf(answer, client.name, () => failed('extAuth')))
     )
   }
 }

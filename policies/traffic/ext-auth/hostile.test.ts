@@ -26,7 +26,7 @@ before(async () => {
   http = await startHttpServer(() => answer)
 })
 beforeEach(() => {
-  for (const { asked } of [backend, grpc, http]) asked.length = 0
+  for (const { requests } of [backend, grpc, http]) requests.length = 0
 })
 after(() => {
   for (const server of [backend, grpc, http]) server.close()
@@ -69,17 +69,17 @@ describe('answers over gRPC', () => {
       grpc.judge = () => verdict
       assert.equal(await send('GET / HTTP/1.1'), 403)
     }
-    assert.equal(backend.asked.length, 1)
+    assert.equal(backend.requests.length, 1)
   })
 
   it('a client does not say what the service could not', async (t) => {
     const send = await start(t, grpc.port, 'grpc: {}')
     grpc.judge = () => allowed({ headers: [option('x-user', 'ann')] })
     await send('GET / HTTP/1.1', 'X-User: root', 'X_User: root')
-    assert.equal(backend.asked.pop()!.headers['x-user'], 'ann')
+    assert.equal(backend.requests.pop()!.headers['x-user'], 'ann')
     grpc.judge = () => allowed({ headers: [option('x-user', 'a\nb', 2), option('x-team', 'blue', 2)] })
     assert.equal(await send('GET / HTTP/1.1', 'X-User: root', 'X_User: root', 'Connection: x-team'), 200)
-    const { 'x-user': user, x_user: twin, 'x-team': team } = backend.asked[0]!.headers
+    const { 'x-user': user, x_user: twin, 'x-team': team } = backend.requests[0]!.headers
     assert.deepEqual([user, twin, team], [undefined, undefined, 'blue'])
   })
 
@@ -87,35 +87,35 @@ describe('answers over gRPC', () => {
     const send = await start(t, grpc.port, 'grpc: {}')
     grpc.judge = () => allowed({ queryParametersToSet: [{ key: 'k', value: '\u{1f600}&\u00e9' }] })
     assert.equal(await send('GET /?k=1 HTTP/1.1'), 200)
-    assert.equal(backend.asked[0]!.line, 'GET /?k=%F0%9F%98%80%26%C3%A9')
+    assert.equal(backend.requests[0]!.line, 'GET /?k=%F0%9F%98%80%26%C3%A9')
   })
 
   it('a lifetime that is none keeps nothing, and a long one no longer than the policy says', async (t) => {
     const send = await start(t, grpc.port, 'grpc: {}, cache: { key: request.path, ttl: 1h }')
-    for (const [cacheMaxAge, asked] of [
+    for (const [cacheMaxAge, calls] of [
       [Number.NaN, 2],
       [-1, 2],
       ['60', 2],
       [1e300, 1],
       [Number.POSITIVE_INFINITY, 1]
     ] as const) {
-      grpc.asked.length = 0
+      grpc.requests.length = 0
       grpc.judge = () => allowed({}, { cacheMaxAge })
       for (let i = 0; i < 2; i++) assert.equal(await send(`GET /${cacheMaxAge} HTTP/1.1`), 200)
-      assert.equal(grpc.asked.length, asked, String(cacheMaxAge))
+      assert.equal(grpc.requests.length, calls, String(cacheMaxAge))
     }
   })
 
   it('a denial with large fields is not kept', async (t) => {
     const send = await start(t, grpc.port, 'grpc: {}, cache: { key: request.path, ttl: 1h }')
-    for (const [bytes, asked] of [
+    for (const [bytes, calls] of [
       [100, 1],
       [9000, 2]
     ] as const) {
-      grpc.asked.length = 0
+      grpc.requests.length = 0
       grpc.judge = () => denied(403, [option('x-page', 'v'.repeat(bytes))], '')
       for (let i = 0; i < 2; i++) assert.equal(await send(`GET /${bytes} HTTP/1.1`), 403)
-      assert.equal(grpc.asked.length, asked)
+      assert.equal(grpc.requests.length, calls)
     }
   })
 })
@@ -131,9 +131,9 @@ binds:
 `)
   t.after(() => gateway.close())
   grpc.judge = () => denied(401, [option('set-cookie', 'a=1', 2), option('set-cookie', 'b=2', 2)], '')
-  const told = await exchangeRaw(gateway.port, 'GET / HTTP/1.1\r\nHost: a.test\r\nConnection: close\r\n\r\n')
-  assert.deepEqual(told.match(/^set-cookie: .*(?=\r$)/gim), ['set-cookie: a=1', 'set-cookie: b=2'])
-  assert.equal(grpc.asked[0]!.attributes!.request!.http!.headers['x-envoy-auth-partial-body'], undefined)
+  const answer = await exchangeRaw(gateway.port, 'GET / HTTP/1.1\r\nHost: a.test\r\nConnection: close\r\n\r\n')
+  assert.deepEqual(answer.match(/^set-cookie: .*(?=\r$)/gim), ['set-cookie: a=1', 'set-cookie: b=2'])
+  assert.equal(grpc.requests[0]!.attributes!.request!.http!.headers['x-envoy-auth-partial-body'], undefined)
 })
 
 it('what a service is told of a body counts as what is kept, also where one that is away lets pass', async (t) => {
@@ -142,10 +142,10 @@ it('what a service is told of a body counts as what is kept, also where one that
   grpc.judge = () => allowed()
   const post = (bytes: number) => send('POST / HTTP/1.1', `Content-Length: ${bytes}`, '', 'x'.repeat(bytes))
   assert.equal(await post(300 * 1024), 503)
-  assert.equal(grpc.asked.length, 0)
+  assert.equal(grpc.requests.length, 0)
   assert.equal(account.bytes, 0)
   assert.equal(await post(200 * 1024), 200)
-  assert.equal(backend.asked[0]!.body.length, 200 * 1024)
+  assert.equal(backend.requests[0]!.body.length, 200 * 1024)
   assert.equal(account.bytes, 0)
 })
 
@@ -154,7 +154,7 @@ describe('answers over HTTP', () => {
     const send = await start(t, http.port, 'http: { allowedResponseHeaders: [X-User, x-team] }')
     answer = { status: 200, headers: { 'x-team': 'blue' } }
     assert.equal(await send('GET / HTTP/1.1', 'X-User: root', 'X_User: root', 'X-Team: red'), 200)
-    const { 'x-user': user, x_user: twin, 'x-team': team } = backend.asked[0]!.headers
+    const { 'x-user': user, x_user: twin, 'x-team': team } = backend.requests[0]!.headers
     assert.deepEqual([user, twin, team], [undefined, undefined, 'blue'])
   })
 
@@ -164,16 +164,16 @@ describe('answers over HTTP', () => {
     assert.equal(await send('GET / HTTP/1.1', 'X-Path: /a'), 200)
     assert.equal(await send('GET / HTTP/1.1'), 403)
     assert.equal(await send('GET / HTTP/1.1', 'X-Path: a b'), 403)
-    assert.deepEqual([http.asked.length, backend.asked.length], [1, 1])
+    assert.deepEqual([http.requests.length, backend.requests.length], [1, 1])
   })
 
   it('a lifetime that is none keeps nothing', async (t) => {
     const send = await start(t, http.port, 'http: {}, cache: { key: request.path, ttl: 1h }')
     for (const age of ['-1', 'x', 'NaN']) {
-      http.asked.length = 0
+      http.requests.length = 0
       answer = { status: 200, headers: { 'cache-control': `max-age=${age}` } }
       for (let i = 0; i < 2; i++) assert.equal(await send(`GET /${age} HTTP/1.1`), 200)
-      assert.equal(http.asked.length, 2, age)
+      assert.equal(http.requests.length, 2, age)
     }
   })
 })

@@ -22,12 +22,12 @@ before(async () => {
   backend = await startHttpServer(() => ({ status: 200 }))
   service = await startHttpServer(() => ({
     status: 200,
-    body: JSON.stringify({ access_token: `t${service.asked.length}`, expires })
+    body: JSON.stringify({ access_token: `t${service.requests.length}`, expires })
   }))
 })
 beforeEach(() => {
-  service.asked.length = 0
-  backend.asked.length = 0
+  service.requests.length = 0
+  backend.requests.length = 0
   expires = Math.floor(Date.now() / 1000) + 3600
 })
 afterEach(async () => {
@@ -66,13 +66,13 @@ const start = async (extAuthz: object) => {
   stops.push(() => gateway.close())
   return gateway
 }
-const tokens = () => backend.asked.map(({ headers }) => headers.authorization)
+const tokens = () => backend.requests.map(({ headers }) => headers.authorization)
 
 describe('requests to a service over HTTP', () => {
   it('a token is exchanged: method, authority and body are those of the configuration', async () => {
     const gateway = await start(exchange)
     equal(statusOf(await send(gateway, 'GET /a HTTP/1.1\r\nAuthorization: Bearer mine')), 200)
-    const { line, headers, body } = service.asked[0]!
+    const { line, headers, body } = service.requests[0]!
     deepEqual([line, body], ['POST /token', 'grant_type=x&subject_token=mine'])
     deepEqual([headers.host, headers.authorization, headers['content-length']], ['tokens.test', 'Basic YTpi', '31'])
     deepEqual(tokens(), ['Bearer t1'])
@@ -102,7 +102,7 @@ describe('requests to a service over HTTP', () => {
       const body = part === 'body' ? { body: 'request.headers["no-such-field"]' } : {}
       const gateway = await start({ failureMode: 'allow', protocol: { http: { addRequestHeaders, ...body } } })
       equal(statusOf(await send(gateway, 'GET /a HTTP/1.1')), 403)
-      deepEqual([service.asked.length, backend.asked.length], [0, 0])
+      deepEqual([service.requests.length, backend.requests.length], [0, 0])
     })
 
   it('mistakes are told with their place', () => {

@@ -30,7 +30,7 @@ export interface RequestPlan extends HttpParts {
   readonly failed: () => void
 }
 
-/** Names the part that has no usable value, where there is one: then the service cannot be asked. */
+/** The request for the service, or the name of the part that has no usable value. */
 export function requestOf(ex: Exchange, plan: RequestPlan): HttpServiceRequest | { readonly unusable: string } {
   const { config, check } = plan
   const method = textFor(ex, plan.method, isMethod)
@@ -56,7 +56,7 @@ export function requestOf(ex: Exchange, plan: RequestPlan): HttpServiceRequest |
   }
 }
 
-/** Undefined: nothing is configured. Null: the expression has failed, or given what is not `isFit`. */
+/** Undefined: nothing is configured. Null: the expression failed, or its text is not `isFit`. */
 function textFor(ex: Exchange, evaluation: Evaluation | null, isFit: (text: string) => boolean) {
   if (evaluation === null) return undefined
   const text = textOf(evaluation.program.run(ex) as Value)
@@ -68,7 +68,7 @@ const isMethod = (text: string) => /^[A-Z][A-Z-]{0,31}$/.test(text) && text !== 
 const isTarget = (text: string) => /^\/[!-"$-~]*$/.test(text)
 const isAuthority = (text: string) => parseAuthority(text) !== null
 
-/** The service is asked by its own name, unless the configuration names another or shows it the client's. */
+/** The service gets its own name, unless the configuration names another or forwards the client's. */
 function authorityOf(ex: Exchange, check: HttpCheck, written: string | undefined): { authority?: string } {
   if (written !== undefined) return { authority: written }
   return check.allowedRequestHeaders.includes('host') ? { authority: ex.authority } : {}

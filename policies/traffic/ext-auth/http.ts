@@ -1,4 +1,4 @@
-/** Asks an authorization service over HTTP: exactly 200 passes; what else it answers is for the client. */
+/** External authorization over HTTP: status 200 lets the request pass; any other answer goes to the client. */
 
 import { RESPONSE_ROOTS } from '#engine/cel/exchange.ts'
 import { compileExpression, type Expression } from '#engine/cel/expression.ts'
@@ -9,7 +9,7 @@ import type { CompileContext } from '#engine/contract/policy.ts'
 import type { HttpServiceAnswer, ServiceFailure } from '#engine/contract/service.ts'
 import { type FieldChange, settableName } from '#policies/shared/service-fields.ts'
 import { textOf } from '#policies/shared/text.ts'
-import type { Ask } from './grpc.ts'
+import type { CheckSender } from './grpc.ts'
 import { type HttpParts, type RequestPlan, requestOf } from './http-request.ts'
 import type { Expressions, ExtAuthConfig, HttpCheck } from './schema.ts'
 import type { Decision, Denied, Failed } from './verdict.ts'
@@ -24,32 +24,32 @@ interface HttpPlan extends RequestPlan {
 }
 
 /** Expressions over what the service has answered. */
-function answerExpressions(given: Expressions): HttpPlan['metadata'] {
-  return Object.entries(given).map(([name, source]) => ({ name, value: compileExpression(source, RESPONSE_ROOTS) }))
+function answerExpressions(sources: Expressions): HttpPlan['metadata'] {
+  return Object.entries(sources).map(([name, source]) => ({ name, value: compileExpression(source, RESPONSE_ROOTS) }))
 }
 
-export function httpAsk(
+export function httpCheckSender(
   check: HttpCheck,
   config: ExtAuthConfig,
   parts: HttpParts & { readonly redirect: Evaluation | null },
   { services, failed }: CompileContext
-): Ask {
+): CheckSender {
   const client = services.http(config.service)
   const metadata = answerExpressions(check.responseMetadata)
   const plan: HttpPlan = { ...parts, check, config, metadata, failed: () => failed('extAuth') }
-  return (ex, told) => {
+  return (ex, onDecision) => {
     const request = requestOf(ex, plan)
     if ('unusable' in request) {
       plan.failed()
       const detail = `${client.name}: the expression for its ${request.unusable} gives none`
-      told({ kind: 'failed', detail, reply: null, isOfRequest: true })
+      onDecision({ kind: 'failed', detail, reply: null, isOfRequest: true })
       return
     }
-    client.request(request, (answer) => told(decisionOf(ex, answer, plan, client.name)))
+    client.request(request, (answer) => onDecision(decisionOf(ex, answer, plan, client.name)))
   }
 }
 
-// --- what it answers ---
+// --- the answer ---
 
 function decisionOf(
   ex: Exchange,
@@ -71,9 +71,9 @@ function decisionOf(
     const verdict: Denied = { kind: 'denied', reply: replyOf(ex, answer, plan), metadata }
     return { verdict, lifetimeMs: isLasting ? lifetimeMs : 0 }
   }
-  const fields = plan.check.allowedResponseHeaders.flatMap((given): FieldChange[] => {
-    const name = settableName(given)
-    const value = headers.getAll(given)
+  const fields = plan.check.allowedResponseHeaders.flatMap((header): FieldChange[] => {
+    const name = settableName(header)
+    const value = headers.getAll(header)
     return name === null || value === undefined ? [] : [{ name, value, action: 'overwrite' }]
   })
   // What the service does not say, a client must not say for it.
@@ -84,7 +84,7 @@ function decisionOf(
   return { verdict: { kind: 'allowed', fields, removed, ...nothing, metadata }, lifetimeMs }
 }
 
-/** What the client gets: what the service has said, or the way to where one signs in. */
+/** What the client gets: the answer of the service, or a redirect to the login. */
 function replyOf(ex: Exchange, { status, headers, body }: HttpServiceAnswer, plan: HttpPlan): Denied['reply'] {
   if (plan.redirect !== null && (status === 401 || status === FORBIDDEN)) {
     const location = textOf(plan.redirect.program.run(ex) as Value)
@@ -93,8 +93,8 @@ function replyOf(ex: Exchange, { status, headers, body }: HttpServiceAnswer, pla
     plan.failed()
   }
   const fields: string[] = []
-  headers.forEach((given, value) => {
-    const name = settableName(given)
+  headers.forEach((header, value) => {
+    const name = settableName(header)
     if (name !== null && name !== 'date' && name !== 'server') fields.push(name, value)
   })
   // A refusal must not look like success to the client.
@@ -121,7 +121,7 @@ function metadataOf(ex: Exchange, answer: HttpServiceAnswer, { metadata, failed 
   return found
 }
 
-/** RFC 9111 section 5.2.2, as far as it makes a lifetime shorter; null: nothing is said. */
+/** RFC 9111 section 5.2.2, as far as it makes a lifetime shorter; null: the field has none. */
 function lifetimeOf(cacheControl: string | undefined): number | null {
   if (cacheControl === undefined) return null
   const directives = cacheControl

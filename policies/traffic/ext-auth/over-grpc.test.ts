@@ -15,7 +15,7 @@ describe('over gRPC', () => {
     service = await startGrpcAuthorizer(() => allowed())
   })
   beforeEach(() => {
-    service.asked.length = 0
+    service.requests.length = 0
     service.judge = () => allowed()
   })
   after(async () => {
@@ -38,7 +38,7 @@ describe('over gRPC', () => {
     const gateway = await start('grpc: { contextExtensions: { team: blue } }')
     const lines = 'GET /a/b?c=d HTTP/1.1\r\nX-Two: 1\r\nx-two: 2\r\nX-High: caf\xc3\xa9\r\nX-Bad: \xff'
     equal(statusOf(await send(gateway, lines)), 200)
-    const { source, destination, request, contextExtensions, metadataContext } = service.asked[0]!.attributes!
+    const { source, destination, request, contextExtensions, metadataContext } = service.requests[0]!.attributes!
     const addressOf = (peer: typeof source) => {
       const address = peer?.address?.address
       return address?.$case === 'socketAddress' ? address.value : null
@@ -85,13 +85,13 @@ describe('over gRPC', () => {
     )
     const post = (body: string) => send(gateway, `POST / HTTP/1.1\r\nContent-Length: ${body.length}`, body)
     equal(statusOf(await post('hallo')), 200)
-    const { metadataContext, request } = service.asked[0]!.attributes!
+    const { metadataContext, request } = service.requests[0]!.attributes!
     deepEqual(metadataContext?.filterMetadata, { a: { m: 'POST' }, b: { value: 2 } })
     const { body, size, headers } = request!.http!
     deepEqual([body, size, headers['x-envoy-auth-partial-body']], ['hallo', 5n, 'false'])
-    deepEqual(backend.asked.at(-1)?.body, 'hallo')
+    deepEqual(backend.requests.at(-1)?.body, 'hallo')
     equal(statusOf(await post('hallo!')), 413)
-    equal(service.asked.length, 1)
+    equal(service.requests.length, 1)
   })
 
   it('fields are set, added and removed by the four actions; the engine keeps its own', async () => {
@@ -120,7 +120,7 @@ describe('over gRPC', () => {
       'GET / HTTP/1.1\r\nX-Set: old\r\nX-Append: a\r\nX-There: 1\r\nX-Over: 1\r\nX-Only-There: 1\r\nX-Gone: 1'
     const answer = await send(gateway, lines)
     equal(statusOf(answer), 200)
-    const { headers, line } = backend.asked[0]!
+    const { headers, line } = backend.requests[0]!
     const { connection: _, host, ...rest } = headers
     deepEqual(rest, {
       'x-set': 'new',
@@ -147,7 +147,7 @@ describe('over gRPC', () => {
       })
     const gateway = await start('grpc: {}')
     await send(gateway, 'GET /p?a=1&b=2&%61dmin=1&admin HTTP/1.1')
-    equal(backend.asked[0]!.line, 'GET /p?b=2&a=x%20y%26z=%23&new=%20')
+    equal(backend.requests[0]!.line, 'GET /p?b=2&a=x%20y%26z=%23&new=%20')
   })
 
   it('a denial is the reply of the service, or 403', async () => {
@@ -169,7 +169,7 @@ describe('over gRPC', () => {
     match(plain, /^HTTP\/1.1 403 [\s\S]*\r\n\r\nthis request is not allowed\n$/)
     service.judge = () => denied(200, [], 'looks good')
     equal(statusOf(await send(gateway, 'GET / HTTP/1.1')), 403)
-    equal(backend.asked.length, 0)
+    equal(backend.requests.length, 0)
     match(gateway.metrics(), /weir_requests_total\{[^}]*status="401",reason="EXT_AUTH_DENIED"\} 1\n/)
   })
 
@@ -179,7 +179,7 @@ describe('over gRPC', () => {
       ', authorization: { rules: [\'"a" in extauthz.roles\'] }, transformation: { request: { set: { x-user: extauthz.user.name } } }'
     const gateway = await start('grpc: {}', others)
     equal(statusOf(await send(gateway, 'GET / HTTP/1.1')), 200)
-    equal(backend.asked[0]!.headers['x-user'], 'ann')
+    equal(backend.requests[0]!.headers['x-user'], 'ann')
     service.judge = () => allowed({}, { roles: [] })
     equal(statusOf(await send(gateway, 'GET / HTTP/1.1')), 403)
     service.judge = () => allowed()
@@ -212,15 +212,15 @@ describe('over gRPC', () => {
     stops.push(() => gateway.close())
     equal(statusOf(await send(gateway, 'GET / HTTP/1.1')), 403)
     match(gateway.metrics(), /weir_service_calls_total\{[^}]*result="UNAVAILABLE"\} 1\n/)
-    const asked = Promise.withResolvers<void>()
+    const called = Promise.withResolvers<void>()
     const lasting = await start('grpc: {}, timeout: 60s')
     service.judge = () => {
-      asked.resolve()
+      called.resolve()
       return null
     }
     const client = await rawClient(lasting.port)
     client.send('GET / HTTP/1.1\r\nHost: a.test\r\n\r\n')
-    await asked.promise
+    await called.promise
     client.close()
     while (!/result="CANCELLED"\} 1\n/.test(lasting.metrics())) await new Promise((resolve) => setImmediate(resolve))
   })
@@ -230,40 +230,40 @@ describe('over gRPC', () => {
     const ask = (key: string) => send(gateway, `GET / HTTP/1.1\r\nX-Key: ${key}`)
     service.judge = () => allowed({ headers: [option('x-user', 'ann')] })
     for (let i = 0; i < 3; i++) equal(statusOf(await ask('a')), 200)
-    equal(service.asked.length, 1)
+    equal(service.requests.length, 1)
     deepEqual(
-      backend.asked.map(({ headers }) => headers['x-user']),
+      backend.requests.map(({ headers }) => headers['x-user']),
       ['ann', 'ann', 'ann']
     )
     service.judge = () => denied(401, [], 'no')
     for (let i = 0; i < 2; i++) equal(statusOf(await ask('b')), 401)
-    equal(service.asked.length, 2)
+    equal(service.requests.length, 2)
     service.judge = () => allowed({}, { cacheMaxAge: 0 })
     for (let i = 0; i < 2; i++) equal(statusOf(await ask('c')), 200)
-    equal(service.asked.length, 4)
+    equal(service.requests.length, 4)
     // Without a key, and after a failure, each request is a question.
     for (let i = 0; i < 2; i++) await send(gateway, 'GET / HTTP/1.1')
     service.judge = () => Buffer.from([0xff])
     for (let i = 0; i < 2; i++) equal(statusOf(await ask('d')), 403)
-    equal(service.asked.length, 8)
+    equal(service.requests.length, 8)
   })
 
   it('a body that the service is not told waits for its verdict, and goes on whole', async () => {
-    const asked = Promise.withResolvers<void>()
+    const called = Promise.withResolvers<void>()
     let answer = (): void => {}
     service.later = (done) => {
       answer = done
-      asked.resolve()
+      called.resolve()
     }
     const gateway = await start('grpc: {}, timeout: 60s')
     const body = 'x'.repeat(1_000_000)
-    const told = send(gateway, `POST / HTTP/1.1\r\nContent-Length: ${body.length}`, body)
-    await asked.promise
-    equal(backend.asked.length, 0)
+    const response = send(gateway, `POST / HTTP/1.1\r\nContent-Length: ${body.length}`, body)
+    await called.promise
+    equal(backend.requests.length, 0)
     answer()
-    equal(statusOf(await told), 200)
-    equal(backend.asked[0]!.body, body)
-    equal(service.asked[0]!.attributes!.request!.http!.body, '')
+    equal(statusOf(await response), 200)
+    equal(backend.requests[0]!.body, body)
+    equal(service.requests[0]!.attributes!.request!.http!.body, '')
     service.later = null
   })
 
@@ -285,14 +285,14 @@ describe('over gRPC', () => {
 `
     const gateway = await startGateway(policies(service.port))
     stops.push(() => gateway.close())
-    const asked = Promise.withResolvers<void>()
+    const called = Promise.withResolvers<void>()
     let answer = (): void => {}
     service.later = (done) => {
       answer = done
-      asked.resolve()
+      called.resolve()
     }
     const first = send(gateway, 'GET / HTTP/1.1')
-    await asked.promise
+    await called.promise
     const other = await startGrpcAuthorizer(() => denied(401, [], ''))
     await gateway.reload(policies(other.port))
     equal(statusOf(await send(gateway, 'GET / HTTP/1.1')), 401)

@@ -14,7 +14,7 @@ describe('over HTTP', () => {
     service = await startHttpServer(() => answer)
   })
   beforeEach(() => {
-    service.asked.length = 0
+    service.requests.length = 0
     answer = { status: 200 }
   })
   after(async () => {
@@ -34,7 +34,7 @@ describe('over HTTP', () => {
   it('is asked for the same path, with Authorization and nothing else', async () => {
     const gateway = await start('')
     equal(statusOf(await send(gateway, 'GET /a?b=c HTTP/1.1\r\nAuthorization: Bearer x\r\nCookie: a=b')), 200)
-    const { line, headers } = service.asked[0]!
+    const { line, headers } = service.requests[0]!
     const { connection: _, ...rest } = headers
     deepEqual([line, rest], ['GET /a?b=c', { authorization: 'Bearer x', host: `127.0.0.1:${service.port}` }])
   })
@@ -47,7 +47,7 @@ describe('over HTTP', () => {
     )
     const lines = 'POST /a HTTP/1.1\r\nCookie: a=b\r\nX-User: evil\r\nContent-Length: 2'
     equal(statusOf(await send(gateway, lines, 'hi')), 200)
-    const { line, headers, body } = service.asked[0]!
+    const { line, headers, body } = service.requests[0]!
     const { connection: _, ...rest } = headers
     deepEqual([line, body], ['POST /check/a', 'hi'])
     deepEqual(rest, {
@@ -57,16 +57,16 @@ describe('over HTTP', () => {
       'content-length': '2',
       'x-envoy-auth-partial-body': 'false'
     })
-    const sent = backend.asked[0]!
+    const sent = backend.requests[0]!
     deepEqual([sent.headers['x-user'], sent.headers['x-other'], sent.body], ['ann', undefined, 'hi'])
   })
 
   it('whatever is not 200 is for the client, or the way to where one signs in', async () => {
     const gateway = await start('')
     answer = { status: 401, headers: { 'www-authenticate': 'Bearer', 'content-type': 'text/html' }, body: 'who?' }
-    const told = await send(gateway, 'GET / HTTP/1.1')
-    match(told, /^HTTP\/1.1 401 [\s\S]*\r\n\r\nwho\?$/)
-    match(told, /^www-authenticate: Bearer\r$/m)
+    const response = await send(gateway, 'GET / HTTP/1.1')
+    match(response, /^HTTP\/1.1 401 [\s\S]*\r\n\r\nwho\?$/)
+    match(response, /^www-authenticate: Bearer\r$/m)
     for (const [code, expected] of [
       [204, 403],
       [302, 302],
@@ -76,7 +76,7 @@ describe('over HTTP', () => {
       answer = { status: code, headers: code === 302 ? { location: '/x' } : {} }
       equal(statusOf(await send(gateway, 'GET / HTTP/1.1')), expected)
     }
-    equal(backend.asked.length, 0)
+    equal(backend.requests.length, 0)
     const redirecting = await start(`redirect: '"/login?to=" + request.path'`)
     answer = { status: 401 }
     match(await send(redirecting, 'GET /a HTTP/1.1'), /^HTTP\/1.1 302 [\s\S]*^location: \/login\?to=\/a\r$/m)
@@ -89,10 +89,10 @@ describe('over HTTP', () => {
       ['max-age=0', 2],
       ['max-age=60', 1]
     ] as const) {
-      service.asked.length = 0
+      service.requests.length = 0
       answer = { status: 200, headers: { 'cache-control': control } }
       for (let i = 0; i < 2; i++) await send(gateway, `GET /${control} HTTP/1.1`)
-      equal(service.asked.length, count, control)
+      equal(service.requests.length, count, control)
     }
   })
 })

@@ -60,7 +60,7 @@ export interface ExtAuthConfig {
   readonly check: GrpcCheck | HttpCheck
   /** `asBytes`: gRPC has it in raw_body. */
   readonly forwardBody: { readonly bytesMax: number; readonly asBytes: boolean } | null
-  /** Of the refusal when the service cannot be asked; null: the request passes. */
+  /** Of the refusal when a check fails; null: the request passes. */
   readonly statusOnError: number | null
   readonly timeoutMs: number
   readonly cache: CacheConfig | null
@@ -103,7 +103,7 @@ const bodyFields = {
   forwardBody: z
     .strictObject({ maxSize: whole(1, Number.MAX_SAFE_INTEGER), packAsBytes: z.boolean().optional() })
     .optional()
-    .describe('The service is told the body, which is kept whole for it; 413 beyond maxSize bytes.')
+    .describe('The service gets the body, which is buffered for it; 413 beyond maxSize bytes.')
 }
 
 const positive = () => duration().refine((ms) => ms > 0, 'must be longer than 0s')
@@ -135,7 +135,7 @@ const commonFields = {
   failureMode: failureMode(),
   timeout: positive().optional().describe('Default 2s.'),
   cache: cache().optional().describe('Verdicts that are kept for requests with the same key.'),
-  when: expression(REQUEST_HEAD_ROOTS, 'bool').optional().describe('The service is asked only where it is true.')
+  when: expression(REQUEST_HEAD_ROOTS, 'bool').optional().describe('The service is called only where it is true.')
 }
 
 interface Common {
@@ -157,7 +157,7 @@ function commonOf({ failureMode: mode, timeout, cache: kept, when }: Common) {
   }
 }
 
-const lower = (given: readonly string[]): readonly string[] => given.map((name) => name.toLowerCase())
+const lower = (headers: readonly string[]): readonly string[] => headers.map((name) => name.toLowerCase())
 
 // --- the resource ---
 
@@ -215,14 +215,14 @@ export const schema = deferred(() =>
   )
     .check(namesService())
     .transform(
-      (given): ExtAuthConfig => ({
-        service: serviceOf(given),
-        check: given.grpc ?? given.http!,
+      (input): ExtAuthConfig => ({
+        service: serviceOf(input),
+        check: input.grpc ?? input.http!,
         forwardBody:
-          given.forwardBody === undefined
+          input.forwardBody === undefined
             ? null
-            : { bytesMax: given.forwardBody.maxSize, asBytes: given.forwardBody.packAsBytes ?? false },
-        ...commonOf(given)
+            : { bytesMax: input.forwardBody.maxSize, asBytes: input.forwardBody.packAsBytes ?? false },
+        ...commonOf(input)
       })
     )
 )
@@ -251,19 +251,22 @@ export const aliasSchema = deferred(() =>
       includeRequestBody: z
         .strictObject({
           maxRequestBytes: whole(1, Number.MAX_SAFE_INTEGER),
-          allowPartialMessage: refused("'allowPartialMessage'", 'a body is told whole, or refused with 413'),
+          allowPartialMessage: refused(
+            "'allowPartialMessage'",
+            'the service gets a whole body, or the request is refused with 413'
+          ),
           packAsBytes: z.boolean().optional()
         })
         .optional()
     })
     .check(namesService())
-    .transform((given): ExtAuthConfig => {
-      const { protocol, includeRequestHeaders, includeRequestBody: body } = given
+    .transform((input): ExtAuthConfig => {
+      const { protocol, includeRequestHeaders, includeRequestBody: body } = input
       return {
-        service: serviceOf(given),
+        service: serviceOf(input),
         check: peerCheck(protocol, includeRequestHeaders),
         forwardBody: body === undefined ? null : { bytesMax: body.maxRequestBytes, asBytes: body.packAsBytes ?? false },
-        ...commonOf(given)
+        ...commonOf(input)
       }
     })
 )

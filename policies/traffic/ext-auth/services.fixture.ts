@@ -44,7 +44,7 @@ export type Judge = (request: CheckRequest) => CheckResponse | Buffer | null
 
 export interface GrpcAuthorizer {
   readonly port: number
-  readonly asked: CheckRequest[]
+  readonly requests: CheckRequest[]
   judge: Judge
   /** Answers when the test says so; null: at once. */
   later: ((answer: () => void) => void) | null
@@ -57,7 +57,7 @@ export async function startGrpcAuthorizer(judge: Judge): Promise<GrpcAuthorizer>
   const server = new Server()
   const own: GrpcAuthorizer = {
     port: 0,
-    asked: [],
+    requests: [],
     judge,
     later: null,
     cancelled: 0,
@@ -77,7 +77,7 @@ export async function startGrpcAuthorizer(judge: Judge): Promise<GrpcAuthorizer>
     { check },
     {
       check(call: ServerUnaryCall<CheckRequest, CheckResponse>, done: sendUnaryData<CheckResponse | Buffer>) {
-        own.asked.push(call.request)
+        own.requests.push(call.request)
         call.on('cancelled', () => own.cancelled++)
         const answer = own.judge(call.request)
         if (own.later !== null && answer !== null) own.later(() => done(null, answer))
@@ -99,21 +99,21 @@ export interface HttpAnswer {
   readonly body?: string
 }
 
-export interface Asked {
+export interface RecordedRequest {
   readonly line: string
   readonly headers: IncomingMessage['headers']
   readonly body: string
 }
 
-/** A server of HTTP that notes what it is asked. */
-export async function startHttpServer(judge: (asked: Asked) => HttpAnswer) {
-  const asked: Asked[] = []
+/** An HTTP server that records its requests. */
+export async function startHttpServer(judge: (request: RecordedRequest) => HttpAnswer) {
+  const requests: RecordedRequest[] = []
   const own = { judge }
   const server = createServer(async (request, response) => {
     let body = ''
     for await (const piece of request) body += piece
     const one = { line: `${request.method} ${request.url}`, headers: request.headers, body }
-    asked.push(one)
+    requests.push(one)
     const { status, headers = {}, body: text = '' } = own.judge(one)
     response.writeHead(status, headers as Record<string, string>).end(text)
   })
@@ -121,7 +121,7 @@ export async function startHttpServer(judge: (asked: Asked) => HttpAnswer) {
   const { port } = server.address() as AddressInfo
   return Object.assign(own, {
     port,
-    asked,
+    requests,
     close() {
       server.close()
       server.closeAllConnections()

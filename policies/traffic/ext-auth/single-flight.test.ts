@@ -3,7 +3,7 @@ import { beforeEach, describe, it } from 'node:test'
 import { type Exchange, STEP_RECORDED } from '#engine/contract/exchange.ts'
 import { fakeExchange } from '#engine/testing/exchange.ts'
 import { VerdictCache } from './cache.ts'
-import { type KeyedAsk, singleFlight } from './single-flight.ts'
+import { type KeyedCheckSender, singleFlight } from './single-flight.ts'
 import type { Allowed, Decision, Failed } from './verdict.ts'
 
 const VERDICT: Allowed = {
@@ -22,12 +22,12 @@ const UNFIT: Failed = { ...DOWN, isOfRequest: true }
 
 /** Checks under way, the oldest first, each with its exchange. */
 let calls: { readonly ex: Exchange; readonly answer: (decision: Decision | Failed) => void }[] = []
-let told: (Decision | Failed)[] = []
+let decisions: (Decision | Failed)[] = []
 let cache: VerdictCache
-let ask: KeyedAsk
+let ask: KeyedCheckSender
 beforeEach(() => {
   calls = []
-  told = []
+  decisions = []
   cache = new VerdictCache([], { lifetimeMs: 1000, entriesMax: 10 }, () => 0)
   ask = singleFlight((ex, answer) => calls.push({ ex, answer }), cache)
 })
@@ -35,7 +35,7 @@ const come = (key: string, count = 1): Exchange[] =>
   Array.from({ length: count }, () => {
     const ex = fakeExchange()
     ask(ex, key, (decision) => {
-      told.push(decision)
+      decisions.push(decision)
       return 'kind' in decision ? null : decision
     })
     return ex
@@ -50,14 +50,14 @@ describe('exchanges with the same key at the same time', () => {
     come('b')
     equal(calls.length, 2)
     calls[0]!.answer(YES)
-    deepEqual(told, [YES, YES, YES])
+    deepEqual(decisions, [YES, YES, YES])
     equal(cache.get('a'), VERDICT)
   })
 
   it('share a failure, and none that come later', () => {
     come('a', 2)
     calls[0]!.answer(DOWN)
-    deepEqual(told, [DOWN, DOWN])
+    deepEqual(decisions, [DOWN, DOWN])
     equal(cache.get('a'), null)
     come('a')
     equal(calls.length, 2)
@@ -66,13 +66,13 @@ describe('exchanges with the same key at the same time', () => {
   it('share nothing that is about one request only', () => {
     for (const own of [ONCE, UNFIT]) {
       calls = []
-      told = []
+      decisions = []
       come('a', 3)
       calls[0]!.answer(own)
       equal(calls.length, 3)
-      deepEqual(told, [own])
+      deepEqual(decisions, [own])
       for (const { answer } of calls.slice(1)) answer(own)
-      equal(told.length, 3)
+      equal(decisions.length, 3)
       equal(cache.get('a'), null)
     }
   })
@@ -84,23 +84,23 @@ describe('exchanges with the same key at the same time', () => {
     calls[0]!.answer(DOWN)
     equal(calls.length, 2)
     equal(calls[1]!.ex, third)
-    equal(told.length, 2)
+    equal(decisions.length, 2)
     come('a')
     calls[1]!.answer(YES)
     equal(calls.length, 2)
-    equal(told.length, 5)
-    deepEqual(told.slice(2), [YES, YES, YES])
+    equal(decisions.length, 5)
+    deepEqual(decisions.slice(2), [YES, YES, YES])
   })
 
   it('do not lose it with a client that waits, nor when all have gone', () => {
     const [, second] = come('a', 2)
     leave(second!)
     calls[0]!.answer(YES)
-    deepEqual(told, [YES, YES])
+    deepEqual(decisions, [YES, YES])
     const gone = come('b', 2)
     for (const ex of gone) leave(ex)
     calls[1]!.answer(DOWN)
-    equal(told.length, 4)
+    equal(decisions.length, 4)
     equal(cache.get('b'), null)
   })
 
@@ -108,11 +108,11 @@ describe('exchanges with the same key at the same time', () => {
     come('a', 1003)
     equal(calls.length, 3)
     calls[1]!.answer(DOWN)
-    equal(told.length, 1)
+    equal(decisions.length, 1)
     calls[2]!.answer(YES)
     equal(cache.get('a'), VERDICT)
     calls[0]!.answer(YES)
-    equal(told.length, 1003)
+    equal(decisions.length, 1003)
   })
 
   it('are all answered where newer keys took their place', () => {
@@ -121,6 +121,6 @@ describe('exchanges with the same key at the same time', () => {
     come('a', 2)
     equal(calls.length, 12)
     for (const { answer } of calls) answer(YES)
-    equal(told.length, 14)
+    equal(decisions.length, 14)
   })
 })

@@ -4,24 +4,24 @@
  */
 import { type Exchange, STEP_REQUEST } from '#engine/contract/exchange.ts'
 import type { PendingCheck, VerdictCache, Waiter } from './cache.ts'
-import type { Ask } from './grpc.ts'
+import type { CheckSender } from './grpc.ts'
 import type { Decision, Failed } from './verdict.ts'
 
 /** Of one check. Those that come when it has so many make a call of their own. */
 const WAITERS_MAX = 1000
 
-export type KeyedAsk = (ex: Exchange, key: string, done: Waiter['done']) => void
+export type KeyedCheckSender = (ex: Exchange, key: string, done: Waiter['done']) => void
 
 /** For a key that `cache` has no verdict of. */
-export function singleFlight(ask: Ask, cache: VerdictCache): KeyedAsk {
+export function singleFlight(send: CheckSender, cache: VerdictCache): KeyedCheckSender {
   const alone = (key: string, { ex, done }: Waiter): void =>
-    ask(ex, (decision) => {
+    send(ex, (decision) => {
       const kept = done(decision)
       if (kept !== null) cache.keep(key, kept)
     })
 
   const lead = (key: string, check: PendingCheck, leader: Waiter): void =>
-    ask(leader.ex, (decision) => {
+    send(leader.ex, (decision) => {
       // Its client has gone, and the call with it: that is no answer for the others.
       const heir = isGone(leader) ? nextAlive(check) : null
       const kept = leader.done(decision)
@@ -48,7 +48,7 @@ export function singleFlight(ask: Ask, cache: VerdictCache): KeyedAsk {
   }
 }
 
-/** Those before it have no use for an answer: their hooks end with whatever they are told. */
+/** Waiters before it have lost their clients: their hooks end, and the answer goes nowhere. */
 function nextAlive({ waiters }: PendingCheck): Waiter | null {
   for (let waiter = waiters.shift(); waiter !== undefined; waiter = waiters.shift()) {
     if (!isGone(waiter)) return waiter

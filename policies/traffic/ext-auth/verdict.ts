@@ -25,13 +25,13 @@ export interface Denied {
   readonly metadata: Readonly<Record<string, unknown>> | null
 }
 
-/** The service cannot be asked, or says that it failed. */
+/** The call failed, or the service answers that it failed itself. */
 export interface Failed {
   readonly kind: 'failed'
   readonly detail: string
-  /** What the service wants the client to be told. */
+  /** The reply that the service wants for the client. */
   readonly reply: Denied['reply']
-  /** Nothing could be asked about this request, which may be the client's doing: it is refused in any failure mode. */
+  /** The check could not be built from this request, perhaps because of the client: every failure mode refuses it. */
   readonly isOfRequest?: true
 }
 

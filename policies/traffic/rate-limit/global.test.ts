@@ -20,7 +20,7 @@ before(async () => {
   })
 })
 beforeEach(() => {
-  service.asked.length = 0
+  service.requests.length = 0
   service.judge = () => ({})
 })
 after(async () => {
@@ -78,7 +78,7 @@ test('the service decides, and clients are told in the usual fields', async (t) 
   assert.match(refused, /\r\n\r\nrate limit exceeded\n$/)
   assert.equal(limitsOf(refused)[0], 'Retry-After: 1801')
   assert.equal(statusOf(await send('GET / HTTP/1.1', 'X-User: bob')), 200)
-  const { domain, descriptors, hitsAddend } = service.asked[0]!
+  const { domain, descriptors, hitsAddend } = service.requests[0]!
   assert.deepEqual([domain, hitsAddend], ['shop', 1])
   assert.deepEqual(
     descriptors.map(({ entries }) => entries),
@@ -89,11 +89,11 @@ test('the service decides, and clients are told in the usual fields', async (t) 
 test('an entry that fails leaves its descriptor out; without descriptors nobody is asked', async (t) => {
   const send = await start(t, `descriptors: [${USER}, ${descriptor('port', '80')}]`)
   assert.equal(statusOf(await send()), 200)
-  assert.deepEqual(service.asked[0]!.descriptors[0]!.entries, [{ key: 'port', value: '80' }])
-  assert.equal(service.asked[0]!.descriptors.length, 1)
+  assert.deepEqual(service.requests[0]!.descriptors[0]!.entries, [{ key: 'port', value: '80' }])
+  assert.equal(service.requests[0]!.descriptors.length, 1)
   const alone = await start(t, `descriptors: [${USER}]`)
   assert.equal(statusOf(await alone()), 200)
-  assert.equal(service.asked.length, 1)
+  assert.equal(service.requests.length, 1)
 })
 
 test('a service is told the text that a client has sent, and of octets that are no UTF-8 the same in UTF-8', async (t) => {
@@ -105,7 +105,7 @@ test('a service is told the text that a client has sent, and of octets that are 
     ['\u00ff\u00c3\u00a9', '\u00ff\u00c3\u00a9']
   ] as const) {
     await send('GET / HTTP/1.1', `X-User: ${octets}`)
-    const [user, fixed] = service.asked.pop()!.descriptors
+    const [user, fixed] = service.requests.pop()!.descriptors
     assert.equal(user!.entries[0]!.value, value)
     assert.equal(fixed!.entries[0]!.value, '\u00e9\u65e5')
   }
@@ -115,7 +115,7 @@ test('a path that is written in other ways is one descriptor', async (t) => {
   const send = await start(t, `descriptors: [${descriptor('path', 'request.path')}]`)
   for (const path of ['/a/b', '/a%2Fb', '/a//b']) await send(`GET ${path} HTTP/1.1`)
   assert.deepEqual(
-    new Set(service.asked.map(({ descriptors }) => descriptors[0]!.entries[0]!.value)),
+    new Set(service.requests.map(({ descriptors }) => descriptors[0]!.entries[0]!.value)),
     new Set(['/a/b'])
   )
 })
@@ -124,7 +124,7 @@ test('an expression over a large body is asked as any other', async (t) => {
   const send = await start(t, `descriptors: [${descriptor('user', 'json(request.body).user')}]`)
   const body = JSON.stringify({ filler: 'x'.repeat(1 << 20), user: 'ann' })
   assert.equal(statusOf(await send('POST / HTTP/1.1', `Content-Length: ${body.length}`, '', body)), 200)
-  assert.deepEqual(service.asked[0]!.descriptors[0]!.entries, [{ key: 'user', value: 'ann' }])
+  assert.deepEqual(service.requests[0]!.descriptors[0]!.entries, [{ key: 'user', value: 'ann' }])
 })
 
 test('fields of the service reach backend and client; those of the engine cannot be set', async (t) => {
@@ -184,7 +184,7 @@ test('a limit of the process is asked first', async (t) => {
     more: ', local: [{ requests: 1, unit: Hours }]'
   })
   assert.deepEqual([statusOf(await send()), statusOf(await send())], [200, 429])
-  assert.equal(service.asked.length, 1)
+  assert.equal(service.requests.length, 1)
 })
 
 describe('tokens', () => {
@@ -216,7 +216,7 @@ describe('tokens', () => {
     const send = await start(t, `descriptors: [${descriptor('a', '"b"', 'Tokens')}]`)
     assert.equal(statusOf(await send()), 200)
     assert.deepEqual(
-      service.asked.map(({ hitsAddend }) => hitsAddend),
+      service.requests.map(({ hitsAddend }) => hitsAddend),
       [1]
     )
   })

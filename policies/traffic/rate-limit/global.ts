@@ -1,5 +1,5 @@
 /**
- * Limits of a service that many gateways share (docs/specification.md#rate-limits). It is asked once for each request,
+ * Limits of a service that many gateways share (docs/specification.md#rate-limits). It is called once for each request,
  * about all descriptors, and charges each with 1. What counts tokens is charged with the rest when the answer is over,
  * and its cost is known.
  */
@@ -19,7 +19,7 @@ import { list, shortString, tinyString, z } from '#engine/schema/schema.ts'
 import { namesService, serviceFields, serviceOf } from '#engine/schema/service-ref.ts'
 import { failureMode, statusOf } from '#policies/shared/failure-mode.ts'
 import { textOf, utf8OfOctets } from '#policies/shared/text.ts'
-import type { Asking } from './local.ts'
+import type { Admission } from './local.ts'
 import { QUOTA, type Quota } from './quota.ts'
 import {
   ANSWER_BYTES_MAX,
@@ -41,7 +41,7 @@ export interface GlobalConfig {
   readonly service: ServiceRef
   readonly domain: string
   readonly descriptors: readonly DescriptorConfig[]
-  /** Of the refusal when the service cannot be asked; null: the request passes. */
+  /** Of the refusal when a call fails; null: the request passes. */
   readonly statusOnError: number | null
   readonly timeoutMs: number
 }
@@ -68,12 +68,12 @@ const limitsBy = <T extends z.ZodType<DescriptorConfig>>(descriptor: T) =>
     })
     .check(namesService())
     .transform(
-      (given): GlobalConfig => ({
-        service: serviceOf(given),
-        domain: given.domain,
-        descriptors: given.descriptors,
-        statusOnError: statusOf(given.failureMode, STATUS_DEFAULT),
-        timeoutMs: given.timeout ?? TIMEOUT_DEFAULT_MS
+      (input): GlobalConfig => ({
+        service: serviceOf(input),
+        domain: input.domain,
+        descriptors: input.descriptors,
+        statusOnError: statusOf(input.failureMode, STATUS_DEFAULT),
+        timeoutMs: input.timeout ?? TIMEOUT_DEFAULT_MS
       })
     )
 
@@ -118,7 +118,7 @@ interface Plan {
   readonly lost: (tokens: number, detail: string) => void
 }
 
-export function globalLimits(config: GlobalConfig, context: CompileContext): Asking {
+export function globalLimits(config: GlobalConfig, context: CompileContext): Admission {
   const { services, offload } = context
   const descriptors = config.descriptors.map(({ entries, isTokens }) => ({
     entries: entries.map(({ name, expression }) => ({
@@ -141,7 +141,7 @@ export function globalLimits(config: GlobalConfig, context: CompileContext): Ask
   return { admit, expressions }
 }
 
-/** The first is told at once, and what follows with its sum. */
+/** Logs the first failure at once, then the sum of the following ones once per interval. */
 export function lostCharges(log: CompileContext['log'], monotonicNow: () => number): Plan['lost'] {
   let loggedAt = Number.NEGATIVE_INFINITY
   let sum = 0
@@ -160,19 +160,19 @@ export function lostCharges(log: CompileContext['log'], monotonicNow: () => numb
 type Values = readonly (readonly Value[])[]
 
 function valuesNow(ex: Exchange, descriptors: readonly CompiledDescriptor[]): Values {
-  const asked = readAsShortest(ex)
-  return descriptors.map(({ entries }) => entries.map(({ value }) => value.run(asked) as Value))
+  const view = readAsShortest(ex)
+  return descriptors.map(({ entries }) => entries.map(({ value }) => value.run(view) as Value))
 }
 
 async function later(ex: Exchange, plan: Plan): Promise<Verdict> {
-  const asked = readAsShortest(ex)
-  const values = plan.descriptors.map(({ entries }) => Promise.all(entries.map(({ value }) => value.run(asked))))
+  const view = readAsShortest(ex)
+  const values = plan.descriptors.map(({ entries }) => Promise.all(entries.map(({ value }) => value.run(view))))
   return ask(ex, plan, await Promise.all(values))
 }
 
 function ask(ex: Exchange, plan: Plan, values: Values): Verdict | Promise<Verdict> {
   const { client, config, descriptors, failed } = plan
-  const asked: Descriptor[] = []
+  const sent: Descriptor[] = []
   const tokens: Descriptor[] = []
   for (let i = 0; i < descriptors.length; i++) {
     const descriptor = descriptorOf(descriptors[i]!, values[i]!)
@@ -180,16 +180,16 @@ function ask(ex: Exchange, plan: Plan, values: Values): Verdict | Promise<Verdic
       failed()
       continue
     }
-    asked.push(descriptor)
+    sent.push(descriptor)
     if (descriptors[i]!.isTokens) tokens.push(descriptor)
   }
-  if (asked.length === 0) return CONTINUE
+  if (sent.length === 0) return CONTINUE
   const options = { path: SHOULD_RATE_LIMIT, metadata: null, timeoutMs: config.timeoutMs, ex } as const
-  const message = limitRequest(config.domain, asked, 1)
+  const message = limitRequest(config.domain, sent, 1)
   // The one promise of a call.
   return new Promise((resolve) => {
     client.unary({ ...options, messageBytesMax: ANSWER_BYTES_MAX }, message, (answer) => {
-      resolve(decided(ex, plan, tokens, readAnswer(answer, client.name, asked.length, failed)))
+      resolve(decided(ex, plan, tokens, readAnswer(answer, client.name, sent.length, failed)))
     })
   })
 }
@@ -220,8 +220,8 @@ function decided(ex: Exchange, plan: Plan, tokens: readonly Descriptor[], answer
 }
 
 /** A limit that is used up is the one to tell of. */
-function tighter(known: Quota | null, said: Quota, isOver: boolean): Quota {
-  return known === null || isOver || said.left <= known.left ? said : known
+function tighter(current: Quota | null, next: Quota, isOver: boolean): Quota {
+  return current === null || isOver || next.left <= current.left ? next : current
 }
 
 function unavailable(ex: Exchange, detail: string, statusOnError: number | null): Verdict {

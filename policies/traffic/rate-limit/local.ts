@@ -83,22 +83,22 @@ interface CompiledLimit {
 }
 
 /** The hook, and the expressions that it runs. */
-export interface Asking {
+export interface Admission {
   readonly admit: Hook
   readonly expressions: readonly Evaluation[]
 }
 
-export function localLimits(local: readonly LocalConfig[], context: CompileContext): Asking {
+export function localLimits(local: readonly LocalConfig[], context: CompileContext): Admission {
   const limits = local.map((config, i) => compileLimit(config, i, ordinal(local, i), context))
   const expressions = limits.flatMap(({ caller }) => caller ?? [])
   const waiting = expressions.filter(({ mayWait }) => mayWait)
   // Hooks run to their end before another exchange has its turn, so one list is enough for all.
   const taken = new Int32Array(limits.length)
   const onFailure = () => context.failed('rateLimit')
-  // Who asks comes first, for all limits: what they take is taken, and given back, at once.
+  // All callers are found out first: then the limits take, and give back, without a wait in between.
   const later = async (ex: Exchange): Promise<Verdict> => {
-    const asked = readAsShortest(ex)
-    const callers = await Promise.all(limits.map(({ caller }) => caller?.run(asked) ?? null))
+    const view = readAsShortest(ex)
+    const callers = await Promise.all(limits.map(({ caller }) => caller?.run(view) ?? null))
     return take(ex, limits, callers, taken, onFailure)
   }
   const admit: Hook = (ex) => {

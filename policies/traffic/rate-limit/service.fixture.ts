@@ -7,7 +7,7 @@ export type Answer = Partial<RateLimitResponse> | Buffer | Error | null
 
 export interface LimitService {
   readonly port: number
-  readonly asked: RateLimitRequest[]
+  readonly requests: RateLimitRequest[]
   /** What it answers; null: nothing, for as long as the call lasts. */
   judge: (request: RateLimitRequest) => Answer
   /** Resolves with the next request that comes. */
@@ -27,14 +27,14 @@ const EMPTY: RateLimitResponse = {
 
 export async function startLimitService(judge: LimitService['judge']): Promise<LimitService> {
   const server = new Server()
-  const asked: RateLimitRequest[] = []
+  const requests: RateLimitRequest[] = []
   const events = new EventTarget()
   const own = {
-    asked,
+    requests,
     judge,
     async next(): Promise<RateLimitRequest> {
-      await once(events, 'asked')
-      return asked.at(-1)!
+      await once(events, 'request')
+      return requests.at(-1)!
     },
     close: () => server.forceShutdown()
   }
@@ -55,12 +55,12 @@ export async function startLimitService(judge: LimitService['judge']): Promise<L
         call: ServerUnaryCall<RateLimitRequest, RateLimitResponse>,
         done: sendUnaryData<RateLimitResponse | Buffer>
       ) {
-        asked.push(call.request)
+        requests.push(call.request)
         const answer = own.judge(call.request)
         if (answer instanceof Error) done(answer)
         else if (Buffer.isBuffer(answer)) done(null, answer)
         else if (answer !== null) done(null, { ...EMPTY, ...answer })
-        events.dispatchEvent(new Event('asked'))
+        events.dispatchEvent(new Event('request'))
       }
     }
   )

@@ -1,4 +1,4 @@
-/** What a rate limit service is asked and answers (envoy.service.ratelimit.v3, as envoyproxy/ratelimit speaks it). */
+/** Request and answer of a rate limit service (envoy.service.ratelimit.v3, as envoyproxy/ratelimit speaks it). */
 import type { GrpcAnswer, ServiceFailure } from '#engine/contract/service.ts'
 import {
   RateLimitRequest,
@@ -41,7 +41,7 @@ export interface LimitAnswer {
   readonly isOver: boolean
   /** The tightest limit, as far as the service says; null: it says nothing. */
   readonly quota: Quota | null
-  /** Whole seconds until a limit that is used up has room; null: not said. */
+  /** Whole seconds until a limit that is used up has room; null: unknown. */
   readonly retryAfterS: number | null
   /** Values of RateLimit-Policy and RateLimit; '' where the service names no limit. */
   readonly policies: string
@@ -53,13 +53,13 @@ export interface LimitAnswer {
 }
 
 /**
- * A text: why there is no verdict, for logs. `asked`: how many descriptors; a service has one status for each, and what
- * else it says is no part of the answer. `ignored` is called for fields that cannot be set.
+ * A text: why there is no verdict, for logs. `descriptorCount`: of the request. The service answers with one
+ * status for each; further ones are ignored. `ignored` is called for fields that cannot be set.
  */
 export function readAnswer(
   answer: GrpcAnswer | ServiceFailure,
   service: string,
-  asked: number,
+  descriptorCount: number,
   ignored: () => void
 ): LimitAnswer | string {
   if (answer.error !== null) return `${service}: ${answer.error}, ${answer.detail}`
@@ -69,7 +69,7 @@ export function readAnswer(
   const { overallCode, rawBody, requestHeadersToAdd, responseHeadersToAdd } = response
   if (requestHeadersToAdd.length + responseHeadersToAdd.length > FIELDS_MAX)
     return `${service}: its answer has more than ${FIELDS_MAX} fields`
-  const statuses = response.statuses.slice(0, asked)
+  const statuses = response.statuses.slice(0, descriptorCount)
   const named = statuses.flatMap((status, i) => limitOf(status, i) ?? [])
   return {
     isOver: overallCode === RateLimitResponse_Code.OVER_LIMIT,
@@ -99,7 +99,7 @@ function isVerdict({ overallCode }: RateLimitResponse): boolean {
 
 interface NamedLimit extends Quota {
   readonly name: string
-  /** Length of the window; null: not said. */
+  /** Length of the window; null: unknown. */
   readonly windowS: number | null
 }
 
@@ -131,7 +131,7 @@ function limitOf(status: RateLimitResponse_DescriptorStatus, at: number): NamedL
   }
 }
 
-/** Whole seconds, at least 1; null: not said. */
+/** Whole seconds, at least 1; null: unknown. */
 function resetOf({ durationUntilReset: until }: RateLimitResponse_DescriptorStatus): number | null {
   if (until === undefined) return null
   return Math.min(Math.max(1, Number(until.seconds) + (until.nanos > 0 ? 1 : 0)), INTEGER_MAX)
