@@ -131,3 +131,24 @@ test('one that takes no connection is found by TCP, before a request goes there'
   for (let i = 0; i < 6; i++) equal(await get(gateway), '200')
   equal(/connects_total\{result="failed"\} (\d+)/.exec(gateway.metrics())?.[1], failed)
 })
+
+test('one of the workers reports the addresses by state, as long as the configuration has them', async (t) => {
+  const [good, bad] = [await checked(t), await checked(t)]
+  bad.isWell = false
+  const addresses = SharedRows.create()
+  const yaml = config([good.port, bad.port], HTTP)
+  const gateways = [
+    await start(t, yaml, { addresses, place: [0, 2] }),
+    await start(t, yaml, { addresses, place: [1, 2] })
+  ]
+  const all = () => gateways.flatMap((gateway) => gateway.metrics().match(/^weir_upstream_addresses\{.*/gm) ?? [])
+  const line = (state: string, count: number) => `weir_upstream_addresses{destination="shop",state="${state}"} ${count}`
+  const expected = [line('ejected', 0), line('unreachable', 0), line('unwell', 1), line('usable', 1)]
+  while (!all().includes(expected[2]!)) await bad.nextCheck()
+  // Both have looked by then.
+  for (let i = 0; i < 12; i++) await bad.nextCheck()
+  deepEqual(all(), expected)
+  for (const gateway of gateways) await gateway.reload(config([good.port], HTTP).replaceAll('shop', 'store'))
+  while (!all().some((text) => text.includes('"store"'))) await good.nextCheck()
+  ok(!all().some((text) => text.includes('"shop"')))
+})

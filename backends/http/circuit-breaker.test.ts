@@ -173,3 +173,26 @@ test('two ways to one server have bounds of their own, and neither forgets what 
   server.release()
   equal(statusOf(await first), '200')
 })
+
+test('what clients name is one destination in metrics, so that they cannot fill memory', async (t) => {
+  const servers = [await held(t), await held(t)]
+  const gateway = await startGateway(`
+binds:
+  - port: 0
+    listeners:
+      - routes:
+          - policies: { circuitBreaker: { maxRequests: 1 } }
+            backends: [{ dynamic: { allowAddresses: [127.0.0.0/8] } }]
+`)
+  t.after(() => gateway.close())
+  for (const { port, has, release } of servers) {
+    const ask = () =>
+      exchangeRaw(gateway.port, `GET / HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nConnection: close\r\n\r\n`)
+    const first = ask()
+    await has(1)
+    equal(statusOf(await ask()), '503')
+    release()
+    equal(statusOf(await first), '200')
+  }
+  match(gateway.metrics(), /^weir_upstream_overflows_total\{destination="dynamic",kind="requests"\} 2$/m)
+})

@@ -1,5 +1,7 @@
 /** What endpoints do beside requests (active checks) while a configuration that has them is in force. */
+
 import type { CompiledBackend, UpstreamClient } from '#engine/contract/backend.ts'
+import { together } from '#engine/contract/background.ts'
 import type { Endpoint } from '#engine/contract/endpoint.ts'
 import type { Background } from '#engine/contract/filter.ts'
 
@@ -51,15 +53,5 @@ function withBackground(compiled: CompiledBackend, more: readonly Background[]):
   if (more.length === 0) return compiled
   const { background } = compiled
   const all = [...(background === undefined ? [] : [background]), ...more]
-  return {
-    ...compiled,
-    background: {
-      begin() {
-        for (const work of all) work.begin()
-      },
-      end() {
-        for (const work of all) work.end()
-      }
-    }
-  }
+  return { ...compiled, background: together(all) }
 }

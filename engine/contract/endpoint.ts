@@ -72,14 +72,16 @@ export interface Endpoint {
   readonly background?: { readonly begin: () => void; readonly end: () => void }
 }
 
+/** Why an address gets no requests: "unreachable" by this worker, "unwell" by checks, "ejected" by its answers. */
+export type AddressState = 'usable' | 'unreachable' | 'unwell' | 'ejected'
+
 /** One address of an endpoint, as a worker sees it; for people. */
 export interface AddressReport {
   /** ip:port or unix:path. */
   readonly address: string
   readonly host: string
   readonly weight: number
-  /** Why it gets no requests: "unreachable" by this worker, "unwell" by active checks, "ejected" by its answers. */
-  readonly state: 'usable' | 'unreachable' | 'unwell' | 'ejected'
+  readonly state: AddressState
   /** Of an ejection; '' for none. */
   readonly reason: string
   /** Milliseconds until it gets requests again, where that is known; 0: it is not. */

@@ -94,6 +94,11 @@ export class SharedRow {
     this.#low = Atomics.load(this.#words, this.#at)
   }
 
+  /** False: there is no room for it, and nobody else sees its numbers. */
+  get isShared(): boolean {
+    return this.#words === this.#shared
+  }
+
   /** It is used: nobody else gets it. Called before numbers are changed. */
   touch(): void {
     if (this.#isAnothers) this.#seek()

@@ -123,6 +123,10 @@ export const METRICS = {
     'destination',
     'result'
   ]),
+  weir_upstream_addresses: gauge(
+    'Addresses of destinations of the configuration. state: usable, unreachable, unwell (by active checks) or ejected.',
+    ['destination', 'state']
+  ),
   weir_upstream_overflows_total: counter(
     'What circuitBreaker has refused. kind: connections, pending_requests, requests or retries.',
     ['destination', 'kind']

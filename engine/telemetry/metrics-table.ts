@@ -84,7 +84,8 @@ export class MetricsTable {
 
 function addRegion(sums: Sums, region: Region, wanted: (name: MetricName) => boolean): void {
   for (const { slot, name, labels, text } of region.series) {
-    if (!wanted(name)) continue
+    // Gauges only (Gauge.clear).
+    if (!wanted(name) || Number.isNaN(region.values[slot])) continue
     const count = slotsOf(name)
     const series = sums.get(name) ?? new Map<string, Summed>()
     const sum = series.get(text) ?? { labels, slots: Array.from({ length: count }, () => 0) }

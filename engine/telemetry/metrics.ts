@@ -51,6 +51,10 @@ export class Gauge {
   add(amount: number): void {
     this.#values[this.#slot]! += amount
   }
+  /** It says nothing, and is not shown, until it is set again. */
+  clear(): void {
+    this.#values[this.#slot] = Number.NaN
+  }
 }
 
 /** Slots: one per bucket (not cumulative), the bucket above all bounds, the sum. */

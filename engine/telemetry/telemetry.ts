@@ -24,6 +24,7 @@ import { type RecorderParts, RouteRecorder } from './recorder.ts'
 import { CallRecorder } from './service-recorder.ts'
 import { ConnectionRecorder } from './tcp-recorder.ts'
 import { createTracing } from './tracing/tracing.ts'
+import { type UpstreamTelemetry, upstreamTelemetry } from './upstream.ts'
 
 export interface TelemetryOptions {
   /** REGION_BYTES, this worker's alone. */
@@ -39,39 +40,6 @@ export interface TelemetryOptions {
   readonly instance?: string
   /** Asks the main thread for the metrics of all workers, for `takeMetrics`. */
   readonly askForMetrics?: () => void
-}
-
-/** How it is in a worker. */
-export interface Sample {
-  /** Connections to backends. */
-  readonly idle: number
-  readonly busy: number
-  /** Bytes of bodies that are kept. */
-  readonly heldBytes: number
-  /** How often there was no room for more, since the start. */
-  readonly heldRefused: number
-}
-
-/** What the upstream client tells about its connections. */
-export interface UpstreamTelemetry {
-  connected(): void
-  /** A TLS handshake with a backend is done. */
-  secured(resumed: boolean): void
-  connectFailed(): void
-  /** What is wrong with the TLS of a destination. */
-  insecure(destination: string, reason: string): void
-  /** An address of a backend gets no requests for `ms`. */
-  ejected(address: { destination: string; address: string; reason: string; ms: number }): void
-  /** An active check of an address is over; `isWell` not null: it has become so. */
-  checked(check: { destination: string; address: string; finding: string | null; isWell: boolean | null }): void
-  /** Something was refused: as much was under way to a backend as may be. */
-  overflowed(destination: string, kind: string): void
-  /** How it is now; counted by the worker twice a second, not by every exchange. */
-  sample(now: Sample): void
-  /** An exchange starts another attempt. */
-  retried(): void
-  /** An exchange would have started another attempt, but the retry budget of its route is spent. */
-  refused(): void
 }
 
 /** What binds tell about their connections. */
@@ -199,48 +167,4 @@ function createSink(fd: number, metrics: Metrics, logger: Logger): LineSink {
       isLogged = true
     }
   })
-}
-
-function upstreamTelemetry(metrics: Metrics, logger: Logger): UpstreamTelemetry {
-  const bufferedBytes = metrics.gauge('weir_buffered_bytes', {})
-  const heldRefused = metrics.counter('weir_buffered_refusals_total', {})
-  let heldRefusedBefore = 0
-  const busy = metrics.gauge('weir_upstream_connections', { state: 'busy' })
-  const idle = metrics.gauge('weir_upstream_connections', { state: 'idle' })
-  const ok = metrics.counter('weir_upstream_connects_total', { result: 'ok' })
-  const failed = metrics.counter('weir_upstream_connects_total', { result: 'failed' })
-  const full = metrics.counter('weir_upstream_tls_handshakes_total', { resumed: 'false' })
-  const resumed = metrics.counter('weir_upstream_tls_handshakes_total', { resumed: 'true' })
-  const retries = metrics.counter('weir_upstream_retries_total', {})
-  const refused = metrics.counter('weir_upstream_retries_refused_total', {})
-  return {
-    connected: () => ok.add(1),
-    secured: (isResumed) => (isResumed ? resumed : full).add(1),
-    connectFailed: () => failed.add(1),
-    insecure: (destination, reason) => logger.log('warn', 'upstream', `no TLS with ${destination}: ${reason}`),
-    ejected: ({ destination, address, reason, ms }) => {
-      metrics.counter('weir_upstream_ejections_total', { destination, reason }).add(1)
-      const why = `${destination}: ${address} is left out for ${ms / 1000} s`
-      logger.log('warn', 'upstream', why, { reason })
-    },
-    checked: ({ destination, address, finding, isWell }) => {
-      if (isWell === null) {
-        const result = finding === null ? 'ok' : 'failed'
-        metrics.counter('weir_upstream_checks_total', { destination, result }).add(1)
-      } else if (isWell) logger.log('info', 'upstream', `${destination}: ${address} is well again`)
-      else logger.log('warn', 'upstream', `${destination}: ${address} is not well and left out: ${finding}`)
-    },
-    overflowed: (destination, kind) => {
-      metrics.counter('weir_upstream_overflows_total', { destination, kind }).add(1)
-    },
-    sample: (now) => {
-      idle.set(now.idle)
-      busy.set(now.busy)
-      bufferedBytes.set(now.heldBytes)
-      heldRefused.add(now.heldRefused - heldRefusedBefore)
-      heldRefusedBefore = now.heldRefused
-    },
-    retried: () => retries.add(1),
-    refused: () => refused.add(1)
-  }
 }

@@ -60,6 +60,11 @@ export class AddressList<A extends DialledAddress> {
     return all.length === 0 || all.some(isUsable)
   }
 
+  /** Those known now; of names only what is known already: nothing is asked for. */
+  get known(): readonly A[] {
+    return this.#set.isHostname ? this.#all : this.current()
+  }
+
   /** Those known now; none: the name has to be resolved first. */
   current(): readonly A[] {
     const { hosts } = this.#set

@@ -1,6 +1,7 @@
 /** The upstream side of one worker: every destination that was ever asked for, and its state. */
 
 import type { UpstreamClient } from '#engine/contract/backend.ts'
+import { together } from '#engine/contract/background.ts'
 import type {
   Destination,
   Endpoint,
@@ -17,6 +18,7 @@ import { attemptSending } from '#engine/contract/tracing.ts'
 import { xorshift32 } from '#engine/kit/random.ts'
 import type { SharedRows } from '#engine/kit/shared-rows.ts'
 import { ActiveChecker, checkedAt, connectOnce } from './active-check.ts'
+import { AddressStates } from './address-states.ts'
 import { DestinationState, nameOf } from './destination.ts'
 import { EndpointState } from './endpoint.ts'
 import { HostGroupState, type HostSet } from './host-group.ts'
@@ -28,6 +30,8 @@ import { type ThresholdKind, Thresholds } from './thresholds.ts'
 
 /** More is no help to people. */
 const REPORTED_MAX = 512
+/** In metrics, of all destinations that clients name: what they choose fills no memory. */
+const NAMED_BY_CLIENTS = 'dynamic'
 /** Endpoints kept although nothing is connected to them; dynamic proxies name new ones all the time. */
 const ENDPOINTS_MAX = 8192
 
@@ -36,6 +40,8 @@ export interface Upstream extends UpstreamClient, StreamClient {
   counts(): { idle: number; busy: number }
   /** Destinations whose addresses are known, for people: those of configurations and of clients, the first ones. */
   report(): readonly EndpointReport[]
+  /** Tells the observer what time has changed: addresses by state, and ejections that are over. */
+  look(): void
   /** Active checks are made by `inProcess` from now on. */
   checkBy(inProcess: InProcess): void
   /** Closes idle connections (drain). */
@@ -53,17 +59,13 @@ export function createUpstream(shared: UpstreamOptions): Upstream {
   const endpoints = new Map<string, EndpointState | ProxyProtocolEndpoint>()
   const streams = new Map<string, TcpEndpoint>()
   const checks = new Checks(shared)
+  const states = new AddressStates(shared)
   return {
-    report() {
-      const known = [...endpoints.values()].filter(({ addresses }) => addresses.length > 0)
-      return known.slice(0, REPORTED_MAX).map(({ name, addresses }) => ({
-        destination: name,
-        addresses: addresses.map(({ label, host, health, busy }) => ({
-          ...{ address: label, host: host.name, weight: host.weight, requests: busy },
-          ...health.report()
-        }))
-      }))
+    look() {
+      for (const { hosts } of endpoints.values()) hosts.detector?.look()
+      states.look()
     },
+    report: () => reportOf([...endpoints.values()]),
     checkBy(inProcess: InProcess): void {
       checks.calls = inProcess
     },
@@ -75,7 +77,9 @@ export function createUpstream(shared: UpstreamOptions): Upstream {
         const hosts = hostsOf(destination, options, shared)
         endpoint = newEndpoint(hosts, shared)
         const check = options.resilience?.health?.active ?? null
-        if (check !== null) endpoint.background = checks.of(check, endpoint)
+        const work = check === null ? [] : [checks.of(check, endpoint)]
+        // Endpoints that clients name come and go with requests.
+        if (!options.guarded) endpoint.background = together([states.of(endpoint), ...work])
         endpoints.set(key, endpoint)
       }
       return endpoint
@@ -115,6 +119,17 @@ export function createUpstream(shared: UpstreamOptions): Upstream {
       checks.closeIdle()
     }
   }
+}
+
+function reportOf(endpoints: readonly (EndpointState | ProxyProtocolEndpoint)[]): EndpointReport[] {
+  const known = endpoints.filter(({ addresses }) => addresses.length > 0)
+  return known.slice(0, REPORTED_MAX).map(({ name, addresses }) => ({
+    destination: name,
+    addresses: addresses.map(({ label, host, health, busy }) => ({
+      ...{ address: label, host: host.name, weight: host.weight, requests: busy },
+      ...health.report()
+    }))
+  }))
 }
 
 /** Active checks of this worker, and the endpoints that they use: each is one address. */
@@ -178,8 +193,9 @@ function hostsOf(destination: Destination | HostGroup, options: EndpointOptions,
   const name = isGroup(destination) ? destination.name : nameOf(destination)
   // Endpoints that judge the same servers by the same rules share what is known of them.
   const key = JSON.stringify([plan, options.tls !== null])
-  const detector = plan === undefined ? null : new OutlierDetector({ name, key, plan, rows, observer })
-  const overflowed = (kind: ThresholdKind) => observer.overflowed?.(name, kind)
+  const metricLabel = options.guarded ? NAMED_BY_CLIENTS : name
+  const detector = plan === undefined ? null : new OutlierDetector({ name, metricLabel, key, plan, rows, observer })
+  const overflowed = (kind: ThresholdKind) => observer.overflowed?.(metricLabel, kind)
   const own = { name, key: keyOf(destination, options) }
   const thresholds = limits === undefined ? null : new Thresholds({ ...own, limits, rows, worker, overflowed })
   const parts = { detector, thresholds }

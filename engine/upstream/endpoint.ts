@@ -78,6 +78,11 @@ export class EndpointState implements Endpoint, PoolOwner, QueueOwner, DialOwner
     return this.#addresses.current()
   }
 
+  /** Those that are known without asking for a name. */
+  get knownAddresses(): readonly Pool[] {
+    return this.#addresses.known
+  }
+
   get usable(): boolean {
     return this.#addresses.isUsable
   }

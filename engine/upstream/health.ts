@@ -1,5 +1,5 @@
 /** What is known of one address of a destination: whether it can be reached, and what it speaks. */
-import type { AddressReport } from '#engine/contract/endpoint.ts'
+import type { AddressReport, AddressState } from '#engine/contract/endpoint.ts'
 import { type BreakerSettings, CircuitBreaker } from '#engine/kit/circuit-breaker.ts'
 import { turnStartedAt } from '#engine/socket/round.ts'
 import type { UpstreamShared } from './shared.ts'
@@ -22,6 +22,10 @@ export class Health {
   /** What it has answered, or what checks of it have found, speaks against it. */
   get isUnhealthy(): boolean {
     return false
+  }
+
+  get state(): AddressState {
+    return this.ejected ? 'unreachable' : 'usable'
   }
 
   /** For people: why it gets no requests, and for how long. */

@@ -17,18 +17,22 @@ const EJECTION: Ejection = {
   maxEjectedPercent: 50
 }
 
+const NAMED = { destination: 'shop', metricLabel: 'shop' }
+
 /** One address after the other, as each of `workers` sees it. */
 function bench(addresses: number, ejection: Partial<Ejection> = {}, workers = 2) {
   let now = 1_000_000
   const memory = SharedRows.create()
   const ejected: EjectedAddress[] = []
+  const returned: EjectedAddress[] = []
   const seen = Array.from({ length: workers }, (): JudgedHealth[] => {
     const detector = new OutlierDetector({
       name: 'shop',
+      metricLabel: 'shop',
       key: '',
       plan: { active: null, ejection: { ...EJECTION, ...ejection }, panicThreshold: 50 },
       rows: new SharedRows(memory, () => now),
-      observer: { ejected: (address) => ejected.push(address) }
+      observer: { ejected: (address) => ejected.push(address), returned: (address) => returned.push(address) }
     })
     const healths = Array.from({ length: addresses }, (_, i) => detector.healthOf('shop', `10.0.0.${i}:80`))
     detector.renewed(healths)
@@ -37,7 +41,7 @@ function bench(addresses: number, ejection: Partial<Ejection> = {}, workers = 2)
   const pass = (ms: number) => {
     now += ms
   }
-  return { seen, ejected, pass }
+  return { seen, ejected, returned, pass, rows: new SharedRows(memory, () => now) }
 }
 
 function answer(health: JudgedHealth, status: number, tookMs = 1, headers: readonly [string, string][] = []): void {
@@ -54,7 +58,7 @@ test('failures that several workers see count together, and the ejection holds f
   equal(mine.isUnhealthy, false)
   theirs.failed()
   deepEqual([mine.isUnhealthy, theirs.isUnhealthy, seen[0]![0]!.isUnhealthy], [true, true, false])
-  deepEqual(ejected, [{ destination: 'shop', address: '10.0.0.1:80', reason: 'consecutive_5xx', ms: 10_000 }])
+  deepEqual(ejected, [{ ...NAMED, address: '10.0.0.1:80', reason: 'consecutive_5xx', ms: 10_000 }])
   deepEqual([mine.reason, mine.ejectedForMs], ['consecutive_5xx', 10_000])
 })
 
@@ -134,4 +138,38 @@ test('a condition says what a failure is, in place of the status', () => {
   equal(health.isUnhealthy, false)
   for (let i = 0; i < 3; i++) answer(health, 429)
   equal(health.isUnhealthy, true)
+})
+
+test('the end of an ejection is told once, by whichever worker looks first, and before the next one begins', () => {
+  const { seen, ejected, returned, pass } = bench(4)
+  const [mine, theirs] = [seen[0]![1]!, seen[1]![1]!]
+  const both = [mine, theirs]
+  for (let i = 0; i < 3; i++) answer(mine, 500)
+  for (const one of both) one.lookForReturn()
+  deepEqual(returned, [])
+  pass(10_000)
+  for (const one of both.toReversed()) one.lookForReturn()
+  deepEqual(returned, [{ ...NAMED, address: '10.0.0.1:80', reason: 'consecutive_5xx', ms: 10_000 }])
+  for (let i = 0; i < 2; i++) theirs.connectFailed()
+  pass(20_000)
+  // Nobody has looked since.
+  for (let i = 0; i < 3; i++) answer(mine, 500)
+  equal(ejected.length, 3)
+  deepEqual(returned.slice(1), [{ ...NAMED, address: '10.0.0.1:80', reason: 'connect_failures', ms: 20_000 }])
+})
+
+test('an address stays ejected although nobody asks it, and its row is wanted by others', () => {
+  const { seen, returned, pass, rows } = bench(4, { baseTimeMs: 3_600_000, maxTimeMs: 3_600_000 })
+  const [one] = seen[0]!
+  for (let i = 0; i < 3; i++) answer(one!, 500)
+  for (let i = 0; i < 59; i++) {
+    pass(60_000)
+    one!.lookForReturn()
+  }
+  // More than there is room for: those that nobody has used lately go to other names.
+  for (let i = 0; i < 20_000; i++) rows.row(`another ${i}`)
+  equal(one!.isUnhealthy, true)
+  pass(60_000)
+  one!.lookForReturn()
+  equal(returned.length, 1)
 })

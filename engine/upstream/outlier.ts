@@ -5,20 +5,13 @@
  */
 import { RESPONSE_HEAD_ROOTS } from '#engine/cel/exchange.ts'
 import { compileExpression } from '#engine/cel/expression.ts'
+import type { AddressState } from '#engine/contract/endpoint.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
-import type { ServerEvents } from '#engine/contract/exchange-events.ts'
-import {
-  ATTEMPT_WATCH,
-  type AttemptWatch,
-  type CheckTimes,
-  type Ejection,
-  type HealthPlan
-} from '#engine/contract/resilience.ts'
+import type { CheckTimes, Ejection, HealthPlan } from '#engine/contract/resilience.ts'
 import { GRPC_DEADLINE_EXCEEDED, GRPC_UNAVAILABLE, GRPC_UNKNOWN } from '#engine/http/grpc.ts'
-import type { HeaderBlock } from '#engine/http/headers.ts'
 import type { SharedRow, SharedRows } from '#engine/kit/shared-rows.ts'
-import type { ReadSlot } from '#engine/socket/memory.ts'
 import { Health } from './health.ts'
+import { JudgedEvents } from './judged-events.ts'
 import type { EjectedAddress, UpstreamObserver, UpstreamShared } from './shared.ts'
 
 /** Times in shared memory are in this unit: 32 bits of it are years. */
@@ -44,6 +37,10 @@ const CHECK_DUE = 7
 const CHECK_STATE = 8
 /** Checks in a row that contradict the state. */
 const CHECK_STREAK = 9
+/** In ticks: how long the ejection takes whose end nobody has told yet; 0: there is none. */
+const UNTOLD = 10
+/** In ticks of the clock: when checks have found it unwell. */
+const UNWELL_SINCE = 11
 
 const UNKNOWN = 0
 const WELL = 1
@@ -59,11 +56,13 @@ const EJECTION_REASONS = ['', 'consecutive_5xx', 'connect_failures', 'latency'] 
 export interface OutlierParts {
   /** Of the endpoint. */
   readonly name: string
+  /** Of the endpoint in metrics. */
+  readonly metricLabel: string
   /** The same for the same servers asked in the same way, in all workers. */
   readonly key: string
   readonly plan: HealthPlan
   readonly rows: SharedRows
-  readonly observer: Pick<UpstreamObserver, 'ejected' | 'checked'>
+  readonly observer: Pick<UpstreamObserver, 'ejected' | 'returned' | 'checked'>
 }
 
 /** The addresses of one endpoint, as they are compared with each other. */
@@ -113,8 +112,21 @@ export class OutlierDetector {
   }
 
   /** `isWell`: what it is from now on; null: what it was. */
-  checked({ label }: JudgedHealth, finding: string | null, isWell: boolean | null): void {
-    this.#parts.observer.checked?.({ destination: this.name, address: label, finding, isWell })
+  checked(health: JudgedHealth, finding: string | null, isWell: boolean | null, unwellMs = 0): void {
+    this.#parts.observer.checked?.({ ...this.#named(health), finding, isWell, unwellMs })
+  }
+
+  #named({ label: address }: JudgedHealth) {
+    return { destination: this.name, metricLabel: this.#parts.metricLabel, address }
+  }
+
+  /** Tells of ejections that are over. */
+  look(): void {
+    for (const health of this.#members) health.lookForReturn()
+  }
+
+  returned(health: JudgedHealth, ms: number, reason: EjectionReason): void {
+    this.#parts.observer.returned?.({ ...this.#named(health), reason, ms })
   }
 
   /** Ejects `health`, unless too many are. Whichever worker is first does it. */
@@ -124,7 +136,7 @@ export class OutlierDetector {
     const most = Math.max(1, Math.floor((this.#members.length * ejection.maxEjectedPercent) / 100))
     if (out >= most) return
     const ms = health.ejectFor(ejection, reason)
-    if (ms > 0) this.#parts.observer.ejected?.({ destination: this.name, address: health.label, reason, ms })
+    if (ms > 0) this.#parts.observer.ejected?.({ ...this.#named(health), reason, ms })
   }
 }
 
@@ -193,8 +205,10 @@ export class JudgedHealth extends Health {
     const streak = this.#row.add(CHECK_STREAK, 1)
     if (state !== UNKNOWN && streak < (found === WELL ? healthyThreshold : unhealthyThreshold)) return
     this.#row.set(CHECK_STREAK, 0)
+    const unwellMs = state === UNWELL ? (this.#now - this.#row.get(UNWELL_SINCE)) * TICK_MS : 0
+    if (found === UNWELL) this.#row.set(UNWELL_SINCE, this.#now)
     this.#row.set(CHECK_STATE, found)
-    if (state !== UNKNOWN || found === UNWELL) this.#detector.checked(this, finding, found === WELL)
+    if (state !== UNKNOWN || found === UNWELL) this.#detector.checked(this, finding, found === WELL, unwellMs)
   }
 
   get isEjectedByJudgement(): boolean {
@@ -214,6 +228,11 @@ export class JudgedHealth extends Health {
 
   get reason(): (typeof EJECTION_REASONS)[number] {
     return EJECTION_REASONS[this.#row.get(REASON)] ?? ''
+  }
+
+  override get state(): AddressState {
+    if (this.isUnwell) return 'unwell'
+    return this.isEjectedByJudgement ? 'ejected' : super.state
   }
 
   override report(): ReturnType<Health['report']> {
@@ -283,12 +302,25 @@ export class JudgedHealth extends Health {
     if (isSlow || (thresholdMs !== null && this.latencyMs > thresholdMs)) this.#detector.eject(this, 'latency')
   }
 
+  /** Tells of the end of its ejection. Of all workers the first one that looks does. */
+  lookForReturn(): void {
+    const ticks = this.#row.get(UNTOLD)
+    if (ticks === 0) return
+    // Nobody asks an ejected address, and its row must not go to another name meanwhile.
+    if (this.isEjectedByJudgement) this.#row.touch()
+    else if (this.#row.swap(UNTOLD, ticks, 0)) {
+      const { reason } = this
+      if (reason !== '') this.#detector.returned(this, ticks * TICK_MS, reason)
+    }
+  }
+
   /** Milliseconds; 0: it is ejected already. */
   ejectFor({ baseTimeMs, maxTimeMs }: Ejection, reason: EjectionReason): number {
     const row = this.#row
     const until = row.get(EJECTED_UNTIL)
     const now = this.#now
     if (until > now) return 0
+    this.lookForReturn()
     // Each base time that it has been in since then makes up for one ejection.
     const goodTimes = until === 0 ? 0 : Math.floor(((now - until) * TICK_MS) / baseTimeMs)
     const times = Math.max(0, row.get(TIMES) - goodTimes) + 1
@@ -296,70 +328,8 @@ export class JudgedHealth extends Health {
     if (!row.swap(EJECTED_UNTIL, until, now + Math.ceil(ms / TICK_MS))) return 0
     row.set(TIMES, times)
     row.set(REASON, EJECTION_REASONS.indexOf(reason))
+    row.set(UNTOLD, Math.ceil(ms / TICK_MS))
     for (const field of [FAILURES, CONNECT_FAILURES, LATENCY, ANSWERS]) row.set(field, 0)
     return ms
-  }
-}
-
-/** What one attempt has come to. */
-class Watched implements AttemptWatch {
-  readonly #health: JudgedHealth
-  readonly #startedAt: number
-  #isAnswered = false
-
-  constructor(health: JudgedHealth, now: number) {
-    this.#health = health
-    this.#startedAt = now
-  }
-
-  answered(ex: Exchange, now: number): void {
-    this.#isAnswered = true
-    this.#health.answered(ex, now - this.#startedAt)
-  }
-
-  timedOut(): void {
-    if (!this.#isAnswered) this.#health.failed()
-  }
-}
-
-/** Events of connections to an address that is judged, on their way to the lifecycle. */
-class JudgedEvents implements ServerEvents {
-  readonly #health: JudgedHealth
-  readonly #events: ServerEvents
-
-  constructor(health: JudgedHealth, events: ServerEvents) {
-    this.#health = health
-    this.#events = events
-  }
-
-  onServerReady(ex: Exchange): void {
-    ATTEMPT_WATCH.set(ex, new Watched(this.#health, performance.now()))
-    this.#events.onServerReady(ex)
-  }
-
-  onResponse(ex: Exchange): void {
-    // Set by onServerReady above, of the same attempt.
-    ;(ATTEMPT_WATCH.get(ex) as Watched | null)?.answered(ex, performance.now())
-    this.#events.onResponse(ex)
-  }
-
-  onInterim(ex: Exchange, status: number, headers: HeaderBlock): void {
-    this.#events.onInterim(ex, status, headers)
-  }
-
-  onResponseBody(ex: Exchange, chunk: Buffer, start: number, end: number, slot: ReadSlot | null): boolean {
-    return this.#events.onResponseBody(ex, chunk, start, end, slot)
-  }
-
-  onResponseEnd(ex: Exchange, trailers: string): void {
-    this.#events.onResponseEnd(ex, trailers)
-  }
-
-  onServerWritable(ex: Exchange): void {
-    this.#events.onServerWritable(ex)
-  }
-
-  onServerFault(...[ex, code]: Parameters<ServerEvents['onServerFault']>): void {
-    this.#events.onServerFault(ex, code)
   }
 }

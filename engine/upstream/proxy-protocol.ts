@@ -63,6 +63,10 @@ export class ProxyProtocolEndpoint implements Endpoint {
     return this.#direct.addresses
   }
 
+  get knownAddresses(): readonly Pool[] {
+    return this.#direct.knownAddresses
+  }
+
   get usable(): boolean {
     return this.#direct.usable
   }

@@ -1,4 +1,5 @@
 /** What all upstream connections of a worker have in common. */
+import type { AddressState } from '#engine/contract/endpoint.ts'
 import type { ServerEvents } from '#engine/contract/exchange-events.ts'
 import type { Llhttp } from '#engine/http/llhttp.ts'
 import type { SocketLayer } from '#engine/socket/socket-layer.ts'
@@ -17,26 +18,34 @@ export interface UpstreamShared {
   readonly observer: UpstreamObserver
 }
 
-/** An address gets no requests for a while. */
-export interface EjectedAddress {
+/** One address of an endpoint. */
+interface NamedAddress {
   /** Of the endpoint. */
   readonly destination: string
+  /** The endpoint in metrics: those that clients name have one label in common. */
+  readonly metricLabel: string
   readonly address: string
+}
+
+/** An address gets no requests for a while. */
+export interface EjectedAddress extends NamedAddress {
   readonly reason: 'consecutive_5xx' | 'connect_failures' | 'latency'
   /** For so long. */
   readonly ms: number
 }
 
 /** An active check is over. */
-export interface CheckedAddress {
-  /** Of the endpoint. */
-  readonly destination: string
-  readonly address: string
+export interface CheckedAddress extends NamedAddress {
   /** Null: it is well. */
   readonly finding: string | null
   /** It has become well, or unwell; null: it is what it was. Told once more, behind the check itself. */
   readonly isWell: boolean | null
+  /** How long it has been unwell, where it has become well; 0: that does not apply. */
+  readonly unwellMs: number
 }
+
+/** Addresses by state. */
+export type AddressCounts = Readonly<Record<AddressState, number>>
 
 /** Observes events that metrics count. */
 export interface UpstreamObserver {
@@ -48,7 +57,11 @@ export interface UpstreamObserver {
   insecure?(destination: string, reason: string): void
   retried(): void
   ejected?(address: EjectedAddress): void
+  /** An ejection is over; told by one worker. */
+  returned?(address: EjectedAddress): void
   checked?(address: CheckedAddress): void
   /** Something was refused because as much is under way to the endpoint as may be. */
-  overflowed?(destination: string, kind: string): void
+  overflowed?(metricLabel: string, kind: string): void
+  /** The addresses of a configured destination. Null: this worker does not report them, or no more. */
+  counted?(destination: string, counts: AddressCounts | null): void
 }

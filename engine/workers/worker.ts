@@ -284,6 +284,7 @@ export class WorkerThread {
     lookAtUnsent()
     const { bytes: heldBytes = 0, refused: heldRefused = 0 } = this.#heldBytes ?? {}
     this.#reclaim.look(heldBytes)
+    this.#upstream?.look()
     telemetry.sample({ ...(this.#upstream?.counts() ?? { idle: 0, busy: 0 }), heldBytes, heldRefused })
     return connections
   }

@@ -3,6 +3,7 @@
  * (docs/specification.md#authentication; RFC 7519, RFC 8725).
  */
 import { hash } from 'node:crypto'
+import { together } from '#engine/contract/background.ts'
 import type { Background } from '#engine/contract/filter.ts'
 import { type CompileContext, FieldError, type Sources } from '#engine/contract/policy.ts'
 import type { ServiceRef } from '#engine/contract/service.ts'
@@ -267,11 +268,4 @@ function placeOf(keyConfig: KeysAtUrl | KeysOfService, services: CompileContext[
 function addressOf(keyConfig: Keys): unknown {
   if (keyConfig.kind === 'url') return keyConfig.url
   return keyConfig.kind === 'service' ? [keyConfig.service, keyConfig.path] : null
-}
-
-function together(parts: readonly Background[]): Background {
-  return {
-    begin: () => parts.forEach((part) => void part.begin()),
-    end: () => parts.forEach((part) => void part.end())
-  }
 }

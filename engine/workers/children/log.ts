@@ -1,5 +1,6 @@
 /** What child processes say on stderr, for the gateway's log: so many lines in so much time, and no secrets of ours. */
 import type { ChildSpec } from '#engine/contract/children.ts'
+import { LineBudget } from '#engine/kit/line-budget.ts'
 import { isSensitive, looksLikeKey } from '#engine/kit/sensitive.ts'
 
 const LINES_PER_WINDOW = 50
@@ -15,21 +16,11 @@ export function childLog(spec: ChildSpec, log: (level: 'info' | 'warn' | 'error'
     .filter((value) => value.length >= SECRET_CHARS_MIN)
     // Of two that overlap the longer one: nothing of it may be left.
     .sort((a, b) => b.length - a.length)
-  let windowStart = Number.NEGATIVE_INFINITY
-  let lines = 0
-  let dropped = 0
+  const budget = new LineBudget(LINES_PER_WINDOW, WINDOW_MS, (leftOut) =>
+    log('warn', `${spec.target}: ${leftOut} more lines were left out`)
+  )
   return (level, text) => {
-    const now = performance.now()
-    if (now - windowStart > WINDOW_MS) {
-      if (dropped > 0) log('warn', `${spec.target}: ${dropped} more lines were left out`)
-      windowStart = now
-      lines = 0
-      dropped = 0
-    }
-    if (++lines > LINES_PER_WINDOW) {
-      dropped++
-      return
-    }
+    if (!budget.take(performance.now())) return
     let shown = text
     for (const secret of secrets) shown = shown.replaceAll(secret, '<redacted>')
     log(level, `${spec.target}: ${shown}`)
