@@ -40,6 +40,8 @@ export interface BackendPolicies {
   readonly schemas: Readonly<Record<string, z.ZodOptional>>
   /** They act on backends of every kind; otherwise on those whose kind lists them. */
   readonly actsOnAll?: true
+  /** About connections to servers: not on backends that connect to none (`unconnected` of BackendConfig). */
+  readonly needsServers?: true
   /** About a part of the value only, with this key. */
   readonly inside?: string
   /** Sets of a place and of several levels add up; otherwise a place says a field once, and the last level wins. */
@@ -189,6 +191,8 @@ export interface BackendConfig {
   /** Where policies stand that do not act on it. */
   readonly advice?: string
   readonly parts?: BackendParts
+  /** Why no server is connected to for it, as it is here; null: one is. Absent: one always is. */
+  readonly unconnected?: (value: Placed) => string | null
   /** Why it cannot be shown `auth`, as the last level says it; null: it can. */
   readonly checkAuth?: (auth: FileAuth, backend: JudgedBackend) => string | null
   /** What its schema cannot see: files, references. `value`: of the key, or of the shortcut. */

@@ -115,17 +115,26 @@ class Checks {
   #checkShortcut({ shortcut }: PlacedBind, outer: readonly PlacedPolicy[]): void {
     if (shortcut === null) return
     const { raw, path } = this.#tree.shortcuts.find((one) => one.shortcut === shortcut)!.value
+    const value = { raw, path }
+    // What it says itself stands around it, and reaches nothing.
+    if (this.#lackOf({ config: shortcut.config, value }) !== null) return
     const refusal = shortcut.refused?.find(({ policies }) => policies === this.#policies)
     if (refusal !== undefined) this.#misplaced(outer, undefined, refusal.message)
     const { actsOnAll, check } = this.#policies
     if (!actsOnAll && shortcut.policies?.includes(this.#policies) !== true) return
     this.#reach(outer)
-    const backend = { raw, path, isPlain: false, config: shortcut.config, value: { raw, path } }
+    const backend = { raw, path, isPlain: false, config: shortcut.config, value }
     if (refusal === undefined) check?.(backend, outer, null, this.#report)
   }
 
   #checkNamed(backend: PlacedBackend, top: readonly PlacedPolicy[]): void {
     const own = this.#at(backend)
+    const lack = this.#lackOf(backend)
+    if (lack !== null) {
+      // Of a part of a policy no more is said than of the policy.
+      if (this.#policies.inside === undefined) this.#misplaced(own, undefined, lack)
+      return
+    }
     if (!this.#actsOn(backend)) {
       this.#misplaced(own, backend.config?.advice)
       return
@@ -145,6 +154,12 @@ class Checks {
       return
     }
     const { check, inside } = this.#policies
+    const lack = this.#lackOf(backend)
+    if (lack !== null) {
+      // Of a part of a policy no more is said than of the policy.
+      if (this.#policies.inside === undefined) this.#misplaced(own, undefined, lack)
+      return
+    }
     if (!this.#actsOn(backend)) {
       // A part of a policy does nothing there; the policy itself acts.
       const isRefused = inside === undefined || isInPlace(reference)
@@ -166,6 +181,11 @@ class Checks {
 
   #actsOn({ config }: PlacedBackend): boolean {
     return this.#policies.actsOnAll === true || config === undefined || config.policies.includes(this.#policies)
+  }
+
+  /** Why a policy about servers does nothing there; null: it is not about them, or does. */
+  #lackOf({ config, value }: Pick<PlacedBackend, 'config' | 'value'>): string | null {
+    return this.#policies.needsServers === true ? (config?.unconnected?.(value) ?? null) : null
   }
 
   #reach(all: readonly PlacedPolicy[]): void {

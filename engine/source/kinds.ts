@@ -36,7 +36,12 @@ export class Kinds {
       { policies: [authPolicies, transportPolicies, resiliencePolicies] },
       ...of(true)
     ].flatMap((one) => one.policies)
-    this.policies = [...new Set(policies)]
+    const [whole, parts] = [
+      policies.filter(({ inside }) => inside === undefined),
+      policies.filter(({ inside }) => inside)
+    ]
+    // A part of a policy behind the policy: what is wrong with all of it is said once.
+    this.policies = [...new Set([...whole, ...parts])]
     this.#plain = of(true)[0]
   }
 

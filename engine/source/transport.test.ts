@@ -225,6 +225,42 @@ test('active checks are for servers that the configuration names', () => {
   }
 })
 
+const BALANCING =
+  '{ health: { active: { tcp: {} }, ejection: {} }, loadBalancing: { policy: Random }, circuitBreaker: { maxRequests: 1 } }'
+const FIELDS = ['health', 'loadBalancing', 'circuitBreaker']
+
+test('policies about servers do nothing on MCP backends that are programs', () => {
+  const programs = 'mcp: { targets: [{ name: a, stdio: { cmd: a } }, { name: b, stdio: { cmd: b } }] }'
+  const mixed = 'mcp: { targets: [{ name: a, stdio: { cmd: a } }, { name: b, mcp: { host: "http://b:1/mcp" } }] }'
+  const why =
+    'means nothing to the targets of this backend, which are programs (stdio): they have no address and no connection'
+  const below = 'is about servers that get requests, and no backend below has any'
+  const refused = (at: string, message: string) => FIELDS.map((field) => `${at}.${field}: ${message}`)
+  const named = `[{ name: tools, ${programs}, policies: ${BALANCING} }]`
+  const inPlace = `{ backends: [{ ${programs}, policies: ${BALANCING} }] }`
+  const route = (backend: string) => `{ policies: ${BALANCING}, backends: [{ ${backend} }] }`
+  const cases: readonly (readonly [string, readonly string[]])[] = [
+    [listener('{ backends: [{ backend: tools }] }', '{}', '{}', named), refused('2 backends[0].policies', why)],
+    [listener(inPlace), refused(`3 ${AT}`, why)],
+    [listener(route(programs)), refused('3 binds[0].listeners[0].routes[0].policies', below)],
+    [listener(`{ backends: [{ ${programs} }] }`, '{}', BALANCING), refused('1 policies', below)],
+    [`policies: ${BALANCING}\n${programs}`, refused('1 policies', below)],
+    [programs.replace(/}$/, `, policies: ${BALANCING} }`), refused('1 mcp.policies', below)],
+    // Clients name the addresses, which are not asked, and the other one has none.
+    [
+      listener(`{ policies: { health: { active: { tcp: {} } } }, backends: [{ dynamic: {} }, { ${programs} }] }`),
+      [
+        '3 binds[0].listeners[0].routes[0].policies.health.active: asks servers that the configuration names, and there is none below'
+      ]
+    ],
+    [listener(inPlace.replace(programs, mixed)), []],
+    [listener(route(mixed)), []],
+    [`policies: ${BALANCING}\n${mixed}`, []],
+    [listener(`{ backends: [{ ${programs} }, { host: "a:1" }] }`, '{}', BALANCING), []]
+  ]
+  for (const [text, expected] of cases) assert.deepEqual(mistakes(text).toSorted(), expected.toSorted(), text)
+})
+
 test('policies about requests do nothing on backends of tcpRoutes', () => {
   const tcp = '{ port: 1, listeners: [{ protocol: TCP, tcpRoutes: [{ backends: [{ backend: db }] }] }] }'
   const http = (backend: string) => `{ port: 2, listeners: [{ routes: [{ backends: [{ backend: ${backend} }] }] }] }`

@@ -22,6 +22,13 @@ export function refusedByTargets(auth: FileAuth, { raw, path }: Placed): string 
   return null
 }
 
+/** Null: one of the targets is a server. */
+export function withoutServers({ raw, path }: Placed): string | null {
+  const targets = entriesOf(raw.targets, [...path, 'targets'])
+  if (targets.length === 0 || targets.some((target) => serverIn(target.raw) !== null)) return null
+  return 'means nothing to the targets of this backend, which are programs (stdio): they have no address and no connection'
+}
+
 export function checkTargetAuth({ raw, path }: Placed, report: Report): void {
   for (const target of entriesOf(raw.targets, [...path, 'targets'])) {
     const server = serverIn(target.raw)

@@ -5,7 +5,7 @@ import { activeCheckPolicies } from '#engine/contract/backend-transport/active-c
 import { proxyHeaderPolicies } from '#engine/contract/backend-transport/policies.ts'
 import { entriesOf, objectOf, type Placed } from '#engine/schema/placed.ts'
 import { deferred } from '#engine/schema/schema.ts'
-import { checkTargetAuth, refusedByTargets } from './auth.ts'
+import { checkTargetAuth, refusedByTargets, withoutServers } from './auth.ts'
 import { checkFiles } from './check.ts'
 import { locateInTarget } from './places.ts'
 import { mcpPolicies } from './policies.ts'
@@ -38,6 +38,7 @@ export const mcpConfig: BackendConfig = {
     checkFiles(value, sources, report)
     checkTargetAuth(value, report)
   },
+  unconnected: withoutServers,
   checkAuth: (auth, { value }) => refusedByTargets(auth, value),
   translate: (_key, file: FileMcp, context) => translateMcp(file, context),
   differs: (levels) => rulesAround(levels) !== null,

@@ -7,6 +7,7 @@ export const activeCheckPolicies: BackendPolicies = {
   keys: { health: 'health' },
   schemas: {},
   inside: 'active',
+  needsServers: true,
   words: {
     misplaced: () => `${UNCHECKED}, and here clients name them: use ejection`,
     unreached: () => `${UNCHECKED}, and there is none below`

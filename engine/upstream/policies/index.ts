@@ -18,10 +18,11 @@ export const resiliencePolicies: BackendPolicies = {
     circuitBreaker: circuitBreaker().optional().describe('How much may be under way to a backend.')
   },
   actsOnAll: true,
+  needsServers: true,
   words: {
     repeated: () => 'is in another set of this place already: keep one of them',
     misplaced: () => '',
-    unreached: () => 'is for backends, and there is none below'
+    unreached: () => 'is about servers that get requests, and no backend below has any'
   }
 }
 
