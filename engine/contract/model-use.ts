@@ -30,6 +30,29 @@ export interface ModelContent {
   elsewhere(): ContentJob | null
 }
 
+/**
+ * What a request asks beside its content, in the client's format after the edits of the configuration: gen_ai.request.*
+ * of the OpenTelemetry GenAI conventions. Undefined: it does not say.
+ */
+export interface RequestSettings {
+  readonly temperature?: number
+  readonly topP?: number
+  readonly topK?: number
+  readonly maxTokens?: number
+  readonly frequencyPenalty?: number
+  readonly presencePenalty?: number
+  readonly seed?: number
+  readonly choiceCount?: number
+  /** Of embeddings. */
+  readonly dimensionCount?: number
+  readonly encodingFormats?: readonly string[]
+  readonly stopSequences?: readonly string[]
+  /** gen_ai.output.type: text, json, image, speech. */
+  readonly outputType?: string
+  readonly reasoningLevel?: string
+  readonly previousResponseId?: string
+}
+
 /** Of the last attempt. A new object per attempt; its backend fills it in as it learns more. */
 export interface ModelUse {
   /** gen_ai.provider.name of the OpenTelemetry GenAI conventions. */
@@ -58,6 +81,11 @@ export interface ModelUse {
   /** error.type, where the answer says by itself that it failed. */
   readonly errorType?: string | undefined
   readonly content?: ModelContent | undefined
+  // What follows is known only of exchanges with a trace.
+  readonly settings?: RequestSettings | undefined
+  readonly responseId?: string | undefined
+  /** By the conventions' words (stop, length, tool_call, ...), one for each choice. */
+  readonly finishReasons?: readonly string[] | undefined
 }
 
 /** Milliseconds from the request to the first piece of a streamed answer; undefined: it was none. */

@@ -21,7 +21,7 @@ const OPTIONS = { includeDirs: [FOLDER], longs: String, enums: String, keepCase:
 const SERVICE = loadSync(FILE, OPTIONS)[NAME] as unknown as ServiceDefinition
 const { requestDeserialize } = SERVICE.Export!
 
-type Attribute = string | number | boolean | undefined
+type Attribute = string | number | boolean | readonly string[] | undefined
 
 /** A span as a test looks at it: ids in hex, times in nanoseconds. */
 export interface CollectedSpan {
@@ -37,6 +37,8 @@ export interface CollectedSpan {
   readonly startedAt: bigint
   readonly endedAt: bigint
   readonly attributes: Readonly<Record<string, Attribute>>
+  /** Names of attributes that were written as doubles. */
+  readonly doubles: readonly string[]
   readonly isError: boolean
   readonly message: string
   readonly links: readonly { readonly traceId: string; readonly spanId: string }[]
@@ -157,6 +159,7 @@ interface AnyValue {
   readonly intValue?: string
   readonly doubleValue?: number
   readonly boolValue?: boolean
+  readonly arrayValue?: { readonly values?: readonly AnyValue[] }
 }
 
 type KeyValues = readonly { readonly key: string; readonly value: AnyValue }[]
@@ -209,6 +212,7 @@ function spanOf(span: WireSpan, resource: CollectedSpan['resource'], scope: stri
     startedAt: BigInt(span.startTimeUnixNano),
     endedAt: BigInt(span.endTimeUnixNano),
     attributes: attributesOf(span.attributes ?? []),
+    doubles: (span.attributes ?? []).filter(({ value }) => value.doubleValue !== undefined).map(({ key }) => key),
     isError: span.status?.code === 'STATUS_CODE_ERROR',
     message: span.status?.message ?? '',
     links: (span.links ?? []).map((link) => ({ traceId: hex(link.traceId), spanId: hex(link.spanId) })),
@@ -223,5 +227,6 @@ function attributesOf(all: KeyValues): Record<string, Attribute> {
 
 function plainOf(value: AnyValue): Attribute {
   if (value.intValue !== undefined) return Number(value.intValue)
+  if (value.arrayValue !== undefined) return (value.arrayValue.values ?? []).map(({ stringValue = '' }) => stringValue)
   return value.stringValue ?? value.boolValue ?? value.doubleValue
 }

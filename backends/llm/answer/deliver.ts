@@ -7,7 +7,8 @@ import { LARGE_BYTES } from '#backends/llm/offload/threshold.ts'
 import { Attempts } from '#backends/llm/plan/attempts.ts'
 import {
   type OperationAnswer,
-  operationUsage,
+  type OperationCost,
+  operationCost,
   translateOperationAnswer
 } from '#backends/llm/routes/operation-answer.ts'
 import { DROPPED, type DroppedFields, droppedList } from '#backends/llm/translate/dropped-fields.ts'
@@ -52,10 +53,14 @@ export async function deliverOperation(ex: Exchange, answer: OperationAnswer, co
 }
 
 export function deliverOperationHere(ex: Exchange, answer: OperationAnswer): void {
-  const { usage, bytes, problem } = translateOperationAnswer(answer)
-  if (usage !== null) settleUsage(ex, { usage, model: null })
+  const { usage, model, bytes, problem } = translateOperationAnswer(answer)
+  settleOperation(ex, { usage, model })
   if (problem !== null) failUnreadable(ex, answer.client, problem)
   else if (bytes !== null) writeBytes(ex, bytes)
+}
+
+function settleOperation(ex: Exchange, { usage, model }: OperationCost): void {
+  if (usage !== null || model !== null) settleUsage(ex, { usage, model })
 }
 
 /** As deliverOperationHere, in the offload pool. Never rejects. */
@@ -69,10 +74,7 @@ export function deliverOperationFromPool(
     answer.client,
     answer.isNative,
     translateOperationInPool(offloadFor(ex, offload), answer),
-    () => {
-      const usage = operationUsage(answer)
-      if (usage !== null) settleUsage(ex, { usage, model: null })
-    }
+    () => settleOperation(ex, operationCost(answer))
   )
 }
 

@@ -1,5 +1,13 @@
 /** What a wire format of chat has to offer: reading into a conversation, and writing from one. */
-import type { Answer, ChatError, ChatEvent, Conversation, FormatName, JsonObject } from '#backends/llm/conversation.ts'
+import type {
+  Answer,
+  ChatError,
+  ChatEvent,
+  Conversation,
+  FormatName,
+  JsonObject,
+  StopReason
+} from '#backends/llm/conversation.ts'
 import type { Reach } from '#engine/kit/scan/body.ts'
 import type { EventTexts, Value } from './guarded-texts.ts'
 
@@ -72,6 +80,12 @@ export interface WireEvent {
   readonly data: string
 }
 
+/** What an answer has cost, and how it ended. */
+export interface AnswerSummary extends Pick<Answer, 'usage' | 'model' | 'id'> {
+  /** One for each choice. */
+  readonly stops: readonly StopReason[]
+}
+
 /** What is missing at the end of a stream whose answer is whole. */
 export interface Finish {
   readonly events: readonly ChatEvent[]
@@ -110,8 +124,8 @@ export interface ProviderFormat {
   /** What the format cannot say is added to `losses`, by its path in the format that it came in where that is known. */
   writeRequest(conversation: Conversation, losses: Losses): JsonObject
   readAnswer(body: JsonObject): Answer
-  /** Of readAnswer what an answer that is passed on as it is has cost. Throws FormatError. */
-  readCost(body: JsonObject): Pick<Answer, 'usage' | 'model'>
+  /** Of an answer that is passed on as it is. Throws FormatError. */
+  readCost(body: JsonObject): AnswerSummary
   /** `count`: of answers that were asked for at once, as of Sampling; 1 by default. */
   streamReader(count?: number): StreamReader
   /** `body` as it came, JSON or not. Never throws. */

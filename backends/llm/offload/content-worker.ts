@@ -26,7 +26,8 @@ export function contentInPool({ large, small, whole, streamed }: ContentArgument
 function largeOf({ id, bytes, client, path, query, model, isStreamed, edit }: LargeData): ChatRequest {
   const body = bodies.take({ id, bytes })!
   const plan = { format: edit?.providerFormat ?? client, model }
-  const facts = { model, isStreamed, wantsUsage: false, count: 1, isEdited: false, plan, clientTools: NO_CLIENT_TOOLS }
+  const unknown = { wantsUsage: false, count: 1, isEdited: false, clientTools: NO_CLIENT_TOOLS, settings: undefined }
+  const facts = { model, isStreamed, plan, ...unknown }
   return new LargeRequest({ client, bytes: body, path, query }, facts, edit?.edits ?? null)
 }
 

@@ -5,7 +5,7 @@
  */
 
 import { maskedError } from '#backends/llm/answer/masked-errors.ts'
-import type { ChatEvent, ClientFormat, FormatName, JsonObject, Usage } from '#backends/llm/conversation.ts'
+import type { ChatEvent, ClientFormat, FormatName, JsonObject, StopReason, Usage } from '#backends/llm/conversation.ts'
 import { isJson } from '#backends/llm/formats/fields.ts'
 import { type AnswerContext, FormatError, Losses, type ProviderFormat, reasonOf } from '#backends/llm/formats/format.ts'
 import { FORMATS } from '#backends/llm/formats/index.ts'
@@ -19,6 +19,7 @@ import { type OperationAnswer, translateOperationAnswer } from '#backends/llm/ro
 import { withToolStops } from '#backends/llm/stream/event-order.ts'
 import { type ClientTools, NO_CLIENT_TOOLS, withClientCalls } from '#backends/llm/translate/client-tools.ts'
 import { type DroppedFields, droppedOf, NONE_DROPPED } from '#backends/llm/translate/dropped-fields.ts'
+import { settingsOf } from '#backends/llm/usage/request-settings.ts'
 import { type SseEvent, SseReader } from '#engine/http/sse.ts'
 import { bufferOf, jsonBytes } from '#engine/kit/shared-bytes.ts'
 import type { RequestFacts } from './large-request.ts'
@@ -43,6 +44,8 @@ export interface RequestJob extends JobBody {
   readonly path: string
   readonly query: string
   readonly spec: ProviderSpec
+  /** A span will tell what the request asks. */
+  readonly isTraced: boolean
 }
 
 /** What one provider is sent for a request that is no chat. */
@@ -118,6 +121,8 @@ export interface TranslatedAnswer {
     readonly usage: Usage | null
     readonly model: string | null
     readonly serviceTier: string | null
+    readonly id: string | null
+    readonly stops: readonly StopReason[] | null
   } | null
   /** Null: the provider's will do. */
   readonly bytes: Uint8Array | null
@@ -199,7 +204,7 @@ function readModel(bytes: Buffer): JobResult {
   }
 }
 
-function writeRequest(bytes: Buffer, { client, path, query, spec }: RequestJob): JobResult {
+function writeRequest(bytes: Buffer, { client, path, query, spec, isTraced }: RequestJob): JobResult {
   let facts: RequestFacts | null = null
   let isUnreadable = true
   try {
@@ -209,7 +214,8 @@ function writeRequest(bytes: Buffer, { client, path, query, spec }: RequestJob):
     const { request, plan } = planRequest(chat, resolveProvider(spec))
     const { model, isStreamed, wantsUsage, count, isEdited } = request
     const planned = { format: plan.format, model: plan.model }
-    facts = { model, isStreamed, wantsUsage, count, isEdited, plan: planned, clientTools: NO_CLIENT_TOOLS }
+    const settings = isTraced ? settingsOf(client, request.body) : undefined
+    facts = { model, isStreamed, wantsUsage, count, isEdited, plan: planned, clientTools: NO_CLIENT_TOOLS, settings }
     const losses = new Losses()
     const body = providerBody(request, plan, losses)
     facts = { ...facts, clientTools: request.clientTools }
@@ -275,8 +281,8 @@ export function translateAnswer({
     const error = maskedError(from, value)
     if (error !== null) return { ...SILENT, status: error.status, bytes: jsonBytes(writer.writeError(error)) }
     const answer = withToolStops(reader.readAnswer(value))
-    const { usage, model, serviceTier } = answer
-    cost = { usage, model, serviceTier }
+    const { usage, model, serviceTier, id, choices } = answer
+    cost = { usage, model, serviceTier, id, stops: choices.map(({ stop }) => stop) }
     const losses = new Losses()
     const own = withClientCalls(answer, clientTools, to)
     const body = jsonBytes(writer.writeAnswer(own, context, losses))
@@ -298,7 +304,7 @@ function costIn({ readCost }: ProviderFormat, text: string): TranslatedAnswer['c
   }
 }
 
-const OF_COST: ReadonlySet<ChatEvent['kind']> = new Set(['start', 'usage', 'error', 'done'])
+const OF_COST: ReadonlySet<ChatEvent['kind']> = new Set(['start', 'usage', 'stop', 'error', 'done'])
 
 function readEvent({ format, bytes }: EventJob): EventReading {
   const events: SseEvent[] = []
@@ -316,7 +322,8 @@ function readEvent({ format, bytes }: EventJob): EventReading {
 }
 
 function translateOperation(job: OperationAnswerJob): TranslatedAnswer {
-  const { usage, bytes, problem } = translateOperationAnswer(job)
-  const cost = usage === null ? null : { usage, model: null, serviceTier: null }
+  const { usage, model, bytes, problem } = translateOperationAnswer(job)
+  const isKnown = usage !== null || model !== null
+  const cost = isKnown ? { usage, model, serviceTier: null, id: null, stops: null } : null
   return { ...SILENT, cost, bytes, problem }
 }

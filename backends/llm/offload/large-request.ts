@@ -8,12 +8,15 @@ import type { ClientFormat, Conversation, FormatName, JsonObject } from '#backen
 import { applyEdits } from '#backends/llm/edits/apply-edits.ts'
 import { type Capture, type ChatRequest, readChat } from '#backends/llm/request/chat-request.ts'
 import { type ClientTools, NO_CLIENT_TOOLS } from '#backends/llm/translate/client-tools.ts'
+import type { RequestSettings } from '#engine/contract/model-use.ts'
 import { LARGE_BYTES } from './threshold.ts'
 
 /** Of a request, after the edits of the configuration. Plain data. */
 export interface RequestFacts
   extends Pick<ChatRequest, 'model' | 'isStreamed' | 'wantsUsage' | 'count' | 'isEdited' | 'clientTools'> {
   readonly plan: { readonly format: FormatName; readonly model: string }
+  /** Undefined: nobody asked for them. */
+  readonly settings: RequestSettings | undefined
 }
 
 interface Edit {

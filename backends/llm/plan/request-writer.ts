@@ -2,7 +2,7 @@
 
 import { FormatError, Losses } from '#backends/llm/formats/format.ts'
 import type { RefusedRequest, WrittenOperation, WrittenRequest } from '#backends/llm/offload/job.ts'
-import { LargeRequest } from '#backends/llm/offload/large-request.ts'
+import { LargeRequest, type RequestFacts } from '#backends/llm/offload/large-request.ts'
 import { writeOperationInPool, writeRequestInPool } from '#backends/llm/offload/pool.ts'
 import type { Dialect } from '#backends/llm/providers/compatible.ts'
 import type { ChatRequest } from '#backends/llm/request/chat-request.ts'
@@ -10,10 +10,12 @@ import { applyChat, providerBody, type RequestPlan, writeChat } from '#backends/
 import { applyOperation, LargeOperation } from '#backends/llm/routes/body-operation.ts'
 import type { Operation, SentOperation } from '#backends/llm/routes/operation.ts'
 import { type DroppedFields, droppedOf, NONE_DROPPED } from '#backends/llm/translate/dropped-fields.ts'
+import { settingsOf } from '#backends/llm/usage/request-settings.ts'
 import { beginOperationRecord, beginUsageRecord } from '#backends/llm/usage/usage-record.ts'
 import type { BackendContext } from '#engine/contract/backend.ts'
 import { offloadFor } from '#engine/contract/client-key.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
+import { TRACE } from '#engine/contract/tracing.ts'
 import { bufferOf } from '#engine/kit/shared-bytes.ts'
 import type { Attempts } from './attempts.ts'
 import type { ProviderRuntime } from './provider-runtime.ts'
@@ -53,7 +55,8 @@ export class RequestWriter {
 
   #chat(ex: Exchange, state: Attempts, chat: ChatRequest, choice: ProviderRuntime): WriteOutcome {
     const { request, plan } = planRequest(chat, choice)
-    this.#begin(ex, state, request, choice, plan)
+    const settings = isTraced(ex) ? settingsOf(request.client, request.body) : undefined
+    this.#begin(ex, state, request, choice, { ...plan, settings })
     const { fields, kinds } = writeChat(ex, request, plan)
     return droppedOf(fields, kinds)
   }
@@ -63,11 +66,11 @@ export class RequestWriter {
     state: Attempts,
     sent: ChatRequest,
     { provider }: ProviderRuntime,
-    { format, model }: Pick<RequestPlan, 'format' | 'model'>
+    { format, model, settings }: Pick<RequestPlan, 'format' | 'model'> & Pick<RequestFacts, 'settings'>
   ): void {
     state.editedChat = sent
     state.format = format
-    beginUsageRecord(ex, sent, provider.name, model, this.#context.keepsAnswers === true)
+    beginUsageRecord(ex, sent, provider.name, model, this.#context.keepsAnswers === true, settings)
   }
 
   /** A chat that has been sent already, in another dialect. Rejects when too much waits. */
@@ -88,7 +91,13 @@ export class RequestWriter {
 
   async #againElsewhere(ex: Exchange, chat: LargeRequest, spec: ProviderSpec): Promise<RewrittenBody> {
     const { client, bytes, path, query } = chat
-    const made = await writeRequestInPool(offloadFor(ex, this.#context.offload), bytes, { client, path, query, spec })
+    const made = await writeRequestInPool(offloadFor(ex, this.#context.offload), bytes, {
+      client,
+      path,
+      query,
+      spec,
+      isTraced: false
+    })
     if (made.kind === 'refused') return new FormatError(made.field, made.message)
     return { bytes: made.bytes === null ? bytes : bufferOf(made.bytes), lost: made.lost }
   }
@@ -101,7 +110,13 @@ export class RequestWriter {
   ): Promise<ApplyWritten> {
     const { client, bytes, path, query } = chat
     const offload = offloadFor(ex, this.#context.offload)
-    const made = await writeRequestInPool(offload, bytes, { client, path, query, spec: choice.spec })
+    const made = await writeRequestInPool(offload, bytes, {
+      client,
+      path,
+      query,
+      spec: choice.spec,
+      isTraced: isTraced(ex)
+    })
     return (ex) => this.#takeChat(ex, state, chat, choice, made)
   }
 
@@ -114,7 +129,11 @@ export class RequestWriter {
   ): WriteOutcome {
     const { settings, provider, learned } = choice
     const { facts } = made
-    if (facts !== null) this.#begin(ex, state, new LargeRequest(chat, facts, settings.edits), choice, facts.plan)
+    if (facts !== null)
+      this.#begin(ex, state, new LargeRequest(chat, facts, settings.edits), choice, {
+        ...facts.plan,
+        settings: facts.settings
+      })
     if (made.kind === 'refused') return refusal(made)
     const plan = {
       ...settings,
@@ -139,6 +158,8 @@ export class RequestWriter {
     return (ex) => takeCall(ex, state, operation, choice, made)
   }
 }
+
+const isTraced = (ex: Exchange): boolean => TRACE.get(ex) !== null
 
 function takeCall(
   ex: Exchange,

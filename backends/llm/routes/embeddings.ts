@@ -11,7 +11,9 @@ import type { ResolvedProvider } from '#backends/llm/plan/request-plan.ts'
 import { modelOf, parseBody } from '#backends/llm/request/json-body.ts'
 import { decodedName, type ModelPath, modelPathOf } from '#backends/llm/request/model-path.ts'
 import { providerModel } from '#backends/llm/request/provider-request.ts'
+import { embeddingSettings } from '#backends/llm/usage/request-settings.ts'
 import { boundedUsage } from '#backends/llm/usage/token-counts.ts'
+import type { RequestSettings } from '#engine/contract/model-use.ts'
 import type { EmbeddingsAnswerSpec } from './answer-spec.ts'
 import type { OperationPlan, OperationSource, ReadOperation } from './operation.ts'
 import { besideChat } from './operation.ts'
@@ -80,7 +82,8 @@ export class Embeddings implements ReadOperation {
       isNative,
       target,
       lost: wanted?.unknown ?? [],
-      answerSpec
+      answerSpec,
+      settings: this.#settings()
     }
   }
 
@@ -93,6 +96,14 @@ export class Embeddings implements ReadOperation {
     const { requests } = this.#body
     if (Array.isArray(requests)) return { ...this.#body, requests: requests.map(renamed) }
     return renamed(this.#body) as JsonObject
+  }
+
+  #settings(): RequestSettings {
+    const { encoding_format: format, dimensions } = this.#body
+    if (this.client === 'completions') return embeddingSettings(format, dimensions)
+    const { requests } = this.#body
+    const first = this.#isBatch && Array.isArray(requests) ? (requests as readonly Json[])[0] : this.#body
+    return embeddingSettings(undefined, isObject(first) ? first.outputDimensionality : undefined)
   }
 
   #wanted(): Wanted {

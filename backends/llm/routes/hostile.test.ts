@@ -18,7 +18,7 @@ import { loadConfig } from '#engine/standalone/load.ts'
 import { policies } from '#policies/index.ts'
 import { LargeOperation } from './body-operation.ts'
 import { type OtherType, operationOf } from './index.ts'
-import { bodyOf, usageIn } from './operation-answer.ts'
+import { bodyOf, costIn } from './operation-answer.ts'
 
 const NAMES = ['model', 'messages', 'system', 'tools', 'input', 'contents', 'systemInstruction', 'content', 'parts']
 const MORE = ['text', 'role', 'type', 'requests', 'generateContentRequest', 'data', 'embeddings', 'values', 'usage']
@@ -108,7 +108,7 @@ test('requests and answers of operations', () => {
           ok(!(operation instanceof LargeOperation))
           const { answerSpec, isNative } = operation.write(ex, one)
           if (answerSpec === null) return
-          usageIn(answerSpec, answered)
+          costIn(answerSpec, answered)
           if (!isNative) bodyOf(answerSpec, answered)
         })
       }

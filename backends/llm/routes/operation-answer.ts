@@ -5,6 +5,7 @@
 
 import { maskedError } from '#backends/llm/answer/masked-errors.ts'
 import type { FormatName, Json, JsonObject, Usage } from '#backends/llm/conversation.ts'
+import { isObject, isString } from '#backends/llm/formats/fields.ts'
 import { reasonOf } from '#backends/llm/formats/format.ts'
 import { FORMATS } from '#backends/llm/formats/index.ts'
 import { jsonBytes } from '#engine/kit/shared-bytes.ts'
@@ -25,11 +26,17 @@ export interface OperationAnswer {
 export interface TranslatedOperation {
   /** Null: it does not say. */
   readonly usage: Usage | null
+  /** By the provider's name; null: it does not say. */
+  readonly model: string | null
   /** Null: the provider's will do. */
   readonly bytes: Buffer | null
   /** Why it cannot be translated; null: it can. */
   readonly problem: string | null
 }
+
+export type OperationCost = Pick<TranslatedOperation, 'usage' | 'model'>
+
+const UNKNOWN: OperationCost = { usage: null, model: null }
 
 /** Never throws. */
 export function translateOperationAnswer({
@@ -41,32 +48,34 @@ export function translateOperationAnswer({
   answerSpec
 }: OperationAnswer): TranslatedOperation {
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString()
-  let usage: Usage | null = null
+  let cost: OperationCost = UNKNOWN
   try {
     if (status >= 300) {
       const error = FORMATS[client].writeError(FORMATS[providerFormat].readError(status, text))
-      return { usage, bytes: jsonBytes(error), problem: null }
+      return { ...cost, bytes: jsonBytes(error), problem: null }
     }
     const body = JSON.parse(text) as Json
     const error = maskedError(providerFormat, body)
-    if (error !== null) return { usage, bytes: null, problem: isNative ? null : error.message }
+    if (error !== null) return { ...cost, bytes: null, problem: isNative ? null : error.message }
     // It is owed also when the rest cannot be read.
-    usage = usageIn(answerSpec, body)
-    return { usage, bytes: isNative ? null : jsonBytes(bodyOf(answerSpec, body)), problem: null }
+    cost = costIn(answerSpec, body)
+    return { ...cost, bytes: isNative ? null : jsonBytes(bodyOf(answerSpec, body)), problem: null }
   } catch (error) {
     // What is of the client's own format it may judge by itself.
-    return { usage, bytes: null, problem: isNative ? null : reasonOf(error) }
+    return { ...cost, bytes: null, problem: isNative ? null : reasonOf(error) }
   }
 }
 
-/** What a whole answer of success has cost, whatever becomes of the rest; null: it does not say. Never throws. */
-export function operationUsage(answer: OperationAnswer): Usage | null {
-  return translateOperationAnswer({ ...answer, isNative: true }).usage
+/** What a whole answer of success has cost, whatever becomes of the rest. Never throws. */
+export function operationCost(answer: OperationAnswer): OperationCost {
+  return translateOperationAnswer({ ...answer, isNative: true })
 }
 
 /** Throws FormatError. */
-export function usageIn(spec: AnswerSpec, body: Json): Usage | null {
-  return spec.of === 'embeddings' ? embeddingsUsage(spec, body) : null
+export function costIn(spec: AnswerSpec, body: Json): OperationCost {
+  if (spec.of !== 'embeddings') return UNKNOWN
+  const model = isObject(body) && isString(body.model) ? body.model : null
+  return { usage: embeddingsUsage(spec, body), model }
 }
 
 /** For a client of another format. Throws FormatError. */

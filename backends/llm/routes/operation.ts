@@ -6,6 +6,7 @@ import type { ResolvedProvider } from '#backends/llm/plan/request-plan.ts'
 import { withPathPrefix } from '#backends/llm/request/provider-request.ts'
 import type { DroppedFields } from '#backends/llm/translate/dropped-fields.ts'
 import type { Exchange, ResponseTap } from '#engine/contract/exchange.ts'
+import type { RequestSettings } from '#engine/contract/model-use.ts'
 import type { AnswerSpec } from './answer-spec.ts'
 
 /** What a provider has been asked, as far as others need to know. Plain data. */
@@ -20,6 +21,8 @@ export interface SentOperation {
   readonly isNative: boolean
   /** How its answer is read; null: it is not looked at. */
   readonly answerSpec: AnswerSpec | null
+  /** Absent: it has none. */
+  readonly settings?: RequestSettings
 }
 
 /** A kind of request. */

@@ -1,6 +1,6 @@
 /** Streams of events from a provider to a client: read for what they cost, and translated where they must be. */
 
-import type { ChatError, ChatEvent, Usage } from '#backends/llm/conversation.ts'
+import type { ChatError, ChatEvent, StopReason, Usage } from '#backends/llm/conversation.ts'
 import { isJson } from '#backends/llm/formats/fields.ts'
 import {
   type Losses,
@@ -42,6 +42,9 @@ export class AnswerCost {
   model: string | null = null
   serviceTier: string | null = null
   errorType: string | null = null
+  id: string | null = null
+  /** Of each choice that has ended, at its index. */
+  stops: (StopReason | undefined)[] | null = null
   /** The answer has ended, or has been ended: what comes now says nothing. */
   isOver = false
   /** The provider has begun to answer, and failed. */
@@ -54,6 +57,10 @@ export class AnswerCost {
     } else if (event.kind === 'start') {
       this.usage = event.usage
       this.model = event.model
+      this.id = event.id
+    } else if (event.kind === 'stop') {
+      this.stops ??= []
+      this.stops[event.choice] = event.stop
     } else if (event.kind === 'done') this.isOver = true
     else if (event.kind === 'error') {
       this.fail(event.error)
@@ -195,9 +202,10 @@ export class TranslatingTap implements CostTap {
     for (const one of events) {
       if (this.cost.isOver) break
       if (!this.#order.admits(one)) continue
-      this.cost.note(one)
+      const ordered = one.kind === 'stop' ? this.#order.stopped(one) : one
+      this.cost.note(ordered)
       if (one.kind === 'done') text += this.#beforeDone()
-      text += this.#parties.writer.write(one.kind === 'stop' ? this.#order.stopped(one) : one)
+      text += this.#parties.writer.write(ordered)
     }
     return text
   }
@@ -206,8 +214,11 @@ export class TranslatingTap implements CostTap {
   #beforeDone(): string {
     const { writer, losses } = this.#parties
     let text = ''
-    for (const choice of this.#order.unstopped)
-      text += writer.write(this.#order.stopped({ kind: 'stop', choice, stop: 'end', stopSequence: null }))
+    for (const choice of this.#order.unstopped) {
+      const stop = this.#order.stopped({ kind: 'stop', choice, stop: 'end', stopSequence: null })
+      this.cost.note(stop)
+      text += writer.write(stop)
+    }
     for (const field of this.#reader.lost ?? []) losses.add(field)
     return text + droppedComment(losses.fields)
   }

@@ -3,11 +3,11 @@
  * the events of a stream are kept only where an expression will ask for them.
  */
 import type { Answer, ChatEvent, Conversation, FormatName, Part, Turn } from '#backends/llm/conversation.ts'
-import { isObject } from '#backends/llm/formats/fields.ts'
 import { FORMATS } from '#backends/llm/formats/index.ts'
 import { type ContentData, contentJob } from '#backends/llm/offload/content-job.ts'
 import type { Capture, ChatRequest } from '#backends/llm/request/chat-request.ts'
 import type { ContentJob, ModelContent, JsonValue as Value } from '#engine/contract/model-use.ts'
+import { paramsOf } from './request-settings.ts'
 
 /** Characters kept of a stream, over all its parts; and parts. */
 const CAPTURED_CHARS_MAX = 64 * 1024
@@ -145,7 +145,7 @@ export class AnswerCapture implements ModelContent, Capture {
   }
 
   params(): Value | undefined {
-    return paramsOf(this.#chat)
+    return paramsOf(this.#chat.client, this.#chat.body)
   }
 
   elsewhere(): ContentJob | null {
@@ -192,26 +192,4 @@ function messagesOf({ role, parts }: Turn): { readonly role: string; readonly co
   )
   const others = parts.filter(({ kind }) => kind !== 'toolResult')
   return others.length === 0 ? results : [...results, { role, content: textOf(others) }]
-}
-
-/** OpenTelemetry's name of a setting (gen_ai.request.*), then the formats' own names in the body. */
-const PARAMS: readonly (readonly [name: string, ...keys: string[]])[] = [
-  ['temperature', 'temperature'],
-  ['top_p', 'top_p', 'topP'],
-  ['top_k', 'top_k', 'topK'],
-  ['max_tokens', 'max_completion_tokens', 'max_output_tokens', 'max_tokens', 'maxOutputTokens'],
-  ['frequency_penalty', 'frequency_penalty', 'frequencyPenalty'],
-  ['presence_penalty', 'presence_penalty', 'presencePenalty'],
-  ['seed', 'seed']
-]
-
-function paramsOf({ client, body }: ChatRequest): Value {
-  const settings = client === 'gemini' ? (body.generationConfig ?? null) : body
-  const params: Record<string, number> = {}
-  if (!isObject(settings)) return params
-  for (const [name, ...keys] of PARAMS) {
-    const value = keys.map((key) => settings[key]).find((one) => typeof one === 'number')
-    if (typeof value === 'number') params[name] = value
-  }
-  return params
 }

@@ -1,25 +1,48 @@
 /** The usage record of an exchange (ex.llm): provider, models, tokens, and when they came. */
-import type { Usage } from '#backends/llm/conversation.ts'
+import type { StopReason, Usage } from '#backends/llm/conversation.ts'
 import { FORMATS } from '#backends/llm/formats/index.ts'
 import type { ChatRequest } from '#backends/llm/request/chat-request.ts'
 import type { Operation, SentOperation } from '#backends/llm/routes/operation.ts'
 import { charge } from '#engine/contract/buckets.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
+import type { RequestSettings } from '#engine/contract/model-use.ts'
+import { TRACE } from '#engine/contract/tracing.ts'
 import { AnswerCapture } from './answer-capture.ts'
+import { cut } from './request-settings.ts'
 import { boundedUsage } from './token-counts.ts'
 
-/** An attempt begins: `model` by the provider's name for it. `keeps`: the content of a stream will be read. */
+/** Choices that a span tells of. OpenAI allows 128. */
+const CHOICES_MAX = 128
+
+/** FinishReason of the GenAI conventions (gen-ai-output-messages.json); `pause` is no word of theirs. */
+const FINISH_REASONS: { readonly [stop in StopReason]: string } = {
+  end: 'stop',
+  length: 'length',
+  stopSequence: 'stop',
+  tools: 'tool_call',
+  filter: 'content_filter',
+  refusal: 'content_filter',
+  pause: 'pause',
+  contextWindow: 'length',
+  error: 'error'
+}
+
+/**
+ * An attempt begins: `model` by the provider's name for it. `keeps`: the content of a stream will be read. `settings`:
+ * undefined where no trace will tell them. They are taken now: bodies are dropped when the answer goes to its client.
+ */
 export function beginUsageRecord(
   ex: Exchange,
   chat: ChatRequest,
   provider: string,
   model: string,
-  keeps: boolean
+  keeps: boolean,
+  settings: RequestSettings | undefined
 ): void {
   const content = new AnswerCapture(chat, keeps)
   chat.capture = content
   const operation = FORMATS[chat.client].operation ?? 'chat'
-  ex.llm = { provider, operation, requestModel: model, streaming: chat.isStreamed, content }
+  ex.llm = { provider, operation, requestModel: model, streaming: chat.isStreamed, content, settings }
 }
 
 /** As begin, for what is no chat. */
@@ -27,9 +50,9 @@ export function beginOperationRecord(
   ex: Exchange,
   { name }: Operation,
   provider: string,
-  { model }: SentOperation
+  { model, settings }: SentOperation
 ): void {
-  ex.llm = { provider, operation: name ?? undefined, requestModel: model ?? undefined }
+  ex.llm = { provider, operation: name ?? undefined, requestModel: model ?? undefined, settings }
 }
 
 interface Cost {
@@ -37,6 +60,9 @@ interface Cost {
   readonly model: string | null
   readonly serviceTier?: string | null
   readonly errorType?: string | null
+  readonly id?: string | null
+  /** Of each choice; undefined in it: it has not ended. */
+  readonly stops?: readonly (StopReason | undefined)[] | null
 }
 
 /** The answer's cost is known: for logs, and for limits that count tokens. */
@@ -47,11 +73,13 @@ export function settleUsage(ex: Exchange, cost: Cost): void {
 }
 
 /** What is known of the answer's cost, for logs alone. */
-export function recordUsage(ex: Exchange, { usage: reported, model, serviceTier, errorType }: Cost): void {
+export function recordUsage(ex: Exchange, cost: Cost): void {
+  const { usage: reported, model, serviceTier, errorType } = cost
   const usage = reported === null ? null : boundedUsage(reported)
   const { llm } = ex
   const noted = llm?.content instanceof AnswerCapture ? llm.content : null
   noted?.end()
+  const isTraced = TRACE.get(ex) !== null
   // Written out: an object that is put together of others costs more than all the rest.
   ex.llm = {
     provider: llm?.provider,
@@ -59,7 +87,7 @@ export function recordUsage(ex: Exchange, { usage: reported, model, serviceTier,
     requestModel: llm?.requestModel,
     streaming: llm?.streaming,
     content: llm?.content,
-    responseModel: model ?? undefined,
+    responseModel: model || undefined,
     inputTokens: usage?.input,
     outputTokens: usage?.output,
     totalTokens: usage === null ? undefined : usage.input + usage.output,
@@ -73,6 +101,16 @@ export function recordUsage(ex: Exchange, { usage: reported, model, serviceTier,
     serviceTier: serviceTier ?? undefined,
     errorType: errorType ?? undefined,
     firstTokenAt: noted?.hasBegun ? noted.firstTokenAt : undefined,
-    lastTokenAt: noted?.hasBegun ? noted.lastTokenAt : undefined
+    lastTokenAt: noted?.hasBegun ? noted.lastTokenAt : undefined,
+    settings: llm?.settings,
+    responseId: isTraced && cost.id ? cut(cost.id) : undefined,
+    finishReasons: isTraced ? finishReasonsOf(cost) : undefined
   }
+}
+
+/** A choice that was expected to end and has not is one that failed. Undefined: nothing is known. */
+function finishReasonsOf({ stops, errorType }: Cost): readonly string[] | undefined {
+  const hasFailed = (errorType ?? null) !== null
+  if ((stops ?? null) === null || stops!.length === 0) return hasFailed ? ['error'] : undefined
+  return Array.from(stops!.slice(0, CHOICES_MAX), (stop) => FINISH_REASONS[stop ?? 'error'])
 }

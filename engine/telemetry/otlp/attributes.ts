@@ -26,9 +26,12 @@ export type AttributeValue = string | number | boolean | readonly string[]
 export class AttributeKey {
   readonly name: string
   readonly bytes: Buffer
+  readonly isDouble: boolean
 
-  constructor(name: string) {
+  /** `isDouble`: the conventions have it as a double, so that a whole number is one, too. */
+  constructor(name: string, isDouble = false) {
     this.name = name
+    this.isDouble = isDouble
     const text = Buffer.from(name)
     const length: number[] = []
     for (let rest = text.length; ; rest >>>= 7) {
@@ -67,7 +70,7 @@ export class AttributeWriter implements FieldSink {
     const start = out.beginLength()
     out.bytes(key.bytes)
     out.byte(VALUE)
-    writeAnyValue(out, value)
+    writeAnyValue(out, value, key.isDouble)
     out.endLength(start)
     return true
   }
@@ -119,8 +122,8 @@ function roomOf(out: ProtobufWriter, value: AttributeValue): number {
   return bytes
 }
 
-/** AnyValue with its length; the tag of its field has been written. */
-export function writeAnyValue(out: ProtobufWriter, value: AttributeValue): void {
+/** AnyValue with its length; the tag of its field has been written. `isDouble`: as of AttributeKey. */
+export function writeAnyValue(out: ProtobufWriter, value: AttributeValue, isDouble = false): void {
   const start = out.beginLength()
   if (typeof value === 'string') {
     out.byte(STRING_VALUE)
@@ -136,7 +139,7 @@ export function writeAnyValue(out: ProtobufWriter, value: AttributeValue): void 
       writeAnyValue(out, text)
     }
     out.endLength(array)
-  } else if (Number.isSafeInteger(value)) {
+  } else if (!isDouble && Number.isSafeInteger(value)) {
     out.byte(INT_VALUE)
     out.int64(value)
   } else {
@@ -161,7 +164,9 @@ export function encodeAttributes(attributes: ResourceAttributes, fieldTag: numbe
   return Buffer.from(out.written)
 }
 
-export type Attribute<T> = readonly [name: string, read: (of: T) => AttributeValue | undefined]
+export type Attribute<T> = readonly [name: string, read: (of: T) => AttributeValue | undefined, type?: 'double']
+
+const keyOf = <T>([name, , type]: Attribute<T>): AttributeKey => new AttributeKey(name, type === 'double')
 
 /** Attributes that are not left out, ready to be written. */
 export function compileAttributes<T>(
@@ -169,7 +174,7 @@ export function compileAttributes<T>(
   skip: ReadonlySet<string>
 ): (of: T, out: AttributeWriter) => void {
   const kept = attributes.filter(([name]) => !skip.has(name))
-  const keys = kept.map(([name]) => new AttributeKey(name))
+  const keys = kept.map(keyOf)
   const readers = kept.map(([, read]) => read)
   return (of, out) => {
     for (let i = 0; i < keys.length; i++) {
@@ -191,7 +196,7 @@ export function compileStableAttributes<T>(
   skip: ReadonlySet<string>
 ): (of: T, out: AttributeWriter) => void {
   const kept = attributes.filter(([name]) => !skip.has(name))
-  const keys = kept.map(([name]) => new AttributeKey(name))
+  const keys = kept.map(keyOf)
   const readers = kept.map(([, read]) => read)
   const values: (AttributeValue | undefined)[] = kept.map(() => undefined)
   let bytes: Buffer | null = Buffer.alloc(0)

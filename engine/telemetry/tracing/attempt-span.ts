@@ -10,7 +10,7 @@ import {
   compileStableAttributes,
   encodeAttributes
 } from '#engine/telemetry/otlp/attributes.ts'
-import { MODEL_ATTRIBUTES, modelSpanName } from './model-attributes.ts'
+import { MODEL_ATTRIBUTES, MODEL_CALL_ATTRIBUTES, modelSpanName } from './model-attributes.ts'
 import { rpcStatus } from './rpc-status.ts'
 import { methodOf } from './server-span.ts'
 import { SPAN_ATTRIBUTES, SPAN_CLIENT, type SpanIds, type SpanTimes, type SpanWriter } from './span-writer.ts'
@@ -91,7 +91,7 @@ export class AttemptSpans {
     this.#skip = skip
     this.#write = compileAttributes(ATTRIBUTES, skip)
     this.#writeStable = compileStableAttributes(STABLE_ATTRIBUTES, skip)
-    this.#writeModel = compileAttributes(MODEL_ATTRIBUTES, skip)
+    this.#writeModel = compileAttributes([...MODEL_ATTRIBUTES, ...MODEL_CALL_ATTRIBUTES], skip)
   }
 
   /** Returns the span, valid until the next one is written. */

@@ -3,7 +3,7 @@
  * said: a configuration that wants it adds it by an expression.
  */
 import type { Exchange } from '#engine/contract/exchange.ts'
-import { firstTokenMs, type ModelUse } from '#engine/contract/model-use.ts'
+import { firstTokenMs, type ModelUse, type RequestSettings } from '#engine/contract/model-use.ts'
 import type { Attribute } from '#engine/telemetry/otlp/attributes.ts'
 
 const of =
@@ -25,7 +25,7 @@ export const MODEL_ATTRIBUTES: readonly Attribute<Exchange>[] = [
   ['gen_ai.request.model', of('requestModel')],
   ['gen_ai.request.stream', ({ llm }) => (llm?.streaming === true ? true : undefined)],
   ['gen_ai.response.model', of('responseModel')],
-  ['gen_ai.response.time_to_first_chunk', firstChunkSeconds],
+  ['gen_ai.response.time_to_first_chunk', firstChunkSeconds, 'double'],
   ['gen_ai.usage.input_tokens', of('inputTokens')],
   ['gen_ai.usage.output_tokens', of('outputTokens')],
   ['gen_ai.usage.cache_read.input_tokens', part('cachedInputTokens')],
@@ -34,6 +34,34 @@ export const MODEL_ATTRIBUTES: readonly Attribute<Exchange>[] = [
   ['gen_ai.usage.audio.input_tokens', part('inputAudioTokens')],
   ['gen_ai.usage.audio.output_tokens', part('outputAudioTokens')],
   ['gen_ai.usage.image.input_tokens', part('inputImageTokens')]
+]
+
+const setting =
+  <K extends keyof RequestSettings>(field: K) =>
+  ({ llm }: Exchange): RequestSettings[K] | undefined =>
+    llm?.settings?.[field]
+
+/** What spans say beside that. */
+export const MODEL_CALL_ATTRIBUTES: readonly Attribute<Exchange>[] = [
+  ['gen_ai.request.temperature', setting('temperature'), 'double'],
+  ['gen_ai.request.top_p', setting('topP'), 'double'],
+  ['gen_ai.request.top_k', setting('topK')],
+  ['gen_ai.request.frequency_penalty', setting('frequencyPenalty'), 'double'],
+  ['gen_ai.request.presence_penalty', setting('presencePenalty'), 'double'],
+  ['gen_ai.request.max_tokens', setting('maxTokens')],
+  ['gen_ai.request.seed', setting('seed')],
+  ['gen_ai.request.stop_sequences', setting('stopSequences')],
+  [
+    'gen_ai.request.choice.count',
+    ({ llm }) => (llm?.settings?.choiceCount === 1 ? undefined : llm?.settings?.choiceCount)
+  ],
+  ['gen_ai.request.reasoning.level', setting('reasoningLevel')],
+  ['gen_ai.request.previous_response.id', setting('previousResponseId')],
+  ['gen_ai.request.encoding_formats', setting('encodingFormats')],
+  ['gen_ai.embeddings.dimension.count', setting('dimensionCount')],
+  ['gen_ai.output.type', setting('outputType')],
+  ['gen_ai.response.id', of('responseId')],
+  ['gen_ai.response.finish_reasons', of('finishReasons')]
 ]
 
 function firstChunkSeconds({ llm, startedAt }: Exchange): number | undefined {

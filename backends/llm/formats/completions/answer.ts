@@ -6,6 +6,7 @@ import type {
   JsonObject,
   OpaquePart,
   Part,
+  StopReason,
   ThinkingPart,
   ToolCallPart
 } from '#backends/llm/conversation.ts'
@@ -44,8 +45,28 @@ export const readCost: ChatFormat['readCost'] = (value) => {
   const body = Fields.of(value, '')
   const usage = isObject(body.value.usage) ? body.object('usage') : null
   const model = body.label('model')
-  return { usage: usage === null ? null : readUsage(usage.value), model: model ?? '' }
+  return {
+    usage: usage === null ? null : readUsage(usage.value),
+    model: model ?? '',
+    id: body.label('id') ?? '',
+    stops: stopsIn(body.value.choices)
+  }
 }
+
+/** As readChoice has them. What is malformed is the client's to judge. */
+function stopsIn(choices: Json | undefined): StopReason[] {
+  const list = Array.isArray(choices) ? (choices as readonly Json[]) : []
+  return list.filter(isObject).map(({ finish_reason: word, stop_reason: sequence, message }) => {
+    const { tool_calls: calls, function_call: legacy, refusal } = isObject(message) ? message : NOTHING
+    return readStop(isString(word) ? word : '', {
+      hasRefused: isString(refusal) && refusal !== '',
+      hasCalls: (Array.isArray(calls) && calls.length > 0) || isObject(legacy),
+      sequence: isString(sequence) ? sequence : null
+    })
+  })
+}
+
+const NOTHING: JsonObject = {}
 
 const COUNTS = ['prompt_tokens', 'completion_tokens', 'total_tokens']
 

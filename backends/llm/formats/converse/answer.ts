@@ -1,6 +1,7 @@
 /** Answers of Converse (API reference: Converse, response syntax; TokenUsage; CacheDetail). */
 import type { Answer, Json, JsonObject, Part, StopReason } from '#backends/llm/conversation.ts'
 import { Fields, isObject } from '#backends/llm/formats/fields.ts'
+import type { AnswerSummary } from '#backends/llm/formats/format.ts'
 import { readContent } from './content-read.ts'
 import { fromWireToolName } from './names.ts'
 import { readUsage } from './usage.ts'
@@ -56,10 +57,12 @@ export function readAnswer(body: JsonObject): Answer {
   return answer
 }
 
-/** The model is in the request's path, and not repeated. */
-export function readCost(body: JsonObject): Pick<Answer, 'usage' | 'model'> {
-  const usage = Fields.of(body, '').optionalObject('usage')
-  return { usage: usage === null ? null : readUsage(usage), model: '' }
+/** The model is in the request's path, and not repeated; answers have no id. */
+export function readCost(body: JsonObject): AnswerSummary {
+  const fields = Fields.of(body, '')
+  const usage = fields.optionalObject('usage')
+  const stops = [stopOf(fields.text('stopReason') ?? '')]
+  return { usage: usage === null ? null : readUsage(usage), model: '', id: '', stops }
 }
 
 /** Tools of other formats under the names that the request had for them. */

@@ -2,14 +2,14 @@
 
 import type { Answer, Choice, Json, JsonObject, Part, StopReason } from '#backends/llm/conversation.ts'
 import type { Writable } from '#backends/llm/formats/fields.ts'
-import { compact, type Fields } from '#backends/llm/formats/fields.ts'
-import type { AnswerContext, Losses } from '#backends/llm/formats/format.ts'
+import { compact, type Fields, isObject } from '#backends/llm/formats/fields.ts'
+import type { AnswerContext, AnswerSummary, Losses } from '#backends/llm/formats/format.ts'
 import { restoreUnknown, type UnknownFields } from '#backends/llm/formats/unknown-fields.ts'
 import { Calls, isNothing, readPart } from './content-read.ts'
 import { type PartsWriter, writePart } from './content-write.ts'
 import { readLogprobs, writeLogprobs } from './logprobs.ts'
 import { leaveSplits, readUsage, writeUsage } from './usage.ts'
-import { idTag, message, messages, optionalMessage, optionalNumber } from './wire.ts'
+import { camel, idTag, message, messages, optionalMessage, optionalNumber } from './wire.ts'
 
 /** All that is documented; what is not, is `error`. */
 const REASONS: ReadonlyMap<string, StopReason> = new Map([
@@ -86,10 +86,29 @@ export function readAnswer(body: JsonObject): Answer {
   }
 }
 
-export function readCost(body: JsonObject): Pick<Answer, 'usage' | 'model'> {
+export function readCost(body: JsonObject): AnswerSummary {
   const fields = message(body, '')
   const usage = optionalMessage(fields, 'usageMetadata')
-  return { usage: usage === null ? null : readUsage(usage), model: fields.optionalString('modelVersion') ?? '' }
+  return {
+    usage: usage === null ? null : readUsage(usage),
+    model: fields.optionalString('modelVersion') ?? '',
+    id: fields.text('responseId') ?? '',
+    stops: stopsIn(fields)
+  }
+}
+
+/** As readAnswer has them. What is malformed is the client's to judge. */
+function stopsIn({ value }: Fields): StopReason[] {
+  const candidates = Array.isArray(value.candidates) ? (value.candidates as readonly Json[]) : []
+  const stops = candidates.filter(isObject).map((candidate) => {
+    const { finishReason: word, content } = camel(candidate)
+    const parts = isObject(content) && Array.isArray(content.parts) ? (content.parts as readonly Json[]) : []
+    const hasCalls = parts.some((part) => isObject(part) && isObject(part.functionCall ?? part.function_call))
+    return stopOf(typeof word === 'string' ? word : null, hasCalls)
+  })
+  const feedback = value.promptFeedback
+  if (stops.length === 0 && isObject(feedback) && (camel(feedback).blockReason ?? null) !== null) return ['filter']
+  return stops
 }
 
 /** The prompt was refused: there are no candidates, and never will be. The feedback itself stays in unknown. */

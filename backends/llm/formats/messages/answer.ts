@@ -42,7 +42,12 @@ export const readAnswer: ChatFormat['readAnswer'] = (body): Answer => {
 export const readCost: ChatFormat['readCost'] = (body) => {
   const message = Fields.of(body, '')
   const usage = message.optionalObject('usage')
-  return { usage: usage === null ? null : readUsage(usage), model: message.optionalString('model') ?? '' }
+  return {
+    usage: usage === null ? null : readUsage(usage),
+    model: message.optionalString('model') ?? '',
+    id: message.label('id') ?? '',
+    stops: [readStop(message.text('stop_reason'))]
+  }
 }
 
 export const writeAnswer: ChatFormat['writeAnswer'] = (answer, context, losses): JsonObject => {

@@ -1,8 +1,8 @@
 /** The response object (API reference, "The response object") as an answer, and back. */
 
 import type { Answer, Choice, Json, JsonObject, Part, StopReason } from '#backends/llm/conversation.ts'
-import { Fields, type Writable } from '#backends/llm/formats/fields.ts'
-import type { AnswerContext, Losses } from '#backends/llm/formats/format.ts'
+import { Fields, isObject, isString, type Writable } from '#backends/llm/formats/fields.ts'
+import type { AnswerContext, AnswerSummary, Losses } from '#backends/llm/formats/format.ts'
 import { loseUnknown, newNotes, type ReadNotes } from '#backends/llm/formats/unknown-fields.ts'
 import { answerItem, isText, itemId, outputContent, outputMessage, sealAnswer } from './answer-items-write.ts'
 import type { Item } from './content-read.ts'
@@ -32,11 +32,29 @@ export function readAnswer(body: JsonObject): Answer {
   return answer
 }
 
-export function readCost(body: JsonObject): Pick<Answer, 'usage' | 'model'> {
+export function readCost(body: JsonObject): AnswerSummary {
   const fields = Fields.of(body, '')
   const usage = readUsage(fields.optionalObject('usage'), null)
-  return { usage, model: fields.optionalString('model') ?? '' }
+  const model = fields.optionalString('model') ?? ''
+  return { usage, model, id: fields.label('id') ?? '', stops: [stopIn(body)] }
 }
+
+/** As readStop has it. What is malformed is the client's to judge. */
+function stopIn({ status, incomplete_details: details, output }: JsonObject): StopReason {
+  if (status === 'incomplete') return isObject(details) && details.reason === 'content_filter' ? 'filter' : 'length'
+  if (isString(status) && status !== 'completed') return stopOfStatus(status)
+  const items = Array.isArray(output) ? (output as readonly Json[]).filter(isObject) : []
+  if (items.some(({ type }) => type === 'function_call')) return 'tools'
+  return items.some(({ content }) => Array.isArray(content) && (content as readonly Json[]).some(isRefusalContent))
+    ? 'refusal'
+    : 'end'
+}
+
+const isRefusalContent = (part: Json): boolean => isObject(part) && part.type === 'refusal'
+
+/** Of an answer that is not complete. One that is under way in the background has to be asked for again. */
+const stopOfStatus = (status: string): StopReason =>
+  status === 'queued' || status === 'in_progress' ? 'pause' : 'error'
 
 /** Seconds since 1970; 0: it does not say. */
 export function readCreated(fields: Fields): number {
@@ -118,8 +136,7 @@ export function readStop(fields: Fields, notes: ReadNotes, completed: StopReason
   }
   if (status !== 'completed') {
     notes.wording.set('status', status)
-    // Under way in the background: it has to be asked for again.
-    return status === 'queued' || status === 'in_progress' ? 'pause' : 'error'
+    return stopOfStatus(status)
   }
   return completed
 }
