@@ -1,8 +1,7 @@
 /** Whether a request is signed as AWS wants it: by AWS's own signer, from nothing but what arrived. */
 import { createHash, createHmac } from 'node:crypto'
-import type { ServerResponse } from 'node:http'
+import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
 import { SignatureV4 } from '@smithy/signature-v4'
-import type { MockRequest } from './models.ts'
 
 export interface AwsKeys {
   readonly accessKeyId: string
@@ -33,41 +32,64 @@ export class Sha256 {
   }
 }
 
+/** What a body is called that a signature does not cover. */
+const UNSIGNED = 'UNSIGNED-PAYLOAD'
+
 const AUTHORIZATION =
   /^AWS4-HMAC-SHA256 Credential=([^/]+)\/(\d{8})\/([^/]+)\/([^/]+)\/aws4_request, SignedHeaders=([^,]+), Signature=([0-9a-f]{64})$/
 
+/** A request as it has come. */
+export interface SignedRequest {
+  /** Default POST. */
+  readonly method?: string
+  /** With its query. */
+  readonly path: string
+  readonly headers: IncomingHttpHeaders
+  readonly bytes: Buffer
+}
+
 /** Null when `request` is signed with `keys` for a region and service; else why it is refused. */
-export async function signatureProblem(request: MockRequest, keys: AwsKeys, region: string, service: string) {
-  const { headers, path, bytes } = request
+export async function signatureProblem(request: SignedRequest, keys: AwsKeys, region: string, service: string) {
+  const { headers, method = 'POST', path, bytes } = request
   const [, id, day, itsRegion, itsService, names, signature] = AUTHORIZATION.exec(headers.authorization ?? '') ?? []
-  if (id === undefined) return 'there is no signature'
+  if (id === undefined) return `there is no signature: ${headers.authorization}`
   if (id !== keys.accessKeyId || itsRegion !== region || itsService !== service) return 'it is of somebody else'
   if (headers['x-amz-security-token'] !== keys.sessionToken) return 'the session token is another'
   const date = String(headers['x-amz-date'])
   const at = Date.parse(date.replace(/^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/, '$1-$2-$3T$4:$5:$6Z'))
   if (!date.startsWith(day!) || Math.abs(Date.now() - at) > 300_000) return 'its time is not now'
   const signed = names!.split(';')
-  for (const needed of ['host', 'x-amz-date', 'content-type'])
-    if (!signed.includes(needed)) return `${needed} is not signed`
+  if (!signed.includes('host')) return 'host is not signed'
   for (const name of Object.keys(headers)) {
-    if (name.startsWith('x-amz-') && !signed.includes(name)) return `${name} is not signed`
+    const isNeeded = name === 'content-type' || name.startsWith('x-amz-')
+    if (isNeeded && !signed.includes(name)) return `${name} is not signed`
   }
-  const [target, query = ''] = path.split('?')
-  const signer = new SignatureV4({ service, region, sha256: Sha256, applyChecksum: false, credentials: keys })
+  // The signer takes the word of this field for the hash of the body.
+  const hash = headers['x-amz-content-sha256'] ?? UNSIGNED
+  if (hash !== UNSIGNED && hash !== createHash('sha256').update(bytes).digest('hex')) return 'the body is another'
+  const [target = '', query = ''] = path.split('?')
+  const uriEscapePath = service !== 's3'
+  const sha256 = Sha256
+  const signer = new SignatureV4({ service, region, sha256, uriEscapePath, applyChecksum: false, credentials: keys })
   const kept = signed.filter((name) => name !== 'x-amz-date' && name !== 'x-amz-security-token')
   const again = await signer.sign(
     {
-      method: 'POST',
-      protocol: 'https:',
-      hostname: '',
-      path: target!,
-      query: Object.fromEntries(new URLSearchParams(query)),
-      headers: Object.fromEntries(kept.map((name) => [name, String(headers[name])])),
-      body: bytes
+      ...{ method, protocol: 'https:', hostname: '', path: target, body: bytes },
+      query: parametersOf(query),
+      headers: Object.fromEntries(kept.map((name) => [name, String(headers[name])]))
     },
     { signingDate: new Date(at) }
   )
   return again.headers.authorization?.endsWith(`Signature=${signature}`) ? null : 'the signature does not fit'
+}
+
+function parametersOf(query: string): Record<string, string[]> {
+  const parameters: Record<string, string[]> = {}
+  for (const part of query.split('&').filter((one) => one !== '')) {
+    const [name = '', value = ''] = part.split('=').map(decodeURIComponent)
+    parameters[name] = [...(parameters[name] ?? []), value]
+  }
+  return parameters
 }
 
 /** As Bedrock refuses (API reference, "Common errors"). */
