@@ -1,6 +1,6 @@
 /**
  * One request to one target. Where the target has lost the session, a new one is initialized for it, as the client once
- * did, and the request is sent again, once: a client's session outlives those with its targets.
+ * did, and the request is sent again: a client's session outlives those with its targets.
  */
 
 import type { RpcRequest } from '#backends/mcp/protocol/json-rpc.ts'
@@ -49,6 +49,9 @@ function sendUntraced(request: TargetRequest, message: RpcRequest, events: LinkE
   )
 }
 
+/** The first one may find a session that another request has begun, and that the target has lost since. */
+const RESTORES_MAX = 2
+
 /** For a probe: only its outcome is of interest. */
 const NO_EVENTS: LinkEvents = { message() {}, answered() {}, failed() {} }
 
@@ -61,7 +64,7 @@ function sendRestoring(
 ): () => void {
   const { services, session, target, headers, timeoutMs } = request
   let isCancelled = false
-  let hasRestored = false
+  let restores = 0
   let stop: (() => void) | null = null
 
   const fail = (why: LinkFailure): void => {
@@ -69,7 +72,7 @@ function sendRestoring(
     events.failed(why)
   }
   const restoreAndSend = (): void => {
-    hasRestored = true
+    restores++
     restore(request, (why) => {
       if (isCancelled) return
       if (why === null) send()
@@ -79,7 +82,7 @@ function sendRestoring(
   const send = (): void => {
     const begun = session.targetSessions.get(target.name)
     if (begun === undefined) {
-      if (hasRestored) fail(failure('broken', 'the session could not be begun'))
+      if (restores > 0) fail(failure('broken', 'the session could not be begun'))
       else restoreAndSend()
       return
     }
@@ -95,10 +98,10 @@ function sendRestoring(
         events.answered(response, eventId)
       },
       failed(why) {
-        if (why.kind !== 'expired' || hasRestored) fail(why)
+        if (why.kind !== 'expired' || restores === RESTORES_MAX) fail(why)
         else if (session.targetSessions.get(target.name)?.upstreamId !== used) {
           // Another request has restored it meanwhile.
-          hasRestored = true
+          restores++
           send()
         } else restoreAndSend()
       }
