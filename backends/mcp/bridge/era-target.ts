@@ -17,6 +17,7 @@ import type {
   TargetTraits
 } from '#backends/mcp/targets/target.ts'
 import type { WorkerState } from '#backends/mcp/workers/state.ts'
+import type { HeaderBlock } from '#engine/http/headers.ts'
 import { probe } from './era-probe.ts'
 import type { Execute } from './owner-requests.ts'
 import { StatefulLink, type StatefulParts } from './stateful-link.ts'
@@ -96,6 +97,10 @@ class HandshakeLink implements Link {
 
   get upstreamSession(): string | null {
     return this.#link.upstreamSession
+  }
+
+  forRequest(headers: HeaderBlock): Link {
+    return this.#link.forRequest?.(headers) ?? this.#link
   }
 
   setVersion(version: string): void {

@@ -16,6 +16,7 @@ import type { Seal } from '#backends/mcp/session/seal.ts'
 import { deadline } from '#backends/mcp/targets/deadline.ts'
 import { OnceEvents } from '#backends/mcp/targets/once-events.ts'
 import type { Link, LinkEvents, LinkFailure, LinkOptions, ListenEvents, Target } from '#backends/mcp/targets/target.ts'
+import type { HeaderBlock } from '#engine/http/headers.ts'
 import type { EraCache } from './era-probe.ts'
 import { takesAnyInput } from './input-requests.ts'
 import type { OwnerRequests } from './owner-requests.ts'
@@ -48,6 +49,10 @@ export class StatelessLink implements Link {
   constructor(parts: StatelessParts, options: LinkOptions) {
     this.#parts = parts
     this.#options = options
+  }
+
+  forRequest(headers: HeaderBlock): Link {
+    return new StatelessLink(this.#parts, { ...this.#options, headers })
   }
 
   setVersion(): void {}

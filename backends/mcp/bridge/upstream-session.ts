@@ -36,7 +36,7 @@ export interface SessionListener {
 }
 
 export class UpstreamSession {
-  /** One link, whatever request it is for: the session has no id that another link could name. */
+  /** One link for all requests: the session has no id that another link could name. */
   readonly #hasOneLink: boolean
   readonly #link: Link
   readonly #name: string
@@ -57,7 +57,7 @@ export class UpstreamSession {
   readonly subscriptions = new ResourceSubscriptions()
 
   constructor(raw: Target, name: string, { headers, party }: LinkOptions) {
-    this.#hasOneLink = raw.traits.sessions !== 'byId'
+    this.#hasOneLink = raw.traits.keepsLink
     this.#name = name
     this.party = party ?? ''
     this.#link = raw.open({ sessionKey: name, upstreamSession: null, version: null, headers, party: this.party })
@@ -100,7 +100,7 @@ export class UpstreamSession {
 
   /** A link with the headers of one request, to the target in that request's configuration. The caller releases it. */
   linkFor(raw: Target, headers: HeaderBlock): Link {
-    if (this.#hasOneLink) return borrowed(this.#link)
+    if (this.#hasOneLink) return borrowed(this.#link.forRequest?.(headers) ?? this.#link)
     const { upstreamSession } = this.#link
     return raw.open({ sessionKey: this.#name, upstreamSession, version: this.facts.protocolVersion, headers })
   }

@@ -5,6 +5,7 @@
 
 import { STATELESS } from '#backends/mcp/protocol/revisions.ts'
 import { STATELESS_METHODS } from '#backends/mcp/protocol/stateless.ts'
+import type { BackendAuth } from '#engine/contract/backend-auth/auth.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import { HeaderBlock } from '#engine/http/headers.ts'
 
@@ -20,22 +21,24 @@ const PARAMETER = /^mcp-param-/i
 
 const AUTHORIZATION = 'authorization'
 
+/** Before the name of a field that only targets with `passthrough` are shown: no field of a client begins with it. */
+const PASSED = ':'
+
 /**
- * `forwardHeaders` of the configuration -> what targets get of a client's fields. `isPassed`: some targets are shown
- * the client's own credential, which `withoutCredential` takes out again for the others.
+ * `forwardHeaders` of the configuration -> what targets get of a client's fields, of which `compileShownFields` selects
+ * those for one target. `isPassed`: some targets are shown the client's own credential.
  */
 export function compileForwardedHeaders(
   configured: readonly string[],
   isPassed = false
 ): (ex: Exchange) => HeaderBlock {
-  const names = isPassed ? [AUTHORIZATION, ...configured.filter((name) => name !== AUTHORIZATION)] : configured
-  const forwarded = [...TRACE, ...names.filter((name) => !NEVER_FORWARDED.has(name))]
+  const forwarded = [...TRACE, ...configured.filter((name) => !NEVER_FORWARDED.has(name))]
   return ({ request, mcp, identity }) => {
     const headers = new HeaderBlock()
-    if (isPassed) putBack(identity?.credentials ?? null, headers)
+    if (isPassed) appendPassed(request, identity?.credentials ?? null, headers)
     for (const name of forwarded) {
       // Most are absent, which costs little to find out.
-      if (request.has(name) && !(isPassed && headers.has(name))) headers.append(name, request.getAll(name)!)
+      if (request.has(name)) headers.append(name, request.getAll(name)!)
     }
     if (request.get('mcp-protocol-version') !== STATELESS) return headers
     // Mirrored arguments, which the body has too: unknown ones are passed on.
@@ -49,25 +52,44 @@ export function compileForwardedHeaders(
   }
 }
 
-/** What policies of the gateway have taken out; the first line of each name. */
-function putBack(lines: readonly string[] | null, headers: HeaderBlock): void {
-  if (lines === null) return
-  for (let i = 0; i < lines.length; i += 2) {
-    const name = lines[i]!.toLowerCase()
-    if (!NEVER_FORWARDED.has(name) && !headers.has(name)) headers.append(name, lines[i + 1]!)
+/** What policies of the gateway have taken out, the first line of each name; else the client's own Authorization. */
+function appendPassed(request: HeaderBlock, consumed: readonly string[] | null, headers: HeaderBlock): void {
+  for (let i = 0; consumed !== null && i < consumed.length; i += 2) {
+    const name = consumed[i]!.toLowerCase()
+    if (!NEVER_FORWARDED.has(name) && !headers.has(PASSED + name)) headers.append(PASSED + name, consumed[i + 1]!)
   }
+  const own = headers.has(PASSED + AUTHORIZATION) ? undefined : request.getAll(AUTHORIZATION)
+  if (own !== undefined) headers.append(PASSED + AUTHORIZATION, own)
 }
 
-/** For targets that are not shown the client's own credential: the fields that every target gets. */
-export function compileWithoutCredential(configured: readonly string[]): (headers: HeaderBlock) => HeaderBlock {
-  const forwarded = new Set([...TRACE, ...configured, 'mcp-name'])
+/**
+ * Of the fields that are forwarded, those for a target with this policy; null: all of them. A target with a key of its
+ * own is shown no credential of the client.
+ */
+export function compileShownFields(
+  configured: readonly string[],
+  isPassed: boolean,
+  auth: BackendAuth | null
+): ((headers: HeaderBlock) => HeaderBlock) | null {
+  if (auth?.kind === 'passthrough') return withPassed
+  const isOwn = auth !== null
+  if (!isPassed && !(isOwn && configured.some((name) => CREDENTIALS.has(name)))) return null
   return (headers) => {
     const rest = new HeaderBlock()
     headers.forEach((name, value) => {
-      if (forwarded.has(name.toLowerCase()) || PARAMETER.test(name)) rest.append(name, value)
+      if (!name.startsWith(PASSED) && !(isOwn && CREDENTIALS.has(name))) rest.append(name, value)
     })
     return rest
   }
+}
+
+function withPassed(headers: HeaderBlock): HeaderBlock {
+  const shown = new HeaderBlock()
+  headers.forEach((name, value) => {
+    if (name.startsWith(PASSED)) shown.append(name.slice(PASSED.length), value)
+    else if (!headers.has(PASSED + name)) shown.append(name, value)
+  })
+  return shown
 }
 
 /** Fields that only their holder can show: those of engine/kit/sensitive.ts that name a client. Cookies go nowhere. */

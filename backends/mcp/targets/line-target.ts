@@ -15,6 +15,7 @@ import {
 import { progressTokenOf } from '#backends/mcp/protocol/progress-token.ts'
 import { META_SUBSCRIPTION } from '#backends/mcp/protocol/stateless.ts'
 import type { ChildFailure, ChildLink, Children, ChildSpec } from '#engine/contract/children.ts'
+import type { HeaderBlock } from '#engine/http/headers.ts'
 import {
   failure,
   type Link,
@@ -58,6 +59,10 @@ class LineLink implements Link {
 
   get upstreamSession(): string | null {
     return this.#child.instance
+  }
+
+  forRequest(headers: HeaderBlock): Link {
+    return this.#extra === undefined ? this : new LineLink(this.#spec, this.#child, flatten(headers))
   }
 
   /** Messages on this wire do not carry the version. */

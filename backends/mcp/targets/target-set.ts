@@ -3,7 +3,7 @@
 import { EraTarget } from '#backends/mcp/bridge/era-target.ts'
 import type { TargetState } from '#backends/mcp/bridge/target-state.ts'
 import type { McpBackend, McpTarget } from '#backends/mcp/config/snapshot.ts'
-import { compileWithoutCredential } from '#backends/mcp/session/forwarded-headers.ts'
+import { compileShownFields } from '#backends/mcp/session/forwarded-headers.ts'
 import { Seal } from '#backends/mcp/session/seal.ts'
 import type { Session } from '#backends/mcp/session/session.ts'
 import { workerState } from '#backends/mcp/workers/state.ts'
@@ -12,18 +12,20 @@ import type { BackendAuth } from '#engine/contract/backend-auth/auth.ts'
 import type { HeaderBlock } from '#engine/http/headers.ts'
 import { compileTarget } from './index.ts'
 import type { Link, Target } from './target.ts'
+
+/** Null: no policy says what the target is shown, or it is a program. */
+const authOf = (target: McpTarget): BackendAuth | null =>
+  'auth' in target ? (target as { readonly auth: BackendAuth | null }).auth : null
+
 /** Whether the target is shown the client's own credential. */
-export function isShownClient(target: McpTarget): boolean {
-  return 'auth' in target && (target as { readonly auth: BackendAuth | null }).auth?.kind === 'passthrough'
-}
+export const isShownClient = (target: McpTarget): boolean => authOf(target)?.kind === 'passthrough'
 
 export class TargetSet {
   readonly all: readonly Target[]
   readonly #byName: ReadonlyMap<string, Target>
   readonly #activate: () => () => void
-  /** Targets that are not shown the client's own credential, which others of the backend are. */
-  readonly #unshown: ReadonlySet<Target>
-  readonly #withoutCredential: (headers: HeaderBlock) => HeaderBlock
+  /** What of the client's fields a target is shown; null: all that are forwarded. */
+  readonly #shown: ReadonlyMap<Target, ReturnType<typeof compileShownFields>>
 
   constructor(backend: McpBackend, context: BackendContext) {
     const { name } = context
@@ -39,8 +41,8 @@ export class TargetSet {
     this.all = all
     this.#byName = new Map(all.map((target) => [target.name, target]))
     const isPassed = backend.targets.some(isShownClient)
-    this.#unshown = new Set(all.filter((_, i) => isPassed && !isShownClient(backend.targets[i]!)))
-    this.#withoutCredential = compileWithoutCredential(backend.forwardHeaders)
+    const shownBy = (i: number) => compileShownFields(backend.forwardHeaders, isPassed, authOf(backend.targets[i]!))
+    this.#shown = new Map(all.map((target, i) => [target, shownBy(i)]))
     this.#activate = () => {
       for (const state of states) state.activate(backend.session.idleMs)
       const end = worker.ownerRequests.serve(name, new Map(all.map((target) => [target.name, target.execute])))
@@ -62,14 +64,14 @@ export class TargetSet {
 
   /** Of the client's fields, what the target is shown. */
   headersFor(target: Target, headers: HeaderBlock): HeaderBlock {
-    return this.#unshown.has(target) ? this.#withoutCredential(headers) : headers
+    return this.#shown.get(target)?.(headers) ?? headers
   }
 
-  /** The link of `session` to a target that it has begun with. A kept link has the headers of its first request. */
+  /** The link of `session` to a target that it has begun with, for a request with these fields. */
   link(session: Session, target: Target, headers: HeaderBlock): Link {
     const { keepsLink } = target.traits
     const known = keepsLink ? session.linkOf(target) : null
-    if (known !== null) return known
+    if (known !== null) return known.forRequest?.(this.headersFor(target, headers)) ?? known
     const begun = session.targetSessions.get(target.name)
     const link = target.open({
       sessionKey: session.key,

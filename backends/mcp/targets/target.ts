@@ -75,6 +75,11 @@ export function failure(kind: LinkFailure['kind'], message: string, status: numb
 }
 
 export interface Link {
+  /**
+   * Of a link that is kept: the same conversation, for a request with these fields (LinkOptions.headers). It is not
+   * released by itself. Undefined: what the link holds open takes none.
+   */
+  forRequest?(headers: HeaderBlock): Link
   /** The target's session id, known after `initialize`; null: it has none. */
   readonly upstreamSession: string | null
   /** The revision that `initialize` has negotiated. */
