@@ -1,4 +1,4 @@
-/** Signature Version 4 and tokens of Google on targets: every request of each transport shows them, and no other server. */
+/** Signatures of AWS and tokens of Google on targets: every request of each transport has them, and no other server. */
 import { deepEqual, equal, match } from 'node:assert/strict'
 import { generateKeyPairSync } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
