@@ -9,7 +9,9 @@ import { CONTINUE, type Hook, type Verdict } from '#engine/contract/filter.ts'
 import { sendNothing } from '#engine/contract/outbound.ts'
 import type { HookOwner, Recorder, Router } from '#engine/contract/route.ts'
 import type { ClientTls } from '#engine/contract/transport.ts'
+import type { OpenConnection } from '#engine/downstream/connection-limiter.ts'
 import { Http1Connection } from '#engine/downstream/http1/connection.ts'
+import { Http2Connection } from '#engine/downstream/http2/connection.ts'
 import { llhttp } from '#engine/http/llhttp.ts'
 import type { Snapshot } from '#engine/ir/snapshot.ts'
 import { inProcess } from '#engine/lifecycle/in-process.ts'
@@ -21,8 +23,10 @@ import { changesOf, headersByName, shownText } from '#engine/story/shown.ts'
 import { type Side, type Watch, WatchedRoutes } from '#engine/story/watch.ts'
 import type { DryParts, OtherRoute } from './dry-parts.ts'
 import { dryUpstream } from './dry-upstream.ts'
+import { Http1PaperClient, type PaperAnswer, type PaperClient } from './paper-client.ts'
+import { Http2PaperClient } from './paper-client-http2.ts'
 import { PaperWire } from './paper-wire.ts'
-import { bytesOf, type DryRequest } from './request.ts'
+import type { DryRequest } from './request.ts'
 
 /** What one hook has decided, and what could be seen of it. */
 export interface HookRun {
@@ -50,8 +54,10 @@ export interface DryResult {
   /** What the backend asks beside or before that. */
   readonly asks: readonly string[]
   readonly mirrors: readonly string[]
-  /** Bytes of the gateway's own answer. */
-  readonly answer: Buffer
+  /** The gateway's own. */
+  readonly answer: PaperAnswer | null
+  /** How HTTP/2 has ended without one; null: it has not. */
+  readonly broken: string | null
   readonly isDecided: boolean
   /** Routes that it was not taken to. */
   readonly others: readonly OtherRoute[]
@@ -61,6 +67,13 @@ export interface DryResult {
 const DECIDED_MS_MAX = 60_000
 /** Turns of the event loop in which nothing more has happened. */
 const QUIET_TURNS = 5
+
+/** What client and gateway have agreed on. */
+export interface Spoken {
+  /** Null: clear text. */
+  readonly tls: ClientTls | null
+  readonly isHttp2: boolean
+}
 
 export class DryRun implements Watch {
   #ex: Exchange | null = null
@@ -76,13 +89,16 @@ export class DryRun implements Watch {
   readonly #mirrors: string[] = []
   readonly #watched = new WatchedRoutes(this)
   readonly #wire: PaperWire
+  readonly #client: PaperClient
   readonly #parts: DryParts
   #changed = 0
 
-  constructor(snapshot: Snapshot, request: DryRequest, tls: ClientTls | null, parts: DryParts) {
+  constructor(snapshot: Snapshot, request: DryRequest, { tls, isHttp2 }: Spoken, parts: DryParts) {
     this.#parts = parts
     const parser = llhttp()
-    this.#wire = new PaperWire(request.from, parser.memory)
+    const wire = new PaperWire(request.from, parser.memory)
+    this.#wire = wire
+    this.#client = isHttp2 ? new Http2PaperClient(wire, request) : new Http1PaperClient(wire, request)
     // A clock that stands still: no timeout of the configuration ends an explanation.
     const timers = new TimerWheel(() => 0)
     const recorder: Recorder = { record: (ex) => this.over(ex) }
@@ -112,15 +128,18 @@ export class DryRun implements Watch {
     }
     const { http: settings, http2 } = snapshot.frontend
     const server = { port: request.port, events: lifecycle, llhttp: parser, timers, settings, http2 }
-    const connections = new Set<Http1Connection>()
-    new Http1Connection({ ...server, draining: false, leaving: false, connections, closed() {} }, this.#wire, tls)
+    const connections = new Set<OpenConnection>()
+    const context = { ...server, draining: false, leaving: false, connections, closed() {} }
+    // On clear text the connection finds out by itself.
+    if (tls?.alpn === 'h2') new Http2Connection(context, wire, tls)
+    else new Http1Connection(context, wire, tls)
   }
 
   /** `made`: what is made of the result, while the exchange is as it was. */
-  async run<T>(request: DryRequest, made: (result: DryResult) => T): Promise<T> {
+  async run<T>(made: (result: DryResult) => T): Promise<T> {
     sendNothing((question) => this.#ask(question))
     try {
-      this.#wire.feed(bytesOf(request))
+      this.#client.begin()
       const isDecided = await this.#decided()
       return made({
         ex: this.#ex,
@@ -130,7 +149,8 @@ export class DryRun implements Watch {
         bodyBytes: this.#bodyBytes,
         asks: this.#asks,
         mirrors: this.#mirrors,
-        answer: this.#wire.answer,
+        answer: this.#client.answer,
+        broken: this.#client.broken,
         isDecided,
         others: this.#others
       })
@@ -156,7 +176,8 @@ export class DryRun implements Watch {
 
   get #isSettled(): boolean {
     const ex = this.#ex
-    if (this.#isRecorded || this.#sentTo !== null || this.#wire.isClosed || this.#wire.answer.length > 0) return true
+    if (this.#isRecorded || this.#sentTo !== null || this.#wire.isClosed) return true
+    if (this.#client.answer !== null || this.#client.broken !== null) return true
     return ex !== null && ex.step === STEP_SERVE && this.#asks.length > 0
   }
 

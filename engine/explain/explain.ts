@@ -14,6 +14,7 @@ import type { OtherRoute } from './dry-parts.ts'
 import { type DryResult, DryRun, type HookRun } from './dry-run.ts'
 import type { Explanation, Outcome, Placed, PolicyStep, Upstream } from './explanation.ts'
 import { FULL_BUCKETS, lookedAt } from './looked-at-buckets.ts'
+import type { PaperAnswer } from './paper-client.ts'
 import type { DryRequest } from './request.ts'
 
 /** What explanations are made with, beside the configuration. */
@@ -47,9 +48,9 @@ class Explainer {
   }
 
   async run(): Promise<Explanation> {
-    const { refused, tls, notes } = this.#connected
+    const { refused, notes } = this.#connected
     if (refused !== null) return this.#explanation(null, { kind: 'connection', detail: refused }, notes)
-    const run = new DryRun(this.#snapshot, this.#request, tls, {
+    const run = new DryRun(this.#snapshot, this.#request, this.#connected, {
       build: (snapshot, { recorder, lifecycle, limitSeen, ...ends }) => {
         const { offload, buckets, policies, backends, children, secret, revocations, places } = this.#parts
         const limits = lookedAt(buckets ?? FULL_BUCKETS, limitSeen)
@@ -66,18 +67,17 @@ class Explainer {
       },
       others: (ex) => this.#otherRoutes(ex)
     })
-    return await run.run(this.#request, (result) =>
-      this.#explanation(result, outcomeOf(result), [...notes, ...notesOf(result)])
-    )
+    return await run.run((result) => this.#explanation(result, outcomeOf(result), [...notes, ...notesOf(result)]))
   }
 
   #explanation(result: DryResult | null, outcome: Outcome, notes: readonly string[]): Explanation {
     const { method, from, isTls, authority, target } = this.#request
+    const httpVersion = this.#connected.isHttp2 ? '2' : '1.1'
     const url = `${isTls ? 'https' : 'http'}://${authority}${shownTarget(target)}`
     const ex = result?.ex ?? null
     const listener = ex?.listener == null ? null : this.#listenerOf(ex.listener.name)
     return {
-      request: { method, url, from },
+      request: { method, url, httpVersion, from },
       listener: listener && { ...this.#placed(listener.path), ...namesOf(listener.spec), port: this.#request.port },
       otherListeners: this.#otherListeners(listener?.spec ?? null),
       route: ex?.route == null ? null : this.#routeOf(ex),
@@ -265,24 +265,23 @@ function stepOf(
 
 function outcomeOf(result: DryResult): Outcome {
   const { ex, sentTo, asks, isDecided } = result
-  if (result.answer.length > 0) return answerOf(result)
+  if (result.answer !== null) return answerOf(result, result.answer)
   if (sentTo !== null || (asks.length > 0 && ex?.backend != null)) return { kind: 'upstream' }
+  if (result.broken !== null) return { kind: 'connection', detail: result.broken }
   if (!isDecided) return { kind: 'undecided', detail: 'no hook or backend has decided within 60 s' }
   return { kind: 'connection', detail: 'the connection would be closed without an answer' }
 }
 
-function answerOf({ ex, runs, answer, detail }: DryResult): Outcome {
-  const text = answer.toString()
-  const end = text.indexOf('\r\n\r\n')
+function answerOf({ ex, runs, detail }: DryResult, { status, body }: PaperAnswer): Outcome {
   return {
     kind: 'answer',
-    status: Number(text.slice(9, 12)),
+    status,
     code: ex?.error ?? null,
     detail: detail === null ? null : shownText(detail, BODY_CHARS_MAX),
     policy: runs.find(isEnd)?.owner.name ?? null,
     headers: ex?.response == null ? [] : shownHeaders(ex.response),
     // The client gets it as it is; words about tokens are no tokens.
-    body: withoutKeys(end < 0 ? '' : text.slice(end + 4, end + 4 + BODY_CHARS_MAX))
+    body: withoutKeys(body.toString().slice(0, BODY_CHARS_MAX))
   }
 }
 

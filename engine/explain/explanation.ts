@@ -8,7 +8,13 @@ export interface Placed {
 }
 
 export interface Explanation {
-  readonly request: { readonly method: string; readonly url: string; readonly from: string }
+  readonly request: {
+    readonly method: string
+    readonly url: string
+    /** As agreed with the listener: '1.1' or '2'. */
+    readonly httpVersion: string
+    readonly from: string
+  }
   /** Null: no connection gets to one. */
   readonly listener: (Placed & { readonly name: string; readonly port: number; readonly hostname: string }) | null
   readonly otherListeners: readonly (Placed & { readonly name: string; readonly why: string })[]

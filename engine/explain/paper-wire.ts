@@ -9,6 +9,8 @@ const KEPT_BYTES_MAX = 1024 * 1024
 
 export class PaperWire implements Wire {
   owner: WireOwner = NO_OWNER
+  /** Hears what the owner writes, as it is written. */
+  onWritten: (bytes: Buffer) => void = () => {}
   bulk: Bulk = BULK_NONE
   readonly ends: KnownEnds
   readonly congested = false
@@ -26,8 +28,8 @@ export class PaperWire implements Wire {
     this.#memory = memory
   }
 
-  /** What the owner has answered. */
-  get answer(): Buffer {
+  /** All that the owner has written, up to a bound. */
+  get written(): Buffer {
     return Buffer.concat(this.#written)
   }
 
@@ -60,6 +62,7 @@ export class PaperWire implements Wire {
   }
 
   #keep(bytes: Buffer): void {
+    this.onWritten(bytes)
     if (this.#writtenBytes >= KEPT_BYTES_MAX) return
     this.#writtenBytes += bytes.length
     this.#written.push(bytes)

@@ -8,7 +8,7 @@ test('a request is read from a URL, byte for byte', () => {
     { ...request, body: request.body?.toString() },
     {
       ...{ method: 'GET', isTls: false, authority: 'a.example:8080', port: 8080, target: '/a/../b%2F?x=1' },
-      ...{ headers: [['X-A', 'b']], body: 'ö', from: '127.0.0.1' }
+      ...{ headers: [['X-A', 'b']], body: 'ö', from: '127.0.0.1', httpVersion: '1.1', cert: null }
     }
   )
   assert.equal(
@@ -53,6 +53,11 @@ test('what is no request, or would be two, is a mistake that says so', () => {
     [{ url, headers: { a: 'x'.repeat((1 << 20) + 1) } }, /too long/],
     [{ url, body: {} }, /body must be text/],
     [{ url, from: 'localhost' }, /IP address/],
+    [{ url, httpVersion: '3' }, /one of 1\.1, 2, 2-prior-knowledge/],
+    [{ url, httpVersion: '2' }, /--http2-prior-knowledge/],
+    [{ url: 'https://a/', cert: 'x' }, /in PEM/],
+    [{ url: 'https://a/', cert: '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----' }, /in PEM/],
+    [{ url: 'https://a/', cert: 7 }, /in PEM/],
     [{ url, form: '::1' } as RequestInput, /"form" is not one of/]
   ]
   for (const [input, message] of cases) {

@@ -1,6 +1,7 @@
 /** What somebody wants to have explained: a request, read from what people and programs write. */
 import { isIP } from 'node:net'
 import { parseAuthority } from '#engine/http/authority.ts'
+import { CERTIFICATES_MAX, certificatesOf } from './client-certificate.ts'
 
 export interface DryRequest {
   readonly method: string
@@ -15,7 +16,14 @@ export interface DryRequest {
   readonly body: Buffer | null
   /** Ip of the client. */
   readonly from: string
+  readonly httpVersion: HttpVersion
+  /** PEM: the certificate that the client shows, and its chain; null: none. */
+  readonly cert: string | null
 }
+
+/** 2: offered with 1.1 by ALPN. 2-prior-knowledge: nothing else, and on clear text without asking. As curl has them. */
+export const HTTP_VERSIONS = ['1.1', '2', '2-prior-knowledge'] as const
+export type HttpVersion = (typeof HTTP_VERSIONS)[number]
 
 /** What is not a request; its message says how to write one. */
 export class RequestError extends Error {}
@@ -27,13 +35,15 @@ export interface RequestInput {
   readonly headers?: unknown
   readonly body?: unknown
   readonly from?: unknown
+  readonly httpVersion?: unknown
+  readonly cert?: unknown
 }
 
 const TOKEN = /^[\w!#$%&'*+.^`|~-]+$/
 /** What would end a line, or a message. */
 const BREAKS = /[\r\n\0]/
 const URL_PARTS = /^(https?):\/\/([^/?#]*)([^#]*)(#.*)?$/is
-const KNOWN_INPUT = ['method', 'url', 'headers', 'body', 'from']
+const KNOWN_INPUT = ['method', 'url', 'headers', 'body', 'from', 'httpVersion', 'cert']
 /** Far more than any listener takes: what is between gets the listener's own answer. */
 const TEXT_CHARS_MAX = 1024 * 1024
 const HEADERS_MAX = 10_000
@@ -47,8 +57,30 @@ export function readDryRequest(input: RequestInput): DryRequest {
   if (typeof url !== 'string') throw new RequestError('url must be a URL like http://host:8080/path')
   if (typeof from !== 'string' || isIP(from) === 0) throw new RequestError('from must be an IP address')
   if (body !== null && typeof body !== 'string') throw new RequestError('body must be text')
+  const parts = urlOf(url)
   const headers = headersOf(input.headers)
-  return { method, ...urlOf(url), headers, body: body === null ? null : Buffer.from(body), from }
+  const spoken = { httpVersion: versionOf(input.httpVersion, parts.isTls), cert: certOf(input.cert, parts.isTls) }
+  return { method, ...parts, headers, body: body === null ? null : Buffer.from(body), from, ...spoken }
+}
+
+/** By default as clients do: over TLS they offer both. */
+function versionOf(input: unknown, isTls: boolean): HttpVersion {
+  if (input === undefined) return isTls ? '2' : '1.1'
+  const version = HTTP_VERSIONS.find((one) => one === input)
+  if (version === undefined) throw new RequestError(`httpVersion must be one of ${HTTP_VERSIONS.join(', ')}`)
+  if (version === '2' && !isTls) {
+    throw new RequestError('on clear text nothing offers HTTP/2: write 2-prior-knowledge (--http2-prior-knowledge)')
+  }
+  return version
+}
+
+function certOf(input: unknown, isTls: boolean): string | null {
+  if (input === undefined || input === null) return null
+  if (typeof input !== 'string' || certificatesOf(input) === null) {
+    throw new RequestError(`cert must be 1 to ${CERTIFICATES_MAX} certificates, in PEM`)
+  }
+  if (!isTls) throw new RequestError('a client certificate is shown over https:// only')
+  return input
 }
 
 function urlOf(url: string): Pick<DryRequest, 'isTls' | 'authority' | 'port' | 'target'> {

@@ -12,7 +12,8 @@ const VERDICTS: Readonly<Record<PolicyStep['verdict'], string>> = {
 
 export function show(explanation: Explanation): string {
   const { request, listener, otherListeners, route, otherRoutes, policies, upstream, outcome, notes } = explanation
-  const lines = [`${request.method} ${request.url} from ${request.from}`, '']
+  const version = request.httpVersion === '2' ? ' over HTTP/2' : ''
+  const lines = [`${request.method} ${request.url}${version} from ${request.from}`, '']
   lines.push(
     listener === null
       ? 'listener  none'

@@ -191,6 +191,11 @@ function plain(text: string): string {
   return integer(0, 127, text.length) + text
 }
 
+/** A field that no table takes part in (section 6.2.2), exactly as it is written. */
+export function literalField(name: string, value: string): string {
+  return integer(0, 15, 0) + plain(name) + plain(value)
+}
+
 function shortest(text: string): string {
   const length = huffmanLength(text)
   return length < text.length ? integer(0x80, 127, length) + encodeHuffman(text) : plain(text)

@@ -22,7 +22,7 @@ test('a request that is to be explained', () => {
   assert.deepEqual(readArguments(args), {
     ...{ kind: 'explain', source: { kind: 'stdin' }, isJson: true },
     request: {
-      ...{ method: 'PUT', url: 'http://a/b', data: null, from: '::1' },
+      ...{ method: 'PUT', url: 'http://a/b', data: null, from: '::1', httpVersion: undefined, cert: undefined },
       headers: [
         ['X-A', 'b: c'],
         ['Y', '']
@@ -32,6 +32,15 @@ test('a request that is to be explained', () => {
   const posted = readArguments(['explain', '-r', 'http://a/', '-d', '@x', '-c', '{}'])
   assert.ok(posted.kind === 'explain')
   assert.deepEqual([posted.request.method, posted.request.data], ['POST', '@x'])
+  for (const [option, version] of [
+    ['--http1.1', '1.1'],
+    ['--http2', '2'],
+    ['--http2-prior-knowledge', '2-prior-knowledge']
+  ] as const) {
+    const spoken = readArguments(['explain', '-r', 'https://a/', option, '-E', 'a.pem', '-c', '{}'])
+    assert.ok(spoken.kind === 'explain')
+    assert.deepEqual([spoken.request.httpVersion, spoken.request.cert], [version, 'a.pem'])
+  }
   assert.deepEqual(readArguments(['explain', '-h']), { kind: 'explain-help' })
 })
 
@@ -56,7 +65,8 @@ test('wrong usage says what is wrong and what was meant', () => {
     [['explain', '-c', '{}', '-f', 'a', '-r', 'http://a/'], /one configuration/],
     [['explain', '-c', '{}', '-r', 'GET http://a/ HTTP/1.1'], /needs a request/],
     [['explain', '-c', '{}', '-r', 'http://a/', '-H', 'X-A'], /-H 'Name: value'/],
-    [['explain', '-c', '{}', '-r', 'http://a/', '--form', '::1'], /did you mean --from\?/]
+    [['explain', '-c', '{}', '-r', 'http://a/', '--form', '::1'], /did you mean --from\?/],
+    [['explain', '-c', '{}', '-r', 'https://a/', '--http2', '--http1.1'], /one of --http1\.1, --http2/]
   ]
   for (const [args, expected] of messages) {
     const command = readArguments(args)

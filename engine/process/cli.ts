@@ -32,6 +32,10 @@ export interface TypedRequest {
   /** Text, or "@" and the path of a file; null: no body. */
   readonly data: string | null
   readonly from: string | undefined
+  /** As `httpVersion` of POST /explain; undefined: as clients do. */
+  readonly httpVersion: string | undefined
+  /** Path of a file in PEM. */
+  readonly cert: string | undefined
 }
 
 /** Where the configuration comes from. */
@@ -43,7 +47,10 @@ export type Source =
 
 /** Words that stand first, and what may follow each. */
 export const COMMANDS: Readonly<Record<string, readonly string[]>> = {
-  explain: ['--request', '--header', '--data', '--from', '--json', '--file', '--config'],
+  explain: [
+    ...['--request', '--header', '--data', '--from', '--cert', '--http1.1', '--http2', '--http2-prior-knowledge'],
+    ...['--json', '--file', '--config']
+  ],
   schema: [],
   completion: SHELLS,
   'mcp-server': ['clock', 'notebook']
@@ -57,12 +64,16 @@ export const OPTIONS = {
   help: { type: 'boolean', short: 'h' }
 } as const
 
-/** Of `weir explain`; -H and -d as curl has them. */
+/** Of `weir explain`; -H, -d, -E and the versions of HTTP as curl has them. */
 export const EXPLAIN_OPTIONS = {
   request: { type: 'string', short: 'r' },
   header: { type: 'string', short: 'H', multiple: true },
   data: { type: 'string', short: 'd' },
   from: { type: 'string' },
+  cert: { type: 'string', short: 'E' },
+  'http1.1': { type: 'boolean' },
+  http2: { type: 'boolean' },
+  'http2-prior-knowledge': { type: 'boolean' },
   json: { type: 'boolean' },
   file: OPTIONS.file,
   config: OPTIONS.config,
@@ -112,6 +123,10 @@ Options:
   -H, --header HEADER       'Name: value', any number of times
   -d, --data TEXT           body, or @FILE
       --from IP             of the client; default 127.0.0.1
+  -E, --cert FILE           certificate that the client shows, PEM; its key is not needed
+      --http1.1             what the client speaks: HTTP/1.1; the default of http://
+      --http2               HTTP/2 too, if the listener agrees (ALPN); the default of https://
+      --http2-prior-knowledge  HTTP/2 alone, also over http://
       --json                for programs
   -f, --file FILE           configuration file
   -c, --config STRING       configuration text
@@ -160,6 +175,8 @@ function sourceOf(values: Record<string, unknown>): Source | 'several' | null {
 
 /** "GET http://host/", or the URL alone. */
 const REQUEST = /^(?:(\S+) +)?(\S+)$/
+/** Options to what POST /explain calls them. */
+const VERSIONS = { 'http1.1': '1.1', http2: '2', 'http2-prior-knowledge': '2-prior-knowledge' } as const
 const HEADER = /^([^:\s]+):[ \t]*(.*)$/s
 
 function explainOf(args: readonly string[]): Command {
@@ -173,17 +190,21 @@ function explainOf(args: readonly string[]): Command {
   const source = sourceOf(values)
   if (source === 'several') return usage(ONE_SOURCE)
   if (source === null) return usage('explain needs a configuration: -f FILE or -c STRING')
-  const { request, data = null, from } = values as { request?: string; data?: string; from?: string }
+  const { request, data = null, from, cert } = values as Partial<Record<'request' | 'data' | 'from' | 'cert', string>>
   const [, method, url] = REQUEST.exec(request?.trim() ?? '') ?? []
   if (url === undefined) return usage("explain needs a request: -r 'GET http://host:8080/path'")
   const headers = ((values.header ?? []) as string[]).map((text) => HEADER.exec(text))
   if (headers.includes(null)) return usage("a header is written -H 'Name: value'")
+  const versions = Object.entries(VERSIONS).filter(([option]) => values[option] === true)
+  if (versions.length > 1) return usage(`a client speaks one of ${versions.map(([name]) => `--${name}`).join(', ')}`)
   const typed = {
     method: method ?? (data === null ? 'GET' : 'POST'),
     url,
     headers: headers.map((parts): [string, string] => [parts![1]!, parts![2]!]),
     data,
-    from
+    from,
+    httpVersion: versions[0]?.[1],
+    cert
   }
   return { kind: 'explain', source, request: typed, isJson: values.json === true }
 }

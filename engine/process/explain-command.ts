@@ -12,11 +12,11 @@ export async function explainRequest(
   { draft, hash, places }: Loaded & { readonly ok: true },
   explain: ProgramParts['explain']
 ): Promise<void> {
-  const { data, from, ...request } = typed
+  const { data, cert, ...request } = typed
   const snapshot = { ...draft, version: 1, hash, acceptedAt: new Date().toISOString() }
   try {
     const body = data?.startsWith('@') ? readFileSync(data.slice(1), 'utf8') : data
-    const input = { ...request, body, ...(from === undefined ? {} : { from }) }
+    const input = { ...request, body, cert: cert === undefined ? null : readFileSync(cert, 'utf8') }
     const explanation = await explain(snapshot, input, { places: places(), buckets: null })
     process.stdout.write(isJson ? `${JSON.stringify(explanation, null, 2)}\n` : show(explanation))
     process.exitCode = exitCodeOf(explanation)

@@ -7,7 +7,7 @@ import { HostTable } from '#engine/routing/hosts.ts'
 import { TlsServer } from '#engine/socket/tls-server.ts'
 
 /** What this version speaks behind TLS, of what ALPN may name. */
-const HTTP_ALPN = ['h2', 'http/1.1']
+export const HTTP_ALPN: readonly string[] = ['h2', 'http/1.1']
 
 export interface TlsListener {
   readonly name: string
