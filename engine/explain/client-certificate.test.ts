@@ -59,7 +59,11 @@ const CASES: readonly (readonly [string, Pair, roots: readonly Pair[]])[] = [
   ['signed by itself, and trusted', self, [self]],
   ['expired', root.issue('/CN=old', [], -1), [root]],
   ['expired, and of nobody', stranger.issue('/CN=old', [], -1), [root]],
-  ['signed by one that may not', chained(issued(noAuthority, '/CN=x', 'basicConstraints=CA:FALSE'), noAuthority), [root]],
+  [
+    'signed by one that may not',
+    chained(issued(noAuthority, '/CN=x', 'basicConstraints=CA:FALSE'), noAuthority),
+    [root]
+  ],
   ['for servers alone', server, [root]],
   ['for both', client, [root]],
   ['signed by another key', forged, [root]]

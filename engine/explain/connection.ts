@@ -1,4 +1,4 @@
-/** What happens before there is HTTP: which port, which listener of it a handshake leads to, and what that agrees on. */
+/** What happens before there is HTTP: the port, the listener that a handshake leads to, and what they agree on. */
 import { X509Certificate } from 'node:crypto'
 import { isIP } from 'node:net'
 import type { ClientTls } from '#engine/contract/transport.ts'
@@ -75,8 +75,8 @@ function handshake(
   const listener = byName.find(serverName)
   if (listener === undefined) {
     const names = secure.map(({ hostname }) => hostname).join(', ')
-    const asked = isAddress ? 'clients that send no name (SNI), as for an address' : `"${serverName}" (SNI)`
-    return `no listener of port ${bind.port} has a certificate for ${asked}: there are ${names}`
+    const name = isAddress ? 'clients that send no name (SNI), as for an address' : `"${serverName}" (SNI)`
+    return `no listener of port ${bind.port} has a certificate for ${name}: there are ${names}`
   }
   const { name, protocol, tls } = listener
   if (protocol === 'TLS' || tls === null) return `listener ${name} passes connections on unread (TLS)`

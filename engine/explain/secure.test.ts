@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import http2 from 'node:http2'
-import { request as https } from 'node:https'
+import { request as requestOverTls } from 'node:https'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
@@ -47,7 +47,8 @@ binds:
             policies: { directResponse: { status: 200, body: hi } }
           - name: body
             matches: [{ path: { pathPrefix: /body } }]
-            policies: { transformations: { request: { set: [{ name: x-length, value: "string(size(request.body))" }] } } }
+            policies:
+              transformations: { request: { set: [{ name: x-length, value: "string(size(request.body))" }] } }
             backends: [{ host: "localhost:${port}" }]
       - name: admin
         hostname: admin.test
@@ -61,7 +62,7 @@ binds:
             backends: [{ host: "localhost:${port}" }]
 `
 
-interface Asked {
+interface LiveRequest {
   readonly host: string
   readonly path: string
   readonly body?: string
@@ -71,7 +72,7 @@ interface Asked {
 }
 
 /** A live client's answer: status and body; what its handshake has said; which HTTP was spoken. */
-async function live(port: number, { host, path, body, headers = {}, version = '2', pair }: Asked) {
+async function live(port: number, { host, path, body, headers = {}, version = '2', pair }: LiveRequest) {
   const method = body === undefined ? 'GET' : 'POST'
   const ALPNProtocols = version === '2' ? ['h2', 'http/1.1'] : ['http/1.1']
   const socket = connect({ port, servername: host, ALPNProtocols, rejectUnauthorized: false, ...pair })
@@ -88,19 +89,24 @@ async function live(port: number, { host, path, body, headers = {}, version = '2
 
   async function overHttp2() {
     const session = http2.connect(`https://${host}:8443`, { createConnection: () => socket })
-    const failed = once(session, 'error').then(([error]) => Promise.reject(error as Error))
+    const gone = Promise.withResolvers<never>()
+    session.once('error', gone.reject)
     const stream = session.request({ ':method': method, ':path': path, ':authority': `${host}:8443`, ...headers })
     stream.end(body)
-    const [fields] = (await Promise.race([once(stream, 'response'), failed])) as [http2.IncomingHttpHeaders]
+    const [fields] = (await Promise.race([once(stream, 'response'), gone.promise])) as [http2.IncomingHttpHeaders]
     let text = ''
     for await (const chunk of stream) text += String(chunk)
     session.close()
-    failed.catch(() => {})
     return { status: Number(fields[':status']), body: text }
   }
 
   async function overHttp1() {
-    const sent = https({ createConnection: () => socket, method, path, headers: { host: `${host}:8443`, ...headers } })
+    const sent = requestOverTls({
+      createConnection: () => socket,
+      method,
+      path,
+      headers: { host: `${host}:8443`, ...headers }
+    })
     sent.end(body)
     const [answer] = await once(sent, 'response')
     let text = ''
@@ -109,7 +115,7 @@ async function live(port: number, { host, path, body, headers = {}, version = '2
   }
 }
 
-const ASKED: readonly (readonly [Asked, kind: string])[] = [
+const REQUESTS: readonly (readonly [LiveRequest, kind: string])[] = [
   [{ host: 'a.shop.test', path: '/two/1' }, 'upstream'],
   [{ host: 'a.shop.test', path: '/two/1', version: '1.1' }, '403'],
   [{ host: 'A.Shop.Test', path: '/hello' }, '200'],
@@ -137,8 +143,8 @@ test('over TLS: listener by SNI, HTTP/2 by ALPN, rules about certificates', asyn
     await origin.close()
   })
   const explain = explainer(text, folder)
-  for (const [asked, expected] of ASKED) {
-    const { host, path, body = null, headers = {}, version, pair } = asked
+  for (const [request, expected] of REQUESTS) {
+    const { host, path, body = null, headers = {}, version, pair } = request
     const label = `${host}${path.slice(0, 20)} ${version ?? '2'} ${expected}`
     const input = { method: body === null ? 'GET' : 'POST', url: `https://${host}:8443${path}`, headers, body }
     const found = await explain({
@@ -147,7 +153,7 @@ test('over TLS: listener by SNI, HTTP/2 by ALPN, rules about certificates', asyn
       ...(pair === undefined ? {} : { cert: pair.cert })
     })
     const before = origin.seen.length
-    const answer = await live(gateway.port, asked)
+    const answer = await live(gateway.port, request)
     const { outcome } = found
     assert.equal(outcome.kind === 'answer' ? String(outcome.status) : outcome.kind, expected, label)
     if (outcome.kind === 'connection') {
@@ -213,8 +219,12 @@ binds:
   - port: 8080
     listeners:
       - routes:
-          - { name: hello, matches: [{ path: { exact: /hello } }], policies: { directResponse: { status: 200, body: hi } } }
-          - { name: two, matches: [{ path: { exact: /two } }], policies: { authorization: { rules: ['request.version == "HTTP/2"'] }, directResponse: { status: 201 } } }
+          - name: hello
+            matches: [{ path: { exact: /hello } }]
+            policies: { directResponse: { status: 200, body: hi } }
+          - name: two
+            matches: [{ path: { exact: /two } }]
+            policies: { authorization: { rules: ['request.version == "HTTP/2"'] }, directResponse: { status: 201 } }
 `
 
 test('HTTP/2 on clear text: what a client of prior knowledge gets', async (t) => {

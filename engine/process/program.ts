@@ -211,15 +211,15 @@ class Gateway {
     }
     this.#ready = true
     this.#metrics.reloaded(Date.now())
+    // First, so that the line of the start says that they answer as well.
+    await this.#startServers()
     this.#logStarted(outcome.binds)
     for (const port of shared) this.#logger.log('warn', 'start', `port ${port} ${SHARED_PORT}`)
     this.#references.follow(this.#loaded.files, true)
     const { path, text } = this.#source
     if (path !== null) this.#watch = this.#watchSource(path, text)
-    await import('#engine/admin/admin.ts')
     writeCompileCache()
     setServingFlags()
-    await this.#startAdmin()
   }
 
   #watchSource(path: string, known: string): FileWatch {
@@ -249,8 +249,11 @@ class Gateway {
 
   // --- the gateway's own servers ---
 
-  /** Each server by itself: a port that is taken must not keep the others from answering. */
-  async #startAdmin(): Promise<void> {
+  /**
+   * Resolves when each listens or has found its port taken: each is a server by itself, so that this does not keep the
+   * others from answering.
+   */
+  async #startServers(): Promise<void> {
     const { adminAddr, statsAddr, readinessAddr } = this.#loaded.draft.process
     const off = { adminAddr: 'off', statsAddr: 'off', readinessAddr: 'off' }
     await Promise.all(
@@ -273,18 +276,26 @@ class Gateway {
       traces: this.#traces,
       quit: () => this.#shutDown('/quitquitquit')
     }
-    let hasFailed = false
-    while (this.#shutdown === null) {
+    const listen = async () => void this.#admins.push(await startAdmin(options))
+    try {
+      await listen()
+    } catch (error) {
+      // Traffic does not wait for it: after a restart the process before may hold the port while it drains.
+      this.#logger.log('warn', 'admin', `${(error as Error).message}; trying again until it is free`)
+      void this.#listenLater(listen)
+    }
+  }
+
+  async #listenLater(listen: () => Promise<void>): Promise<void> {
+    for (;;) {
+      await new Promise((resolve) => setTimeout(resolve, ADMIN_RETRY_MS).unref())
+      if (this.#shutdown !== null) return
       try {
-        const admin = await startAdmin(options)
-        this.#admins.push(admin)
-        if (hasFailed) this.#logger.log('info', 'admin', `listening now: ${Object.values(admin.addresses).join(' ')}`)
+        await listen()
+        this.#logger.log('info', 'admin', `listening now: ${Object.values(this.#admins.at(-1)!.addresses).join(' ')}`)
         return
-      } catch (error) {
-        // Traffic does not wait for it: after a restart the process before may hold the port while it drains.
-        if (!hasFailed) this.#logger.log('warn', 'admin', `${(error as Error).message}; trying again until it is free`)
-        hasFailed = true
-        await new Promise((resolve) => setTimeout(resolve, ADMIN_RETRY_MS).unref())
+      } catch {
+        // The port is still taken; that has been logged.
       }
     }
   }
