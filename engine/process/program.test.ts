@@ -151,7 +151,7 @@ test('the admin port shows what runs and the last error; the running file offere
   const program = await started(runProgram(['-f', file]))
   t.after(() => program.stop())
   // The line of the start comes when each server listens or has found that it cannot.
-  assert.match(program.output, /adminAddr: 127\.0\.0\.1[^]*target=start/)
+  assert.match(program.output, /adminAddr: 127\.0\.0\.1[\s\S]*target=start/)
   assert.equal((await fetchText(port, '/version')).body, 'one')
   other.close()
   await program.logged('listening now')
