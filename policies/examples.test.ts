@@ -191,6 +191,7 @@ const DRIVEN: Readonly<Record<string, string>> = {
   edge: 'edge-example.test.ts',
   'ext-auth': 'traffic/ext-auth.test.ts',
   'ext-proc': 'traffic/ext-proc.test.ts',
+  'ext-proc-streaming': 'traffic/ext-proc.test.ts',
   grpc: 'grpc-example.test.ts',
   llm: '../backends/llm/backend.test.ts',
   'llm-clouds': '../backends/llm/auth/cloud.test.ts',

@@ -3,8 +3,11 @@
  * there. It gets what the tap of a response (exchange.ts) and the hooks before have made of the body, and what it gives
  * back is the body for hooks that collect it later, for the backend and for the client. Bytes: see transport.ts.
  */
+
+import type { HeaderBlock } from '#engine/http/headers.ts'
 import type { ErrorCode } from './errors.ts'
 import type { Exchange, LocalReply } from './exchange.ts'
+import type { Answer, AnswerEvents } from './in-process.ts'
 import { Slot } from './slot.ts'
 
 export interface BodyProcessor {
@@ -35,10 +38,22 @@ export interface BodyProcessing {
   fail(ex: Exchange, code: ErrorCode): void
   /** Ends the exchange with `reply`. False: its response has begun already, or it is over. */
   reply(ex: Exchange, reply: LocalReply): boolean
+  /**
+   * Begins a response that is made piece by piece, in place of what the request would have led to; response hooks see
+   * it. For hooks that wait in the step of the request. What comes of the request's body is dropped, behind its
+   * processors. `hasBody` false: no piece may follow.
+   */
+  answer(ex: Exchange, status: number, headers: HeaderBlock, hasBody: boolean, events: AnswerEvents): Answer
 }
 
 /** For configurations that are only looked at. */
-export const NO_BODIES: BodyProcessing = { request() {}, response() {}, fail() {}, reply: () => false }
+export const NO_BODIES: BodyProcessing = {
+  request() {},
+  response() {},
+  fail() {},
+  reply: () => false,
+  answer: () => ({ write: () => true, end() {}, fail() {} })
+}
 
 /** All processors of one side, in a row. */
 export const REQUEST_PROCESSORS = new Slot<BodyProcessor | null>()

@@ -58,8 +58,8 @@ export interface Call {
 export interface Answer {
   /** False: stop until AnswerEvents.writable. The bytes are copied or sent before it returns. */
   write(bytes: Buffer): boolean
-  /** Nothing more comes. */
-  end(): void
+  /** Nothing more comes. `trailers`: lines, each ended by CRLF; absent: none. */
+  end(trailers?: string): void
   /** It cannot be completed: the client is shown so. */
   fail(code: ErrorCode): void
 }

@@ -5,10 +5,13 @@ import {
   type BodyProcessing,
   type BodyProcessor,
   REQUEST_PROCESSORS,
-  RESPONSE_PROCESSORS
+  RESPONSE_PROCESSORS,
+  resumeRequest
 } from '#engine/contract/body-processor.ts'
 import type { ErrorCode } from '#engine/contract/errors.ts'
 import {
+  BODY_NONE,
+  BODY_STREAM,
   type Exchange,
   type LocalReply,
   type ResponseTap,
@@ -18,6 +21,7 @@ import {
 import type { Slot } from '#engine/contract/slot.ts'
 import type { ReadSlot } from '#engine/socket/memory.ts'
 import { inTurn } from '#engine/socket/round.ts'
+import { type AnswerLifecycle, InnerServer } from './inner-server.ts'
 import { takeRequestBody, takeRequestEnd } from './request-body.ts'
 
 /** Where a body goes that has passed all of them. */
@@ -115,7 +119,7 @@ const REQUEST_END: BodyEnd = {
 }
 
 /** What the lifecycle does with an exchange that a processor ends. */
-export interface Ends {
+export interface Ends extends AnswerLifecycle {
   fail(ex: Exchange, code: ErrorCode): void
   replyInstead(ex: Exchange, reply: LocalReply): void
 }
@@ -135,6 +139,14 @@ export function bodyProcessing(response: BodyEnd, ends: Ends): BodyProcessing {
       if (ex.step >= STEP_SENDING) return false
       inTurn(() => ends.replyInstead(ex, reply))
       return true
+    },
+    answer(ex, status, headers, hasBody, events) {
+      const answer = new InnerServer(ex, events, ends)
+      ex.heldRequest = null
+      answer.begin(status, headers, hasBody ? BODY_STREAM : BODY_NONE)
+      // The hook may have held it up.
+      if (!ex.requestDone) inTurn(() => resumeRequest(ex))
+      return answer
     }
   }
 }

@@ -12,18 +12,17 @@ import {
   BODY_STREAM,
   type ClientStream,
   Exchange,
-  STEP_RECORDED,
   STEP_SERVE
 } from '#engine/contract/exchange.ts'
 import type { ClientEvents, ServerEvents } from '#engine/contract/exchange-events.ts'
 import { holdInAll } from '#engine/contract/held-bytes.ts'
-import type { Answer, AnswerEvents, Call, CallEvents, CallRequest, InProcess } from '#engine/contract/in-process.ts'
+import type { Call, CallEvents, CallRequest, InProcess } from '#engine/contract/in-process.ts'
 import type { Route } from '#engine/contract/route.ts'
 import { TRACE } from '#engine/contract/tracing.ts'
-import type { ServerStream, SpliceEnd } from '#engine/contract/transport.ts'
-import type { HeaderBlock } from '#engine/http/headers.ts'
+import type { SpliceEnd } from '#engine/contract/transport.ts'
 import { atRoundEnd, inTurn, turnStartedAt } from '#engine/socket/round.ts'
 import { type TimerWheel, WheelTimer } from '#engine/socket/timer-wheel.ts'
+import { InnerServer } from './inner-server.ts'
 
 export interface InProcessOptions {
   /** The lifecycle. */
@@ -211,77 +210,5 @@ class InnerClient implements Call, ClientStream {
 
   splice(): SpliceEnd {
     throw new Error('a call asks for no upgrade')
-  }
-}
-
-class InnerServer implements Answer, ServerStream {
-  readonly #ex: Exchange
-  readonly #events: AnswerEvents
-  readonly #lifecycle: InProcessOptions['events']
-  #isOver = false
-
-  constructor(ex: Exchange, events: AnswerEvents, lifecycle: InProcessOptions['events']) {
-    this.#ex = ex
-    this.#events = events
-    this.#lifecycle = lifecycle
-  }
-
-  begin(status: number, headers: HeaderBlock): void {
-    const ex = this.#ex
-    if (ex.step >= STEP_RECORDED || ex.response !== null) {
-      this.#isOver = true
-      return
-    }
-    ex.server = this
-    ex.status = status
-    ex.response = headers
-    ex.responseBody = BODY_STREAM
-    ex.responseLength = 0
-    inTurn(() => this.#lifecycle.onResponse(ex))
-  }
-
-  write(bytes: Buffer): boolean {
-    if (this.#isOver) return true
-    let hasRoom = true
-    inTurn(() => {
-      hasRoom = this.#lifecycle.onResponseBody(this.#ex, bytes, 0, bytes.length, null)
-    })
-    return hasRoom
-  }
-
-  end(): void {
-    if (this.#isOver) return
-    this.#isOver = true
-    inTurn(() => this.#lifecycle.onResponseEnd(this.#ex, ''))
-  }
-
-  fail(code: ErrorCode): void {
-    if (this.#isOver) return
-    this.#isOver = true
-    inTurn(() => this.#lifecycle.onServerFault(this.#ex, code))
-  }
-
-  // --- what the lifecycle asks of a server ---
-
-  abort(): void {
-    if (this.#isOver) return
-    this.#isOver = true
-    this.#events.gone()
-  }
-
-  resumeBody(): void {
-    if (!this.#isOver) this.#events.writable()
-  }
-
-  pauseBody(): void {}
-
-  sendBody(): boolean {
-    return true
-  }
-
-  sendEnd(): void {}
-
-  splice(): SpliceEnd {
-    throw new Error('an answer switches no protocol')
   }
 }

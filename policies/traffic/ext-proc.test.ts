@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { startGateway } from '#engine/testing/gateway.ts'
 import { problemsOf } from '#engine/testing/policy.ts'
-import { at, body, harness, send } from './ext-proc/gateway.fixture.ts'
+import { at, body, bodyIn, harness, piece, send } from './ext-proc/gateway.fixture.ts'
 import type { ExtProcConfig } from './ext-proc/schema.ts'
 import { answerTo } from './ext-proc/services.fixture.ts'
 import { extProc } from './ext-proc.ts'
@@ -40,6 +40,26 @@ test('the example file', async () => {
   match(await send(gateway, 'POST /api HTTP/1.1\r\nContent-Length: 5', 'hello'), /^HTTP\/1.1 200 /)
   equal(seen[0]!.body, '[]')
   deepEqual(kinds(), ['requestHeaders', 'requestBody', 'responseHeaders'])
+})
+
+test('the example of bodies that are streamed', async () => {
+  const example = readFileSync(join(import.meta.dirname, '../../docs/examples', 'ext-proc-streaming.yaml'), 'utf8')
+  const own = example
+    .replace('port: 8080', 'port: 0')
+    .replace('messageTimeout: 2s', 'messageTimeout: 60s')
+    .replaceAll(/localhost:919\d/g, `127.0.0.1:${service.port}`)
+    .replaceAll(/localhost:900\d/g, `127.0.0.1:${backendPort()}`)
+  const gateway = await startGateway(own)
+  stops.push(() => gateway.close())
+  service.process = (request) => {
+    const part = bodyIn(request)
+    if (part === null) return [answerTo(request)]
+    const isUpload = seen.length === 0
+    return [answerTo(request, isUpload ? body(part[0].toUpperCase()) : piece(part[0].toUpperCase(), part[1]))]
+  }
+  match(await send(gateway, 'POST /uploads HTTP/1.1\r\nContent-Length: 5', 'hello'), /^HTTP\/1.1 200 [\s\S]*from the/)
+  match(await send(gateway, 'POST /v1/chat HTTP/1.1\r\nContent-Length: 3', 'hey'), /^HTTP\/1.1 200 [\s\S]*FROM THE/)
+  deepEqual([seen[0]!.body, seen[1]!.body], ['HELLO', 'HEY'])
 })
 
 test('the options of agentgateway', () => {

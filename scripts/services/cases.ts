@@ -8,6 +8,7 @@ import { PROCESSING_BODIES } from './processing-bodies-cases.ts'
 import { PROCESSING_FAILURES } from './processing-failures-cases.ts'
 import { PROCESSING_HEADS } from './processing-heads-cases.ts'
 import { PROCESSING_PIECES } from './processing-pieces-cases.ts'
+import { PROCESSING_STREAMED_REPLIES } from './processing-streamed-replies-cases.ts'
 import { PROCESSING_STREAMS } from './processing-streams-cases.ts'
 
 export const CASES: readonly Case[] = [
@@ -19,5 +20,6 @@ export const CASES: readonly Case[] = [
   ...PROCESSING_BODIES,
   ...PROCESSING_FAILURES,
   ...PROCESSING_STREAMS,
-  ...PROCESSING_PIECES
+  ...PROCESSING_PIECES,
+  ...PROCESSING_STREAMED_REPLIES
 ]

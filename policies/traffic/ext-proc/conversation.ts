@@ -17,6 +17,13 @@ export interface ConversationOptions extends LaneOptions {
   readonly ignoresAnswers: boolean
 }
 
+export interface ReplyListener {
+  /** `response` is a StreamedImmediateResponse. False: no more until Conversation.resumeReply(). */
+  replyPart(response: ProcessingResponse): boolean
+  /** The service has ended the conversation, or is given up. */
+  replyEnded(how: Failed | null): void
+}
+
 export class Conversation implements GrpcStreamEvents {
   readonly request: Lane
   readonly response: Lane
@@ -24,6 +31,9 @@ export class Conversation implements GrpcStreamEvents {
   hasRoom = true
   /** Called when it does again. */
   onRoom: (() => void) | null = null
+  /** Gets the parts of a reply that the service makes itself; null: there can be none. */
+  reply: ReplyListener | null = null
+  #isReplyFull = false
   readonly #options: ConversationOptions
   readonly #stream: GrpcStream
   /** How it has ended; undefined: it has not. */
@@ -85,8 +95,14 @@ export class Conversation implements GrpcStreamEvents {
     if (!this.#isFull) this.#stream.resume()
   }
 
+  resumeReply(): void {
+    if (!this.#isReplyFull) return
+    this.#isReplyFull = false
+    if (!this.#isFull) this.#stream.resume()
+  }
+
   get #isFull(): boolean {
-    return this.request.isFull || this.response.isFull
+    return this.request.isFull || this.response.isFull || this.#isReplyFull
   }
 
   // --- what comes ---
@@ -98,7 +114,9 @@ export class Conversation implements GrpcStreamEvents {
     else if (response.response === undefined && response.overrideMessageTimeout !== undefined) {
       const { seconds, nanos } = response.overrideMessageTimeout
       this.#waiting.extend(Number(seconds) * 1000 + nanos / 1e6)
-    } else if (!this.#laneOf(response).take(response)) this.fail('it answers what it was not asked')
+    } else if (this.reply !== null && response.response?.$case === 'streamedImmediateResponse')
+      this.#isReplyFull = !this.reply.replyPart(response)
+    else if (!this.#laneOf(response).take(response)) this.fail('it answers what it was not asked')
     return !this.#isFull
   }
 
@@ -142,6 +160,7 @@ export class Conversation implements GrpcStreamEvents {
   #end(how: Failed | null): void {
     if (this.#ended !== undefined) return
     this.#ended = how
+    this.reply?.replyEnded(how)
     this.request.end(how)
     this.response.end(how)
   }

@@ -53,6 +53,11 @@ export class Lane {
     this.#first = done
   }
 
+  /** The next answer is for the one that `next` was called for. */
+  get awaitsNext(): boolean {
+    return this.#first !== null
+  }
+
   /** A message was sent that wants an answer. */
   expectAnswer(): void {
     this.#awaited++

@@ -24,25 +24,17 @@ import { attributesOf, bodyOf, commonOf, headersOf, messageOf, type Part, protoc
 import { overridden } from './mode-override.ts'
 import { applyChanges, changesOf } from './mutation.ts'
 import type { Plan } from './plan.ts'
+import { Progress } from './progress.ts'
 import { ReplyOutput } from './reply-output.ts'
-import type { ProcessingModes } from './schema.ts'
+import type { BodyMode, ProcessingModes } from './schema.ts'
 import { REQUEST, RESPONSE, type Side } from './side.ts'
+import { type ReplyOwner, StreamedReply } from './streamed-reply.ts'
 import { changedTrailers } from './trailers.ts'
 
 /** What a step leads to; null: the next one. */
 type Outcome = Verdict | null
 
-/** How far one side is. */
-class Progress {
-  /** A message of it was sent. */
-  hasSent = false
-  /** The service has replaced its body: nothing more of it is sent. */
-  isReplaced = false
-  isOver = false
-  stream: BodyStream | null = null
-}
-
-export class Processing implements BodyStreamEvents {
+export class Processing implements BodyStreamEvents, ReplyOwner {
   readonly #ex: Exchange
   readonly #plan: Plan
   #modes: ProcessingModes
@@ -53,6 +45,8 @@ export class Processing implements BodyStreamEvents {
   /** The side whose hook waits. */
   #side: Side | null = null
   #replyOutput: ReplyOutput | null = null
+  /** The service has not answered the request's head yet: it may make the reply itself. */
+  #awaitsRequestHead = false
   readonly #progress = { request: new Progress(), response: new Progress() }
 
   constructor(ex: Exchange, plan: Plan) {
@@ -126,7 +120,10 @@ export class Processing implements BodyStreamEvents {
 
   async #headers(side: Side, pending: Promise<Answer> | null): Promise<Outcome> {
     if (pending === null) return null
-    return this.#take(await pending, side, side.headersCase, async (response) => {
+    this.#awaitsRequestHead = side === REQUEST
+    const answer = await pending
+    this.#awaitsRequestHead = false
+    return this.#take(answer, side, side.headersCase, async (response) => {
       if (this.#plan.allowModeOverride && response.modeOverride !== undefined) {
         const modes = overridden(this.#modes, response.modeOverride)
         if (modes === null) return this.#fail(side, 'it asks for a mode that is not in this version of weir')
@@ -274,6 +271,24 @@ export class Processing implements BodyStreamEvents {
     this.#plan.bodies.fail(this.#ex, this.#blame(isLate, detail))
   }
 
+  // --- a reply that the service makes itself ---
+
+  beginsReply(): BodyMode | null {
+    if (!this.#awaitsRequestHead || this.#isStale(REQUEST)) return null
+    return this.#modes.request.body
+  }
+
+  replyBegins(): void {
+    // The hook that waits comes too late, and the response is not sent to the service.
+    this.#isOver = true
+    this.#side = null
+  }
+
+  replyOver(): void {
+    this.#progress.request.stream?.drop()
+    this.#stop()
+  }
+
   over(side: Side): void {
     this.#progress[side.name].isOver = true
     this.#conversation?.[side.name].settle()
@@ -289,6 +304,7 @@ export class Processing implements BodyStreamEvents {
         this.#progress.request.stream?.roomAgain()
         this.#progress.response.stream?.roomAgain()
       }
+      conversation.reply = new StreamedReply(this.#ex, this.#plan, conversation, this)
       this.#conversation = conversation
     }
     return this.#conversation
