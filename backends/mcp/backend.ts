@@ -26,6 +26,7 @@ import { whenRequest } from '#engine/contract/body.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import { type Background, CONTINUE, type Verdict } from '#engine/contract/filter.ts'
 import { newMcpUse } from '#engine/contract/mcp-use.ts'
+import { isKeptBack } from '#engine/contract/outbound.ts'
 import { TRACE } from '#engine/contract/tracing.ts'
 import { newCall } from './calls/call.ts'
 import { deliver } from './calls/client-messages.ts'
@@ -189,6 +190,8 @@ class CompiledMcpBackend implements CompiledBackend {
       return null
     }
     const session = this.#services.sessions.find(sessionId, callerOf(ex), performance.now())
+    // Where a request is only explained, the key of sessions may be another process's.
+    if (session === null && isKeptBack('whether the session is known')) return this.#transientSession(ex, reply)
     if (session === null) reply.refuse(404, SESSION_UNKNOWN, 'Session not found', { id })
     else if (session.party === '') session.party = partyOf(ex)
     return session

@@ -122,10 +122,11 @@ export class Services {
     this.context.log('warn', `mcp ${this.context.name}: ${why}: with prefixMode never it is neither listed nor called`)
   }
 
-  /** Why not, for the log: what `mayUse` has denied. */
-  denialOf(ex: Exchange, item: McpItem): string {
+  /** Notes for the log why `mayUse` has denied `item`: the client learns nothing of it. */
+  noteDenial(ex: Exchange, item: McpItem): void {
     const rules = this.#rules.get(item.target)
-    return rules == null ? 'its target has no rules for it' : denialOf(rules, ex, item)
+    const why = () => (rules == null ? 'its target has no rules for it' : denialOf(rules, ex, item))
+    ex.errorDetail ??= () => `mcpAuthorization: ${item.kind} of target ${item.target}: ${why()}`
   }
 
   mayUse(ex: Exchange, item: McpItem): boolean {

@@ -252,6 +252,6 @@ export class DryRun implements Watch {
     if (ex !== this.#ex) return
     this.#isRecorded = true
     // Its headers belong to the connection, which is about to take another request.
-    this.#detail = ex.error === null ? null : detailOf(ex)
+    this.#detail = detailOf(ex)
   }
 }

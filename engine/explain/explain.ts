@@ -277,6 +277,7 @@ function answerOf({ ex, runs, detail }: DryResult, { status, body }: PaperAnswer
     kind: 'answer',
     status,
     code: ex?.error ?? null,
+    mcpErrorCode: ex?.mcp?.errorCode ?? null,
     detail: detail === null ? null : shownText(detail, BODY_CHARS_MAX),
     policy: runs.find(isEnd)?.owner.name ?? null,
     headers: ex?.response == null ? [] : shownHeaders(ex.response),

@@ -86,6 +86,8 @@ export type Outcome =
       readonly kind: 'answer'
       readonly status: number
       readonly code: string | null
+      /** Of JSON-RPC, whose errors may have status 200; null: none. */
+      readonly mcpErrorCode: number | null
       readonly detail: string | null
       /** Which policy; null: none. */
       readonly policy: string | null
@@ -99,5 +101,6 @@ export type Outcome =
 
 /** Of a program that explains: 0 where a backend or the gateway would serve the request, else 1. */
 export function exitCodeOf({ outcome }: Explanation): number {
-  return outcome.kind === 'upstream' || (outcome.kind === 'answer' && outcome.status < 400) ? 0 : 1
+  if (outcome.kind === 'answer') return outcome.status < 400 && outcome.mcpErrorCode === null ? 0 : 1
+  return outcome.kind === 'upstream' ? 0 : 1
 }

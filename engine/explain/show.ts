@@ -74,8 +74,11 @@ function upstreamLines(upstream: Upstream): string[] {
 function outcomeLines(outcome: Outcome): string[] {
   if (outcome.kind === 'upstream') return ['outcome   it reaches the backend (nothing was sent)']
   if (outcome.kind !== 'answer') return [`outcome   ${outcome.detail}`]
-  const { status, code, detail, policy, headers, body } = outcome
-  const lines = [`answer    ${status}${code === null ? '' : ` ${code}`}${policy === null ? '' : ` by ${policy}`}`]
+  const { status, code, mcpErrorCode, detail, policy, headers, body } = outcome
+  const error = mcpErrorCode === null ? '' : `, an error of JSON-RPC (${mcpErrorCode})`
+  const lines = [
+    `answer    ${status}${code === null ? '' : ` ${code}`}${policy === null ? '' : ` by ${policy}`}${error}`
+  ]
   // Of a policy it stands there.
   if (detail !== null && policy === null) lines.push(`  because ${detail}`)
   for (const [name, value] of headers) lines.push(`  ${name}: ${value}`)

@@ -104,8 +104,7 @@ function forwardItem(call: Call, request: ItemRequest, item: McpItem | null): vo
   const { services, reply, params } = call
   const { kind, requested, rename } = request
   if (item !== null && !services.mayUse(reply.ex, item)) {
-    const { ex } = reply
-    ex.errorDetail ??= () => `mcpAuthorization: ${kind} of target ${item.target}: ${services.denialOf(ex, item)}`
+    services.noteDenial(reply.ex, item)
     unknown(call, kind, requested)
   } else if (item === null) unknown(call, kind, requested)
   else forwardTo(call, services.targets.get(item.target), item.name === requested ? params : rename(item.name))

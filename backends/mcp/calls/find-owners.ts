@@ -9,6 +9,7 @@ import type { OwnedName } from '#backends/mcp/names/names.ts'
 import type { Catalog } from '#backends/mcp/session/session.ts'
 import { failure, type LinkFailure, type Target } from '#backends/mcp/targets/target.ts'
 import type { McpItem } from '#engine/contract/mcp-use.ts'
+import { isKeptBack } from '#engine/contract/outbound.ts'
 import { type Call, requestTo } from './call.ts'
 
 /** How long a listed name is believed; a name that is not listed is looked for again, but not more often than this. */
@@ -50,6 +51,7 @@ export function findOwners(
   const owners: OwnedName[] = []
   let missing = targets.length
   let failed: LinkFailure | null = null
+  let hidden: McpItem | null = null
   let isGone = false
   const stops: (() => void)[] = []
   reply.onGone = () => {
@@ -57,16 +59,17 @@ export function findOwners(
     for (const stop of stops) stop()
   }
   for (const target of targets) {
-    const stop = readCatalog(call, kind, target, name, (catalog) => {
+    const stop = readCatalog(call, { kind, name, isOnly: targets.length === 1 }, target, (catalog) => {
       if (isGone) return
       if ('kind' in catalog) failed = catalog
-      // A hidden name does not make another one ambiguous.
-      else if (
-        catalog.names.has(name) &&
-        services.mayUse(reply.ex, { kind, target: target.name, name, arguments: args })
-      )
-        owners.push({ target: target.name, name })
+      else if (catalog.names.has(name)) {
+        const item: McpItem = { kind, target: target.name, name, arguments: args }
+        // A hidden name does not make another one ambiguous.
+        if (services.mayUse(reply.ex, item)) owners.push({ target: target.name, name })
+        else hidden = item
+      }
       if (--missing > 0) return
+      if (owners.length === 0 && hidden !== null) services.noteDenial(reply.ex, hidden)
       if (failed !== null && (owners.length === 0 || services.backend.failureMode === 'failClosed')) done(failed)
       else done(owners)
     })
@@ -74,16 +77,20 @@ export function findOwners(
   }
 }
 
-/** Null: the session remembers it. */
+/** Null: the session remembers it. `isOnly`: no other target can have the name. */
 function readCatalog(
   call: Call,
-  kind: 'tool' | 'prompt',
+  { kind, name, isOnly }: { readonly kind: 'tool' | 'prompt'; readonly name: string; readonly isOnly: boolean },
   target: Target,
-  name: string,
   done: (catalog: Catalog | LinkFailure) => void
 ): (() => void) | null {
   const { services, session } = call
   const key = `${kind} ${target.name}`
+  if (isOnly && target.staticLists === undefined && isKeptBack(`${target.name}: ${kind}s/list, which is to name it`)) {
+    // The call is only explained: what follows holds if the target has the name.
+    done({ at: 0, names: new Set([name]) })
+    return null
+  }
   const known = session.catalogs.get(key)
   const age = known === undefined ? Number.POSITIVE_INFINITY : performance.now() - known.at
   if (known !== undefined && age < (known.names.has(name) ? CATALOG_TTL_MS : CATALOG_RETRY_MS)) {
