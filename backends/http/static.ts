@@ -1,6 +1,7 @@
 /** A fixed destination: host and port, or a unix socket. */
 
 import type { StaticBackend } from '#backends/http/config/snapshot.ts'
+import { showInChecks } from '#backends/shared/auth/check-credentials.ts'
 import type { BackendContext, BackendKind, CompiledBackend } from '#engine/contract/backend.ts'
 import { configuredEndpoint } from '#engine/contract/backend-transport/endpoint.ts'
 import type { HostGroup, WeightedHost } from '#engine/contract/endpoint.ts'
@@ -13,10 +14,12 @@ import { proxyProtocol, spokenHttp } from './spoken.ts'
 function compile(backend: StaticBackend, context: BackendContext): CompiledBackend {
   const { name, upstream } = context
   const { host, port, unixPath, hosts, transport } = backend
-  const send = senderFor(backend.auth, { host, hasTls: (transport?.tls ?? null) !== null }, context)
+  const server = { host, hasTls: (transport?.tls ?? null) !== null }
+  const send = senderFor(backend.auth, server, context)
   const spoken = { http: spokenHttp(backend.http), ...proxyProtocol(transport) }
   const group = hosts === undefined ? {} : { group: groupOf(name, hosts) }
   const endpoint = configuredEndpoint({ host, port, unixPath, ...group, hasTls: false, transport }, context, spoken)
+  showInChecks(endpoint, { ...server, auth: backend.auth, transport }, context)
   const auto = context.hostRewrite === 'auto' || (context.hostRewrite === 'default' && endpoint.isHostname)
   // A unix socket has no host to send; whatever the client asked for passes.
   const rewritten = auto && (hosts !== undefined || endpoint.hostHeader !== '') ? endpoint.hostHeader : null

@@ -5,12 +5,17 @@ import { together } from '#engine/contract/background.ts'
 import type { Endpoint } from '#engine/contract/endpoint.ts'
 import type { Background } from '#engine/contract/filter.ts'
 
+interface Noted {
+  readonly credentials: Background[]
+  readonly endpoints: Set<Background>
+}
+
 /** An upstream, with a list of what is asked of it while a backend is compiled. */
 class NotingUpstream implements UpstreamClient {
   readonly #upstream: UpstreamClient
   readonly setHosts: UpstreamClient['setHosts']
   readonly send: UpstreamClient['send']
-  #noted: Set<Background> | null = null
+  #noted: Noted | null = null
 
   constructor(upstream: UpstreamClient) {
     this.#upstream = upstream
@@ -20,18 +25,24 @@ class NotingUpstream implements UpstreamClient {
 
   endpoint(...of: Parameters<UpstreamClient['endpoint']>): Endpoint {
     const endpoint = this.#upstream.endpoint(...of)
-    if (endpoint.background !== undefined) this.#noted?.add(endpoint.background)
+    if (endpoint.background !== undefined) this.#noted?.endpoints.add(endpoint.background)
     return endpoint
+  }
+
+  checkAs(...of: Parameters<UpstreamClient['checkAs']>): Background {
+    const work = this.#upstream.checkAs(...of)
+    this.#noted?.credentials.push(work)
+    return work
   }
 
   /** Endpoints of clients' choosing are asked for later, and have none. */
   noting(compile: () => CompiledBackend): CompiledBackend {
-    const noted = new Set<Background>()
+    const noted: Noted = { credentials: [], endpoints: new Set() }
     // One backend may compile another.
     const outer = this.#noted
     this.#noted = noted
     try {
-      return withBackground(compile(), [...noted])
+      return withBackground(compile(), noted)
     } finally {
       this.#noted = outer
     }
@@ -49,9 +60,10 @@ export function notingBackground(upstream: UpstreamClient): NotingUpstream {
   return noting
 }
 
-function withBackground(compiled: CompiledBackend, more: readonly Background[]): CompiledBackend {
-  if (more.length === 0) return compiled
+/** Checks begin with what they show. */
+function withBackground(compiled: CompiledBackend, { credentials, endpoints }: Noted): CompiledBackend {
+  if (endpoints.size === 0) return compiled
   const { background } = compiled
-  const all = [...(background === undefined ? [] : [background]), ...more]
+  const all = [...(background === undefined ? [] : [background]), ...credentials, ...endpoints]
   return { ...compiled, background: together(all) }
 }

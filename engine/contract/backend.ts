@@ -1,6 +1,7 @@
 /** What a kind of backend compiles to, and what it gets to work with. */
 import type { BackendConfig } from './backend-config.ts'
 import type { BackendTransport } from './backend-transport/transport.ts'
+import type { CheckCredentials } from './check-credentials.ts'
 import type { Children, ChildSpec } from './children.ts'
 import type { Problem } from './config-error.ts'
 import type { Destination, Endpoint, EndpointOptions, HostGroup, WeightedHost } from './endpoint.ts'
@@ -22,6 +23,11 @@ export interface UpstreamClient {
   endpoint(destination: Destination | HostGroup, options: EndpointOptions): Endpoint
   /** Of the endpoint of a group: addresses that stay keep their connections and what is known of them. */
   setHosts(endpoint: Endpoint, hosts: readonly WeightedHost[]): void
+  /**
+   * What active checks of `endpoint` show while the configuration is in force that says so; null: nothing. Of several
+   * that share an endpoint the last one holds. While a backend is compiled, what is returned need not be kept.
+   */
+  checkAs(endpoint: Endpoint, credentials: CheckCredentials | null): Background
   /** Sends ex to the endpoint; everything that follows arrives as ServerEvents. */
   send(ex: Exchange, endpoint: Endpoint): void
 }

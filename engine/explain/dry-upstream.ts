@@ -13,6 +13,7 @@ export function dryUpstream(sent: (ex: Exchange, endpoint: Endpoint) => void): U
       return { name, hostHeader, isHostname, usable: true, isTls: options.tls !== null }
     },
     setHosts() {},
+    checkAs: () => ({ begin() {}, end() {} }),
     send: sent,
     stream(destination, options) {
       const { name, hostHeader, isHostname } = hostsOf(destination, { ...options, tls: null })

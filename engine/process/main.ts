@@ -90,6 +90,7 @@ function check(draft: SnapshotDraft): readonly Problem[] {
         upstream: {
           endpoint: () => endpoint,
           setHosts() {},
+          checkAs: () => ({ begin() {}, end() {} }),
           send() {},
           stream: () => ({ ...endpoint, connect: () => () => {} })
         },

@@ -27,6 +27,7 @@ export function fakeUpstream(): FakeUpstream {
       return { name: unixPath ?? `${host}:${port}`, usable: true, hostHeader, isHostname }
     },
     setHosts() {},
+    checkAs: () => ({ begin() {}, end() {} }),
     stream: () => ({ name: '', usable: true, connect: () => () => {} }),
     send(_ex: Exchange, endpoint: Endpoint): void {
       sent.push(endpoint.name)

@@ -3,6 +3,7 @@
  * worker looks when an address is due; the one that moves the time of its next check asks. So there is one check for
  * the whole process, and another worker goes on when one dies.
  */
+import type { CheckCredentials } from '#engine/contract/check-credentials.ts'
 import { type Destination, type EndpointOptions, SPOKEN_DEFAULT } from '#engine/contract/endpoint.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import type { Background } from '#engine/contract/filter.ts'
@@ -12,14 +13,16 @@ import { HeaderBlock } from '#engine/http/headers.ts'
 import { HealthCheckRequest, HealthCheckResponse } from '#engine/proto/generated/grpc/health/v1/health.ts'
 import type { ServiceDestination } from '#engine/service/destination.ts'
 import { callUnary } from '#engine/service/grpc-call.ts'
-import { HttpServiceCall } from '#engine/service/http-call.ts'
+import { writeProxyHeader } from '#engine/socket/proxy-header.ts'
+import { inTurn } from '#engine/socket/round.ts'
 import type { SocketLayer } from '#engine/socket/socket-layer.ts'
 import { type TimerWheel, WheelTimer } from '#engine/socket/timer-wheel.ts'
 import type { DialledAddress } from './address-list.ts'
+import { HttpCheckCall } from './check-call.ts'
 import type { HostSet } from './host-group.ts'
 import { JudgedHealth } from './outlier.ts'
 
-/** Of an answer; what is longer says nothing more. */
+/** Of an answer; what is longer says nothing more, and is not waited for. */
 const ANSWER_BYTES_MAX = 64 * 1024
 /** Checks of one endpoint at a time, in this worker. */
 const RUNNING_MAX = 32
@@ -44,12 +47,16 @@ export interface CheckerParts {
   readonly addresses: () => readonly DialledAddress[]
   /** Sends to one address alone. */
   readonly sender: (address: DialledAddress, options: EndpointOptions) => (ex: Exchange) => void
+  /** What it has to show cannot be had. */
+  readonly fail: (ex: Exchange) => void
   readonly calls: () => InProcess
   readonly connect: (address: DialledAddress, port: number | null, done: (error: string | null) => void) => () => void
 }
 
 export class ActiveChecker implements Background {
   readonly #parts: CheckerParts
+  /** Null: they show nothing. */
+  credentials: CheckCredentials | null = null
   readonly #timer: WheelTimer
   #users = 0
   #running = 0
@@ -124,8 +131,34 @@ export class ActiveChecker implements Background {
     const { check, hosts, sender, calls } = this.#parts
     const { resilience: _, http = SPOKEN_DEFAULT, ...options } = address.host.options
     const connectTimeoutMs = Math.min(hosts.options.connectTimeoutMs, check.timeoutMs)
-    const serve = sender(address, { ...options, connectTimeoutMs, http })
+    const send = sender(address, { ...options, connectTimeoutMs, http })
+    const serve = (ex: Exchange): void => {
+      ex.upstreamHost ??= address.host.hostHeader
+      this.#show(address, ex, send)
+    }
     return { inProcess: calls(), serve, recorder: NOT_RECORDED }
+  }
+
+  /** Sends `ex` when it shows who asks: the server itself, and not what listens on another port of its host. */
+  #show({ address }: DialledAddress, ex: Exchange, send: (ex: Exchange) => void): void {
+    const { check, fail } = this.#parts
+    const isServer = check.port === null || 'unixPath' in address || check.port === address.port
+    const waiting = isServer ? (this.credentials?.show(ex) ?? null) : null
+    if (waiting === null) {
+      send(ex)
+      return
+    }
+    // The time of the check may be over by then.
+    const isWanted = () => ex.response === null && !ex.responseDone
+    waiting.then(
+      (put) =>
+        inTurn(() => {
+          if (!isWanted()) return
+          put()
+          send(ex)
+        }),
+      () => inTurn(() => isWanted() && fail(ex))
+    )
   }
 
   #byGrpc({ service, timeoutMs }: ActiveCheck & GrpcCheck, address: DialledAddress, done: Done): void {
@@ -143,12 +176,15 @@ export class ActiveChecker implements Background {
     const headers = new HeaderBlock()
     headers.receive('user-agent', USER_AGENT)
     const authority = host ?? address.host.hostHeader
-    const bounds = { timeoutMs, ex: null, answerBytesMax: ANSWER_BYTES_MAX }
-    const request = { method, path, query: '', headers, body: null, authority, ...bounds }
-    const call = new HttpServiceCall(this.#destination(address), request, (answer) => {
-      if (answer.error !== null) done(answer.detail)
-      else if (expectedStatuses.some(([from, to]) => answer.status >= from && answer.status <= to)) done(null)
-      else done(`it answers with ${answer.status}`)
+    const request = { method, path, query: '', headers, body: null, authority, timeoutMs }
+    const call = new HttpCheckCall(this.#destination(address), ANSWER_BYTES_MAX, (answer) => {
+      if (typeof answer !== 'number') {
+        done(answer.detail)
+        return
+      }
+      if (answer === 401 || answer === 403) this.credentials?.refused()
+      const isGood = expectedStatuses.some(([from, to]) => answer >= from && answer <= to)
+      done(isGood ? null : `it answers with ${answer}`)
     })
     call.begin(request)
   }
@@ -179,12 +215,16 @@ export function connectOnce(
   done: (error: string | null) => void
 ): () => void {
   const to = 'unixPath' in address || port === null ? address : { ...address, port }
+  const { proxyProtocol } = host.options
   return sockets.connect(
     to,
     (code, wire) => {
       wire?.destroy()
       done(wire === null ? `no connection: ${code ?? 'EIO'}` : null)
     },
-    host.tls
+    host.tls,
+    proxyProtocol === undefined ? {} : { preamble: writeProxyHeader(proxyProtocol, NO_CLIENT) }
   )
 }
+
+const NO_CLIENT = { remoteAddress: '', remotePort: 0, localAddress: '', localPort: 0 }

@@ -2,6 +2,7 @@
 
 import type { UpstreamClient } from '#engine/contract/backend.ts'
 import { together } from '#engine/contract/background.ts'
+import type { CheckCredentials } from '#engine/contract/check-credentials.ts'
 import type {
   Destination,
   Endpoint,
@@ -11,6 +12,7 @@ import type {
   WeightedHost
 } from '#engine/contract/endpoint.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
+import type { Background } from '#engine/contract/filter.ts'
 import { type InProcess, NO_CALLS } from '#engine/contract/in-process.ts'
 import type { ActiveCheck } from '#engine/contract/resilience.ts'
 import type { StreamClient, StreamEndpoint } from '#engine/contract/tcp.ts'
@@ -84,6 +86,7 @@ export function createUpstream(shared: UpstreamOptions): Upstream {
       }
       return endpoint
     },
+    checkAs: (endpoint, credentials) => checks.showing(endpoint, credentials),
     setHosts(endpoint: Endpoint, hosts: readonly WeightedHost[]): void {
       const { hosts: known } = endpoint as EndpointState | ProxyProtocolEndpoint
       if (known instanceof HostGroupState) known.set(hosts)
@@ -139,14 +142,15 @@ class Checks {
   readonly #shared: UpstreamOptions
   readonly #random = xorshift32()
   readonly #endpoints = new Map<string, EndpointState | ProxyProtocolEndpoint>()
+  readonly #checkers = new WeakMap<Endpoint, ActiveChecker>()
 
   constructor(shared: UpstreamOptions) {
     this.#shared = shared
   }
 
   of(check: ActiveCheck, endpoint: EndpointState | ProxyProtocolEndpoint): ActiveChecker {
-    const { timers, sockets } = this.#shared
-    return new ActiveChecker({
+    const { timers, sockets, events } = this.#shared
+    const checker = new ActiveChecker({
       check,
       hosts: endpoint.hosts,
       timers,
@@ -156,9 +160,25 @@ class Checks {
         const to = this.#endpoint(checkedAt(address, check.port), options)
         return (ex) => to.send(ex)
       },
+      fail: (ex) => events.onServerFault(ex, 'BACKEND_CREDENTIALS'),
       calls: () => this.calls,
       connect: (address, port, done) => connectOnce(sockets, address, port, done)
     })
+    this.#checkers.set(endpoint, checker)
+    return checker
+  }
+
+  showing(endpoint: Endpoint, credentials: CheckCredentials | null): Background {
+    const checker = this.#checkers.get(endpoint)
+    return {
+      begin() {
+        if (checker !== undefined) checker.credentials = credentials
+      },
+      end() {
+        // The next configuration has begun before, and may show something else.
+        if (checker?.credentials === credentials) checker.credentials = null
+      }
+    }
   }
 
   #endpoint(destination: Destination, options: EndpointOptions): EndpointState | ProxyProtocolEndpoint {

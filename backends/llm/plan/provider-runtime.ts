@@ -4,8 +4,10 @@ import type { Authenticator } from '#backends/llm/auth/authenticator.ts'
 import { authenticatorFor } from '#backends/llm/auth/compile.ts'
 import type { AiBackend, AiProvider } from '#backends/llm/config/snapshot.ts'
 import { dialectFor, type LearnedDialect } from '#backends/llm/providers/dialects.ts'
+import { isChecked } from '#backends/shared/auth/check-credentials.ts'
 import type { BackendContext } from '#engine/contract/backend.ts'
 import { configuredEndpoint } from '#engine/contract/backend-transport/endpoint.ts'
+import type { CheckCredentials } from '#engine/contract/check-credentials.ts'
 import type { Endpoint } from '#engine/contract/endpoint.ts'
 import { Lru } from '#engine/kit/lru.ts'
 import { Health, ProviderSlot } from './balancer.ts'
@@ -28,15 +30,17 @@ export function buildProvider(settings: AiProvider, backend: AiBackend, context:
   const { provider, aliases, learned } = resolveProvider(spec)
   const host = settings.host ?? provider.host
   const endpoint = configuredEndpoint({ ...settings, host }, context)
-  return {
-    settings,
-    provider,
-    endpoint,
-    spec,
-    aliases,
-    learned,
-    authenticator: authenticatorFor(settings.auth, { type, provider, host }, context)
-  }
+  const authenticator = authenticatorFor(settings.auth, { type, provider, host }, context)
+  if (isChecked(settings.transport)) context.upstream.checkAs(endpoint, checkCredentials(authenticator))
+  return { settings, provider, endpoint, spec, aliases, learned, authenticator }
+}
+
+const NO_KEY = { key: null, other: null }
+const NO_CLIENT = { inRequest: NO_KEY, consumed: NO_KEY }
+
+/** Null: it is clients who are shown. */
+function checkCredentials({ wantsClient, authorize, refused }: Authenticator): CheckCredentials | null {
+  return wantsClient ? null : { show: (ex) => authorize(ex, NO_CLIENT), refused }
 }
 
 /** Providers of which it is remembered how they are, and what they refuse. */

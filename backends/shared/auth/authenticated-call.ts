@@ -1,10 +1,12 @@
 /** Calls of the gateway's own to a server that the policy `auth` acts on. */
 import type { BackendContext } from '#engine/contract/backend.ts'
 import type { BackendAuth } from '#engine/contract/backend-auth/auth.ts'
+import type { BackendTransport } from '#engine/contract/backend-transport/transport.ts'
 import type { Endpoint } from '#engine/contract/endpoint.ts'
 import type { Call, CallEvents, CallRequest } from '#engine/contract/in-process.ts'
 import type { HeaderBlock } from '#engine/http/headers.ts'
 import { inTurn } from '#engine/socket/round.ts'
+import { showInChecks } from './check-credentials.ts'
 import { type AuthenticatedServer, type RequestAuthenticator, requestAuthenticator } from './request-authenticator.ts'
 
 /** A request whose body, if it has one, is whole. Its headers belong to the call. */
@@ -18,11 +20,12 @@ export type Ask = (request: WholeRequest, events: CallEvents) => Call
 /** `auth` null: requests are sent as they are. `passthrough` shows what stands in their headers. */
 export function callerFor(
   auth: BackendAuth | null,
-  server: AuthenticatedServer,
+  server: AuthenticatedServer & { readonly transport?: BackendTransport | undefined },
   endpoint: Endpoint,
   context: BackendContext
 ): Ask {
   const { inProcess } = context
+  showInChecks(endpoint, { ...server, auth }, context)
   if (auth === null || auth.kind === 'passthrough') {
     return (request, events) => inProcess.call(endpoint, request, events)
   }
