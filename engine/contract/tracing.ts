@@ -42,9 +42,10 @@ export interface Tracer {
   flush(): void
 }
 
-/** A JSON-RPC request to an MCP server. */
+/** A JSON-RPC request or notification to an MCP server, or of one. */
 export interface SentMessage {
   readonly method: string
+  /** '': it is a notification. */
   readonly requestId: string
   /** What it names, if it names something. */
   readonly item: Pick<McpItem, 'kind' | 'name'> | null
@@ -54,6 +55,9 @@ export interface SentMessage {
 
 /** The span of one of them. */
 export interface MessageSpan {
+  readonly spanId: string
+  /** Of its trace; '' for none. */
+  readonly tracestate: string
   /** Replaces the headers of its exchange by its own. */
   inject(headers: HeaderBlock): void
   /** It has its answer. `errorType`: undefined when that is no error. */
@@ -96,6 +100,16 @@ export interface ExchangeTrace extends TraceIds, AttemptObserver {
   joinMessage(context: MessageContext): void
   /** A message goes to an MCP server for `ex`, this exchange, over whatever carries it. */
   message(ex: Exchange, message: SentMessage): MessageSpan
+  /**
+   * A message of an MCP server goes to the client of `ex`, this exchange. `context`: the one that it has brought; null:
+   * none. `request`: the request to the server that it belongs to; null: it came on a stream of its own.
+   */
+  serverMessage(
+    ex: Exchange,
+    message: SentMessage,
+    context: MessageContext | null,
+    request: MessageSpan | null
+  ): MessageSpan
 }
 
 export const TRACE = new Slot<ExchangeTrace>()

@@ -14,6 +14,10 @@ import { STATEFUL_NOTIFICATIONS } from '#backends/mcp/protocol/stateful.ts'
 import { failureText, type Services } from '#backends/mcp/services.ts'
 import type { Session } from '#backends/mcp/session/session.ts'
 import type { LinkFailure } from '#backends/mcp/targets/target.ts'
+import { TRACE } from '#engine/contract/tracing.ts'
+import type { HeaderBlock } from '#engine/http/headers.ts'
+import { traceAnswer } from './traced-messages.ts'
+import { notifyTraced } from './traced-request.ts'
 
 /** The message, under the names that its targets know. */
 interface Delivery {
@@ -34,18 +38,24 @@ export function deliver(
     return
   }
   const delivery =
-    'method' in message ? ofNotification(services, reply, session, message) : ofResponse(services, message)
+    'method' in message ? ofNotification(services, reply, session, message) : ofResponse(services, session, message)
   if (delivery === null) {
     reply.refuse(400, INVALID_REQUEST, 'Bad Request: no server has asked with this id')
     return
   }
   const headers = services.forwardedHeaders(reply.ex)
+  const trace = TRACE.get(reply.ex)
+  const send = (name: string, fields: HeaderBlock, one: RpcNotification | RpcResponse) =>
+    services.targets.link(session, services.targets.get(name), fields).send(one)
+  const sendTo = (target: string) => {
+    const { message: own } = delivery
+    return trace === null || !('method' in own)
+      ? send(target, headers, own)
+      : notifyTraced(trace, { ex: reply.ex, target, headers }, own, (fields, one) => send(target, fields, one))
+  }
   const sent = delivery.targets
     .filter((name) => session.targetSessions.has(name) && services.names.targets.has(name))
-    .map(async (name) => ({
-      name,
-      failure: await services.targets.link(session, services.targets.get(name), headers).send(delivery.message)
-    }))
+    .map(async (name) => ({ name, failure: await sendTo(name) }))
   void Promise.all(sent).then((outcomes) => {
     const failed = outcomes.filter(({ failure }) => failure !== null && !isHarmless(failure))
     if (failed.length === 0 || failed.length < outcomes.length) reply.plain(202, null)
@@ -57,9 +67,12 @@ export function deliver(
 /** The message concerned a session that has expired; the next request restores it. */
 const isHarmless = ({ kind }: LinkFailure): boolean => kind === 'expired'
 
-function ofResponse({ names }: Services, message: RpcResponse): Delivery | null {
+function ofResponse({ names }: Services, session: Session, message: RpcResponse): Delivery | null {
   const owner = message.id === null ? null : names.ownerOfId(message.id)
-  return owner === null ? null : { targets: [owner.target], message: { ...message, id: owner.id } }
+  if (owner === null) return null
+  const response = { ...message, id: owner.id }
+  traceAnswer(session, owner.target, response)
+  return { targets: [owner.target], message: response }
 }
 
 function ofNotification(services: Services, { ex }: Reply, session: Session, message: RpcNotification): Delivery {

@@ -12,6 +12,7 @@ import type { Session } from '#backends/mcp/session/session.ts'
 import type { LinkFailure, Target } from '#backends/mcp/targets/target.ts'
 import type { McpItem } from '#engine/contract/mcp-use.ts'
 import { encodeResumePoints, knowsPolling } from './stream-relay.ts'
+import { type TracedMessages, tracedMessages } from './traced-messages.ts'
 
 /** Of one session in one worker: each holds connections. */
 const STREAMS_MAX = 16
@@ -65,6 +66,7 @@ class ServerStreams {
   /** Targets whose stream is open, or may still open. */
   #open: number
   #isOver = false
+  readonly #traced: TracedMessages | null
 
   constructor(services: Services, reply: Reply, session: Session, startPoints: ReadonlyMap<Target, string | null>) {
     this.#services = services
@@ -72,6 +74,7 @@ class ServerStreams {
     this.#session = session
     this.#startPoints = startPoints
     this.#open = startPoints.size
+    this.#traced = tracedMessages(reply.ex, session)
   }
 
   start(): void {
@@ -89,6 +92,7 @@ class ServerStreams {
     this.#services.sessions.use(this.#session, performance.now())
     for (const target of [...this.#counted]) this.#onClose(target)
     for (const stop of this.#stops.values()) stop()
+    this.#traced?.close()
   }
 
   #listen(target: Target, from: string | null, mayRestore: boolean): void {
@@ -107,7 +111,8 @@ class ServerStreams {
         this.#onOpen(target)
         this.#services.listChanges.onMessage(target.name, message)
         const id = eventId === null ? null : this.#idOf(target, eventId)
-        this.#reply.message(this.#forClient(target, message), id)
+        const relayed = this.#traced === null ? message : this.#traced.relay(target.name, message)
+        this.#reply.message(this.#forClient(target, relayed), id)
       },
       mark: (eventId, retryMs) => {
         const id = eventId === null ? null : this.#idOf(target, eventId)

@@ -20,6 +20,7 @@ import { OWN_INFO } from '#backends/mcp/session/initialize.ts'
 import type { Session } from '#backends/mcp/session/session.ts'
 import { failure, type LinkFailure, type Target } from '#backends/mcp/targets/target.ts'
 import type { Call } from './call.ts'
+import { type TracedMessages, tracedMessages } from './traced-messages.ts'
 
 /** Of one caller in one worker: each holds connections. */
 const STREAMS_MAX = 64
@@ -53,6 +54,7 @@ class SubscriptionStream {
   #failed: { readonly target: string; readonly failure: LinkFailure } | null = null
   #timer: NodeJS.Timeout | null = null
   #isOver = false
+  readonly #traced: TracedMessages | null
 
   constructor({ services, reply, session, message }: Call, filter: JsonObject) {
     this.#services = services
@@ -61,6 +63,7 @@ class SubscriptionStream {
     this.#message = message
     this.#filter = filter
     this.#pending = new Set(services.names.targets)
+    this.#traced = tracedMessages(reply.ex, session)
   }
 
   start(): void {
@@ -127,7 +130,8 @@ class SubscriptionStream {
       this.#settle(name)
       return
     }
-    const changed = messageForClient(this.#services.names, name, message) as RpcNotification
+    const relayed = this.#traced === null ? message : this.#traced.relay(name, message)
+    const changed = messageForClient(this.#services.names, name, relayed) as RpcNotification
     if (this.#pending === null) this.#reply.message(changed, null)
     else if (this.#early.length < EARLY_MAX) this.#early.push(changed)
   }

@@ -1,21 +1,14 @@
 /** A request to a target of an exchange that is traced: it has a span of its own, whose headers the target gets. */
 
-import type { RpcRequest } from '#backends/mcp/protocol/json-rpc.ts'
+import type { RpcNotification, RpcRequest } from '#backends/mcp/protocol/json-rpc.ts'
 import { withTraceContext } from '#backends/mcp/protocol/trace-context.ts'
 import type { LinkEvents } from '#backends/mcp/targets/target.ts'
-import { type McpItem, mcpErrorType } from '#engine/contract/mcp-use.ts'
-import type { ExchangeTrace } from '#engine/contract/tracing.ts'
+import { mcpErrorType } from '#engine/contract/mcp-use.ts'
+import type { ExchangeTrace, MessageSpan } from '#engine/contract/tracing.ts'
 import { HeaderBlock } from '#engine/http/headers.ts'
+import { itemOf } from './message-item.ts'
 import type { TargetRequest } from './target-request.ts'
-
-/** What a method names, and in which parameter. */
-const ITEMS: Readonly<Record<string, readonly [kind: McpItem['kind'], parameter: string] | undefined>> = {
-  'tools/call': ['tool', 'name'],
-  'prompts/get': ['prompt', 'name'],
-  'resources/read': ['resource', 'uri'],
-  'resources/subscribe': ['resource', 'uri'],
-  'resources/unsubscribe': ['resource', 'uri']
-}
+import { TracedMessages } from './traced-messages.ts'
 
 /** `send`: as sendRequest, with what it is given. */
 export function sendTraced(
@@ -25,18 +18,20 @@ export function sendTraced(
   events: LinkEvents,
   send: (request: TargetRequest, message: RpcRequest, events: LinkEvents) => () => void
 ): () => void {
-  const { ex, target } = request
+  const { ex, session, target } = request
   const { method, id } = message
   const span = trace.message(ex, { method, requestId: String(id), item: itemOf(message), target: target.name })
+  const messages = new TracedMessages(trace, ex, session, span)
   let isOver = false
   const end = (errorType: string | undefined): void => {
     if (!isOver) span.end(errorType)
+    messages.close()
     isOver = true
   }
   const { answeredBytes } = events
   const tracedEvents: LinkEvents = {
     ...events,
-    message: (serverMessage, eventId) => events.message(serverMessage, eventId),
+    message: (serverMessage, eventId) => events.message(messages.relay(target.name, serverMessage), eventId),
     answered: (response, eventId) => {
       end('error' in response ? String(response.error.code) : toolError(response.result))
       events.answered(response, eventId)
@@ -56,18 +51,7 @@ export function sendTraced(
           }
         })
   }
-  const headers = request.headers.copy()
-  span.inject(headers)
-  // Of our own: what a client sends in a format that is not read is no context.
-  const context = new HeaderBlock()
-  span.inject(context)
-  for (const field of ['tracestate', 'baggage']) {
-    const value = request.headers.getAll(field)
-    if (value !== undefined) context.append(field, value)
-  }
-  const tracedMessage = context.has('traceparent')
-    ? { ...message, params: withTraceContext(message.params, context) }
-    : message
+  const { headers, message: tracedMessage } = withContextOf(span, request.headers, message)
   const stop = send({ ...request, headers }, tracedMessage, tracedEvents)
   return () => {
     end('cancelled')
@@ -75,12 +59,40 @@ export function sendTraced(
   }
 }
 
-function itemOf({ method, params }: RpcRequest): Pick<McpItem, 'kind' | 'name'> | null {
-  const named = ITEMS[method]
-  const name = named === undefined ? undefined : params?.[named[1]]
-  return named === undefined || typeof name !== 'string' ? null : { kind: named[0], name }
-}
-
 function toolError(result: object): string | undefined {
   return 'isError' in result && result.isError === true ? 'tool_error' : undefined
+}
+
+/** A notification of the client of a traced exchange to a target: as sendTraced. */
+export async function notifyTraced<Failure extends { readonly kind: string }>(
+  trace: ExchangeTrace,
+  { ex, target, headers }: Pick<TargetRequest, 'ex' | 'headers'> & { readonly target: string },
+  notification: RpcNotification,
+  send: (headers: HeaderBlock, notification: RpcNotification) => Promise<Failure | null>
+): Promise<Failure | null> {
+  const { method } = notification
+  const span = trace.message(ex, { method, requestId: '', item: itemOf(notification), target })
+  const traced = withContextOf(span, headers, notification)
+  const failure = await send(traced.headers, traced.message)
+  span.end(failure?.kind)
+  return failure
+}
+
+/** The message, and the fields of the client that are forwarded with it, as they go out for `span`. */
+function withContextOf<Message extends RpcRequest | RpcNotification>(
+  span: MessageSpan,
+  forwarded: HeaderBlock,
+  message: Message
+): { readonly headers: HeaderBlock; readonly message: Message } {
+  const headers = forwarded.copy()
+  span.inject(headers)
+  // Of our own: what a client sends in a format that is not read is no context.
+  const context = new HeaderBlock()
+  span.inject(context)
+  if (!context.has('traceparent')) return { headers, message }
+  for (const field of ['tracestate', 'baggage']) {
+    const value = forwarded.getAll(field)
+    if (value !== undefined) context.append(field, value)
+  }
+  return { headers, message: { ...message, params: withTraceContext(message.params, context) } }
 }

@@ -8,6 +8,8 @@ import { capabilityBits } from '#backends/mcp/protocol/capabilities.ts'
 import { isObject, type JsonObject } from '#backends/mcp/protocol/json-rpc.ts'
 import { BRIDGED } from '#backends/mcp/protocol/revisions.ts'
 import type { Link, LinkFailure, Target } from '#backends/mcp/targets/target.ts'
+import type { ServerRequests } from './server-requests.ts'
+
 /** What the id of a session holds, under short names: clients send it with every request. */
 export interface SealedSession {
   /** Names the session for the targets; 16 random bytes. */
@@ -71,6 +73,8 @@ export class Session {
   /** LinkOptions.party; '': not known yet. */
   party: string
   streams = 0
+  /** Null: no exchange of it is traced, or no server has asked anything. */
+  serverRequests: ServerRequests | null = null
   /** When other workers were last notified that it is in use; performance.now(). */
   announcedAt = Number.NEGATIVE_INFINITY
   /** Last use in this worker; performance.now(). */

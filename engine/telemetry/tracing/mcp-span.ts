@@ -1,6 +1,7 @@
 /**
  * Spans of messages to MCP servers, as the MCP conventions have them (gen-ai/mcp): one for what a client has sent,
- * beside that of the HTTP request that carried it, and one for each server that was asked.
+ * beside that of the HTTP request that carried it, and one for each server that was asked. A message of a server has
+ * one for what came, and one for what the client got.
  */
 import { detailOf } from '#engine/contract/detail.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
@@ -62,7 +63,7 @@ const SENT_ATTRIBUTES: readonly Attribute<AnsweredMessage>[] = [
   ['gen_ai.tool.name', sentItem('tool')],
   ['gen_ai.prompt.name', sentItem('prompt')],
   ['mcp.resource.uri', sentItem('resource')],
-  ['jsonrpc.request.id', ({ requestId }) => requestId],
+  ['jsonrpc.request.id', ({ requestId }) => requestId || undefined],
   ['error.type', ({ errorType }) => errorType],
   ['weir.mcp.target', ({ target }) => target]
 ]
@@ -89,10 +90,33 @@ export class McpSpans {
     return out.end()
   }
 
-  /** The same, of what was sent to one server. */
+  /** The same, of what was sent to one server, or to the client for one. */
   writeSent(out: SpanWriter, message: AnsweredMessage, ids: SpanIds, times: SpanTimes): Buffer {
-    out.begin(ids, mcpSpanName(message), SPAN_CLIENT, times)
+    return this.#writeMessage(out, message, SPAN_CLIENT, ids, times, null)
+  }
+
+  /** The same, of what has come from a server. `carrier`: as of `write`. */
+  writeReceived(
+    out: SpanWriter,
+    message: AnsweredMessage,
+    ids: SpanIds,
+    times: SpanTimes,
+    carrier: TraceIds | null
+  ): Buffer {
+    return this.#writeMessage(out, message, SPAN_SERVER, ids, times, carrier)
+  }
+
+  #writeMessage(
+    out: SpanWriter,
+    message: AnsweredMessage,
+    kind: number,
+    ids: SpanIds,
+    times: SpanTimes,
+    carrier: TraceIds | null
+  ): Buffer {
+    out.begin(ids, mcpSpanName(message), kind, times)
     this.#writeSent(message, out)
+    if (carrier !== null) out.link(carrier.traceId, carrier.spanId)
     if (message.errorType !== undefined) out.failed('')
     return out.end()
   }

@@ -133,11 +133,42 @@ export class RequestTrace implements ExchangeTrace {
     const ids = this.#ids(spanId, this.#callerOf(ex), false, origin)
     const startedAt = performance.now()
     return {
+      spanId,
+      tracestate: origin.tracestate,
       inject: (headers) => this.inject(headers, spanId, origin),
       end: (errorType) => {
         const times = { startedAt: micros(startedAt), endedAt: micros(performance.now()) }
         const { exporter, mcp, out } = this.#factory
         exporter.add(mcp.writeSent(out, { ...message, errorType, use: ex.mcp }, ids, times))
+      }
+    }
+  }
+
+  /** A context that is not sampled is none: the message is a part of the exchange, which is. */
+  serverMessage(
+    ex: Exchange,
+    message: SentMessage,
+    context: MessageContext | null,
+    request: MessageSpan | null
+  ): MessageSpan {
+    const around = this.#messageOrigin ?? this.#origin
+    const callerId = request?.spanId ?? this.#callerOf(ex)
+    const isJoined = context?.isSampled === true
+    const origin = isJoined ? { ...context, isDebug: this.#origin.isDebug } : around
+    const received = this.#ids(newSpanId(), isJoined ? context.spanId : callerId, isJoined, origin)
+    const sent = this.#ids(newSpanId(), received.spanId, false, origin)
+    const carrier = isJoined ? { traceId: around.traceId, spanId: callerId } : null
+    const startedAt = performance.now()
+    return {
+      spanId: sent.spanId,
+      tracestate: origin.tracestate,
+      inject: (headers) => this.inject(headers, sent.spanId, origin),
+      end: (errorType) => {
+        const times = { startedAt: micros(startedAt), endedAt: micros(performance.now()) }
+        const { exporter, mcp, out } = this.#factory
+        const answered = { ...message, errorType, use: ex.mcp }
+        exporter.add(mcp.writeReceived(out, answered, received, times, carrier))
+        exporter.add(mcp.writeSent(out, answered, sent, times))
       }
     }
   }
