@@ -29,9 +29,9 @@ export interface RuntimeDeps {
   /** `route` is '' for exchanges that found none on the listener. */
   readonly recorderFor: (labels: RecorderLabels, log: AccessLogPlan | null) => Recorder
   /** Absent: nothing is served here, so nothing is traced. */
-  readonly tracerFor?: (plan: TracingPlan) => Tracer
+  readonly tracerFor?: (plan: TracingPlan) => Tracer | null
   /** What sends metrics to a collector while a configuration is in force. Absent: nothing is served here. */
-  readonly exportMetrics?: (plan: MetricsPlan) => Background
+  readonly exportMetrics?: (plan: MetricsPlan) => Background | null
   /** Records the copies that the mirrors of a route get. */
   readonly mirrorRecorderFor: (route: string) => MirrorRecorder
   /** Counts calls of a policy, or a kind of backend, to a service. Absent: nothing is served here. */

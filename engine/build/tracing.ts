@@ -22,7 +22,8 @@ export function traced(route: Router['route'], tracer: Tracer | null): Router['r
 
 /** Metrics go to a collector while the configuration is in force. */
 export function metricsOf({ metrics }: FrontendPlans, { exportMetrics }: RuntimeDeps): Background[] {
-  return metrics === null || exportMetrics === undefined ? [] : [exportMetrics(metrics)]
+  const background = metrics === null || exportMetrics === undefined ? null : exportMetrics(metrics)
+  return background === null ? [] : [background]
 }
 
 /** What was gathered under one configuration does not wait for the end of the next one. */

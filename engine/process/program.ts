@@ -14,6 +14,7 @@ import { type FileWatch, WatchedFiles, watchFile } from '#engine/standalone/watc
 import { type ControlMetrics, createControlMetrics } from '#engine/telemetry/control.ts'
 import { createLogger, type Logger } from '#engine/telemetry/log.ts'
 import { REGION_BYTES, type SeriesAnnouncement } from '#engine/telemetry/metrics.ts'
+import { otelEnvironment } from '#engine/telemetry/otlp/environment.ts'
 import { lookingBuckets } from '#engine/workers/buckets.ts'
 import { ChildHub } from '#engine/workers/children/hub.ts'
 import { Supervisor } from '#engine/workers/supervisor.ts'
@@ -202,6 +203,7 @@ class Gateway {
     process.on('SIGHUP', () => this.#reload())
     releaseSignals()
     for (const warning of this.#loaded.warnings) this.#logger.log('warn', 'config', warning)
+    for (const { level, message } of otelEnvironment(process.env).notices) this.#logger.log(level, 'start', message)
     const shared = listenedOn(this.#loaded.draft.binds.map(({ port }) => port))
     const outcome = await this.#controlPlane.first(this.#loaded)
     if (!outcome.ok) {

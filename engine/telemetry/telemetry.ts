@@ -19,6 +19,7 @@ import { McpMetrics } from './mcp-metrics.ts'
 import { Metrics, type SeriesAnnouncement } from './metrics.ts'
 import { type MetricChunk, MetricsExports } from './metrics-exports.ts'
 import { ModelMetrics } from './model-metrics.ts'
+import { type Environment, otelEnvironment } from './otlp/environment.ts'
 import { Exporters } from './otlp/exporters.ts'
 import { type RecorderParts, RouteRecorder } from './recorder.ts'
 import { CallRecorder } from './service-recorder.ts'
@@ -40,6 +41,8 @@ export interface TelemetryOptions {
   readonly instance?: string
   /** Asks the main thread for the metrics of all workers, for `takeMetrics`. */
   readonly askForMetrics?: () => void
+  /** Default: that of the process. */
+  readonly environment?: Environment
 }
 
 /** What binds tell about their connections. */
@@ -59,9 +62,9 @@ export interface Telemetry {
   recorderFor(labels: RecorderLabels, log?: AccessLogPlan | null): Recorder
   /** As recorderFor, of connections whose bytes are passed on. */
   tcpRecorderFor(labels: RecorderLabels, log?: AccessLogPlan | null): TcpRecorder
-  /** The tracer of a configuration; what it has gathered is sent when all this is closed. */
-  /** The tracer of a plan: the same one as long as a configuration is unchanged. */
-  tracerFor(plan: TracingPlan): Tracer
+  // What tracers and log records have gathered is sent when all this is closed.
+  /** The tracer of a plan: the same one as long as a configuration is unchanged. Null: exports are off. */
+  tracerFor(plan: TracingPlan): Tracer | null
   /** The recorder of the copies that the mirrors of a route get. */
   mirrorRecorderFor(route: string): MirrorRecorder
   /** The recorder of the calls of a policy, or a kind of backend, to a service. */
@@ -77,8 +80,11 @@ export interface Telemetry {
   setLogLevel(level: string): void
   /** Resolves when every access-log line up to now is written. Await it before the thread ends. */
   flush(): Promise<void>
-  /** Asks for the metrics of all workers while the configuration that has this plan is in force, and sends them. */
-  exportMetrics(plan: MetricsPlan): Background
+  /**
+   * Asks for the metrics of all workers while the configuration that has this plan is in force, and sends them. Null:
+   * exports are off.
+   */
+  exportMetrics(plan: MetricsPlan): Background | null
   /** The metrics of all workers have come. */
   takeMetrics(chunks: readonly MetricChunk[]): void
   /** Ends sampling, writes the lines and sends what is left for collectors. Nothing may be recorded after it. */
@@ -92,13 +98,14 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
   const logger = createLogger({ ...logging, fields: { worker } })
   const sink = createSink(options.accessLogFd ?? 1, metrics, logger)
   const accessLog = new AccessLog(logging.format, sink, logger.enabled('info', 'request'), metrics)
-  const exporters = new Exporters(metrics, options.instance ?? randomUUID(), SYSTEM_TIME)
+  const { isDisabled, resource } = otelEnvironment(options.environment ?? process.env)
+  const exporters = new Exporters(metrics, options.instance ?? randomUUID(), resource, SYSTEM_TIME)
   const parts: RecorderParts = {
     metrics,
     accessLog,
     models: new ModelMetrics(metrics),
     mcp: new McpMetrics(metrics),
-    logRecords: logRecordsOf(exporters, metrics)
+    logRecords: isDisabled ? () => null : logRecordsOf(exporters, metrics)
   }
   const loopDelay = new LoopDelay(metrics, worker)
   // For an unannounced exit, such as an uncaught exception.
@@ -117,8 +124,8 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
     metrics,
     upstream: upstreamTelemetry(metrics, logger),
     recorderFor,
-    tracerFor,
-    exportMetrics: (plan) => exports.backgroundOf(plan),
+    tracerFor: isDisabled ? () => null : tracerFor,
+    exportMetrics: (plan) => (isDisabled ? null : exports.backgroundOf(plan)),
     takeMetrics: (chunks) => exports.take(chunks),
     tcpRecorderFor: (labels, log = null) => new ConnectionRecorder(parts, log, labels),
     mirrorRecorderFor: (route) => new CopyRecorder(metrics, route),

@@ -14,6 +14,7 @@ import { encodeMetrics } from '#engine/telemetry/metric-points.ts'
 import { REGION_BYTES } from '#engine/telemetry/metrics.ts'
 import type { MetricChunk } from '#engine/telemetry/metrics-exports.ts'
 import { MetricsTable } from '#engine/telemetry/metrics-table.ts'
+import type { Environment } from '#engine/telemetry/otlp/environment.ts'
 import { createTelemetry, type Telemetry } from '#engine/telemetry/telemetry.ts'
 import { ArmedTraces } from '#engine/workers/armed-traces.ts'
 import { BucketTable } from '#engine/workers/bucket-table.ts'
@@ -61,6 +62,8 @@ export interface TestOptions {
   readonly place?: readonly [index: number, count: number]
   /** How many child processes one backend may have. */
   readonly childrenMax?: number
+  /** Variables of OpenTelemetry. Default: those of the process. */
+  readonly environment?: Environment
   /** Changes what the file has become: for what no file can say yet. */
   readonly edit?: (snapshot: Snapshot) => Snapshot
 }
@@ -70,13 +73,13 @@ const offload = new OffloadPool(import.meta.resolve('#engine/process/jobs.ts'))
 
 /** Rejects with the mistakes of `yaml`. */
 export async function startGateway(yaml: string, options: TestOptions = {}): Promise<TestGateway> {
-  const { log, folder, clock = monotonicClock(), childrenMax, addresses, edit = (file) => file, ...others } = options
-  const { place: [index, count] = [0, 1], ...shared } = others
+  const { folder, clock = monotonicClock(), childrenMax, addresses, edit = (file) => file, ...others } = options
+  const { place: [index, count] = [0, 1], log: _, environment: __, ...shared } = others
   let version = 0
   let answer: (message: ToMain) => void = () => {}
   const first = edit(snapshotOf(yaml, ++version, folder))
   const table = new MetricsTable()
-  const telemetry = telemetryOf(table, log, () => worker.receive({ kind: 'metrics', chunks: chunksOf(table) }))
+  const telemetry = telemetryOf(table, options, () => worker.receive({ kind: 'metrics', chunks: chunksOf(table) }))
   const state = newStateStore()
   const logged: string[] = []
   const buckets = bucketsOf(new BucketTable(BucketTable.create(), { owner: 0, clock }))
@@ -160,13 +163,18 @@ function recordersOf(telemetry: Telemetry) {
   return { recorderFor, tcpRecorderFor, mirrorRecorderFor, serviceRecorderFor, tracerFor, exportMetrics }
 }
 
-function telemetryOf(table: MetricsTable, log: TestLog | undefined, askForMetrics: () => void) {
+function telemetryOf(
+  table: MetricsTable,
+  { log, environment = process.env }: Pick<TestOptions, 'log' | 'environment'>,
+  askForMetrics: () => void
+) {
   const region = new SharedArrayBuffer(REGION_BYTES)
   return createTelemetry({
     region,
     worker: 0,
     announce: table.attach('0', region),
     askForMetrics,
+    environment,
     logging: { level: log === undefined ? 'warn' : 'info', format: log?.format ?? 'text' },
     ...(log === undefined ? {} : { accessLogFd: log.fd })
   })

@@ -17,16 +17,18 @@ export type Signal = 'traces' | 'metrics' | 'logs'
 export class Exporters {
   readonly #metrics: Metrics
   readonly #instance: string
+  readonly #defaults: ResourceAttributes
   readonly #time: Time
   readonly #known = new WeakMap<OtlpPlan, Exporter>()
   /** Those of configurations that are gone may still have something to send. */
   readonly #active = new Set<Exporter>()
   #stopClock: (() => void) | null = null
 
-  /** `instance`: names this process among others of its kind. */
-  constructor(metrics: Metrics, instance: string, time: Time) {
+  /** `instance`: names this process among others of its kind. `defaults`: of the resource. */
+  constructor(metrics: Metrics, instance: string, defaults: ResourceAttributes, time: Time) {
     this.#metrics = metrics
     this.#instance = instance
+    this.#defaults = defaults
     this.#time = time
   }
 
@@ -45,7 +47,7 @@ export class Exporters {
 
   #make({ transport, batch, log, resource }: OtlpPlan, signal: Signal): Exporter {
     if (this.#stopClock === null) this.#watchClock()
-    const envelope = new Envelope(resourceOf(this.#instance, resource), SCOPE, VERSION)
+    const envelope = new Envelope(resourceOf(this.#instance, [...this.#defaults, ...resource]), SCOPE, VERSION)
     const observer = observerOf(this.#metrics, signal)
     return new Exporter({ envelope, transport, batch, time: this.#time, observer, log, active: this.#active })
   }
@@ -66,10 +68,10 @@ function observerOf(metrics: Metrics, signal: Signal): ExportObserver {
   }
 }
 
-/** What the conventions ask of every service; the configuration may say otherwise. */
-function resourceOf(instance: string, configured: ResourceAttributes): ResourceAttributes {
+/** What the conventions ask of every service, unless `named` says otherwise; the later of one name holds. */
+function resourceOf(instance: string, named: ResourceAttributes): ResourceAttributes {
   const all = new Map<string, ResourceAttributes[number][1]>([
-    ['service.name', process.env.OTEL_SERVICE_NAME || 'weir'],
+    ['service.name', 'weir'],
     ['service.version', VERSION],
     ['service.instance.id', instance],
     ['host.name', hostname()],
@@ -78,6 +80,6 @@ function resourceOf(instance: string, configured: ResourceAttributes): ResourceA
     ['telemetry.sdk.language', 'nodejs'],
     ['telemetry.sdk.version', VERSION]
   ])
-  for (const [name, value] of configured) all.set(name, value)
+  for (const [name, value] of named) all.set(name, value)
   return [...all]
 }
