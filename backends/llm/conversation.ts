@@ -7,15 +7,25 @@
  * model wrote it: parsed and printed again, numbers and key order would change.
  */
 
+import type { ClientPaths } from './formats/paths.ts'
+
 export type Json = null | boolean | number | string | readonly Json[] | JsonObject
 export interface JsonObject {
   readonly [key: string]: Json
 }
 
+/**
+ * Formats with their route types, null where no client speaks the format. The one that routes have by default is here;
+ * the folder of each other adds its own (formats/<format>/index.ts).
+ */
+export interface FormatRoutes {
+  completions: 'Completions'
+}
+
+export type FormatName = keyof FormatRoutes
 /** Formats that clients speak. */
-export type ClientFormat = 'completions' | 'messages' | 'responses' | 'gemini'
-/** Formats of providers. */
-export type FormatName = ClientFormat | 'converse'
+export type ClientFormat = { [N in FormatName]: FormatRoutes[N] extends null ? never : N }[FormatName]
+export type ChatRouteType = FormatRoutes[ClientFormat]
 
 // --- request ---
 
@@ -37,7 +47,7 @@ export interface Conversation {
   readonly user: string | null
   readonly metadata: { readonly [key: string]: string } | null
   /** Fields that have no place here, by their path ("messages[0].name"). Their own format writes them back. */
-  readonly origin: Origin<ClientFormat>
+  readonly origin: RequestOrigin
 }
 
 /** Fields of one format that no other has, by their path. */
@@ -49,6 +59,11 @@ export interface Origin<F extends FormatName = FormatName> {
    * its own format reads it, to write the same again: for others nothing is lost.
    */
   readonly wording?: ReadonlyMap<string, Json>
+}
+
+export interface RequestOrigin<F extends ClientFormat = ClientFormat> extends Origin<F> {
+  /** Where that format has what a conversation says. */
+  readonly paths: ClientPaths
 }
 
 export interface Turn {

@@ -22,7 +22,8 @@ import { bentJson } from '#engine/testing/bent-json.ts'
 import { parseEvents } from '#engine/testing/sse.ts'
 
 const CONTEXT: AnswerContext = { model: 'alias', wantsUsage: true, at: 0, id: 'fresh' }
-const ALL = Object.values(WHOLE_FORMATS)
+/** By name: the entries of a corpus choose by number. */
+const ALL = Object.values(WHOLE_FORMATS).sort((a, b) => (a.name < b.name ? -1 : 1))
 /** No client speaks Converse. */
 const CLIENTS = ALL.filter((format) => format.name !== 'converse')
 const NO_EXCHANGE = {} as never

@@ -1,22 +1,20 @@
 /** What is spoken where (docs/specification.md#policies-for-models). */
 import type { AiBackend, AiRouteType } from '#backends/llm/config/snapshot.ts'
+import { CLIENT_FORMATS } from '#backends/llm/formats/index.ts'
 import { z } from '#engine/schema/schema.ts'
 
 const ROUTES_MAX = 64
 const SUFFIX_MAX = 1024
 
-const ROUTE_TYPES = [
-  'Completions',
-  'Messages',
-  'Responses',
-  'GenerateContent',
+const ROUTE_TYPES: readonly AiRouteType[] = [
+  ...CLIENT_FORMATS.map(({ routeType }) => routeType),
   'Embeddings',
   'AnthropicTokenCount',
   'GeminiTokenCount',
   'Models',
   'Realtime',
   'Passthrough'
-] as const satisfies readonly AiRouteType[]
+]
 
 /** As the closest peer's file writes them. */
 const IN_CAMEL_CASE: ReadonlyMap<string, AiRouteType> = new Map(

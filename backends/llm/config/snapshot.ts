@@ -1,5 +1,6 @@
 /** Models of providers as the Snapshot has them. */
 
+import type { ChatRouteType } from '#backends/llm/conversation.ts'
 import type { DialectName } from '#backends/llm/providers/compatible.ts'
 import type { BackendAuth } from '#engine/contract/backend-auth/auth.ts'
 import type { BackendTransport } from '#engine/contract/backend-transport/transport.ts'
@@ -88,11 +89,9 @@ export interface ModelsBackend {
   readonly policies: PolicySet
 }
 
+/** Chat in one of the formats that clients speak, or another operation. */
 export type AiRouteType =
-  | 'Completions'
-  | 'Messages'
-  | 'Responses'
-  | 'GenerateContent'
+  | ChatRouteType
   | 'Passthrough'
   | 'Embeddings'
   | 'AnthropicTokenCount'

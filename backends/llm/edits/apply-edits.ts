@@ -2,8 +2,8 @@
 
 import type { AiEdits, AiField } from '#backends/llm/config/snapshot.ts'
 import type { ClientFormat, FormatName, Json, JsonObject } from '#backends/llm/conversation.ts'
-import { answerShapeOf, type ChatRequest } from '#backends/llm/request/chat-request.ts'
-import { modelOf } from '#backends/llm/request/json-body.ts'
+import { FORMATS } from '#backends/llm/formats/index.ts'
+import { answerShapeOf, type ChatRequest, targetIn } from '#backends/llm/request/chat-request.ts'
 import { enrich } from './prompt-messages.ts'
 import { isForeignSystem, withSystem } from './system-instructions.ts'
 
@@ -17,9 +17,8 @@ export function applyEdits(chat: ChatRequest, edits: AiEdits, providerFormat: Fo
   return {
     ...chat,
     body,
-    // Gemini's path says both, whatever stands in the body.
-    model: client === 'gemini' ? chat.model : modelOf(body),
-    isStreamed: client === 'gemini' ? chat.isStreamed : body.stream === true,
+    // A path that says both does so whatever stands in the body.
+    ...(FORMATS[client].readPath === undefined ? targetIn(body) : null),
     ...answerShapeOf(client, body),
     isEdited: true,
     unprompted: prompt === null ? null : unprompted,

@@ -4,8 +4,14 @@
  */
 import type { Json, JsonObject } from '#backends/llm/conversation.ts'
 import { isObject } from '#backends/llm/formats/fields.ts'
+import { CLIENT_FORMATS } from '#backends/llm/formats/index.ts'
 
-const ITEM = /^(messages|input|contents|system|system_?[iI]nstruction\.parts)\[(\d+)\]/
+/** Lists that messages of the configuration may go into, in the formats that clients speak. */
+const LISTS = CLIENT_FORMATS.flatMap(({ paths, instructions: { fields } }) => [
+  paths.fields.turns,
+  ...fields.flatMap((field) => [field, `${field}\\.parts`])
+])
+const ITEM = new RegExp(`^(${[...new Set(LISTS)].join('|')})\\[(\\d+)\\]`)
 /** What stands in a message of the configuration. */
 const CONFIGURED = 'prompt'
 

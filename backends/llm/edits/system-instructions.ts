@@ -3,21 +3,15 @@
  * `instructions` of Responses), in the format that a client speaks: `defaults` and `overrides` say them once for all
  * clients (docs/specification.md#policies-for-models).
  */
-import type { ClientFormat, FormatName, Json, JsonObject } from '#backends/llm/conversation.ts'
+import type { ClientFormat, Json, JsonObject } from '#backends/llm/conversation.ts'
 import { isObject } from '#backends/llm/formats/fields.ts'
+import { CLIENT_FORMATS, FORMATS } from '#backends/llm/formats/index.ts'
 
-const FIELDS: ReadonlySet<string> = new Set(['system', 'systemInstruction', 'system_instruction', 'instructions'])
-
-/** Of those that have a field for them. */
-const OWN: { readonly [format in FormatName]?: readonly string[] } = {
-  messages: ['system'],
-  responses: ['instructions'],
-  gemini: ['systemInstruction', 'system_instruction']
-}
+const FIELDS: ReadonlySet<string> = new Set(CLIENT_FORMATS.flatMap(({ instructions }) => instructions.fields))
 
 /** Whether `field` says instructions, and not in the way of `client`. */
 export const isForeignSystem = (client: ClientFormat, field: string): boolean =>
-  FIELDS.has(field) && OWN[client]?.includes(field) !== true
+  FIELDS.has(field) && !FORMATS[client].instructions.fields.includes(field)
 
 const ROLES = new Set<Json | undefined>(['system', 'developer'])
 const isInstruction = (message: Json): boolean => isObject(message) && ROLES.has(message.role)
@@ -35,20 +29,14 @@ export function withSystem(
   const texts = textsOf(value)
   if (texts === null) return null
   // The reader of its format reports a wrong list.
-  const list = client === 'completions' ? 'messages' : client === 'responses' ? 'input' : null
+  const { fields: names, list, write } = FORMATS[client].instructions
   const own: readonly Json[] = list !== null && Array.isArray(body[list]) ? body[list] : []
-  const names = OWN[client] ?? []
   const hasOwn = own.some(isInstruction) || names.some((name) => (body[name] ?? null) !== null)
   if (hasOwn && !replaces) return body
   const rest: Record<string, Json> = {}
   for (const [key, inner] of Object.entries(body)) if (!names.includes(key)) define(rest, key, inner)
   if (list !== null && own.some(isInstruction)) rest[list] = own.filter((message) => !isInstruction(message))
-  const text = texts.join('\n\n')
-  if (client === 'messages') return { ...rest, system: text }
-  if (client === 'responses') return { ...rest, instructions: text }
-  if (client === 'gemini') return { ...rest, systemInstruction: { parts: [{ text }] } }
-  const messages = rest.messages ?? []
-  return Array.isArray(messages) ? { ...rest, messages: [{ role: 'system', content: text }, ...messages] } : body
+  return write(rest, texts.join('\n\n')) ?? body
 }
 
 /** Entries are defined: "__proto__" is data. */

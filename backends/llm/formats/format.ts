@@ -137,7 +137,7 @@ export interface ProviderFormat {
   eventTexts(value: Value, name: string): EventTexts
 }
 
-/** ... and towards clients. */
+/** ... and for conversations with clients. */
 export interface ChatFormat extends ProviderFormat {
   /** gen_ai.operation.name; absent: "chat". */
   readonly operation?: string

@@ -3,19 +3,25 @@ import type { ClientFormat, FormatName } from '#backends/llm/conversation.ts'
 import type { Provider } from '#backends/llm/providers/provider.ts'
 import { completions } from './completions/index.ts'
 import { converse } from './converse/index.ts'
-import type { ChatFormat, ProviderFormat } from './format.ts'
+import type { ProviderFormat } from './format.ts'
 import { gemini } from './gemini/index.ts'
 import { messages } from './messages/index.ts'
 import { responses } from './responses/index.ts'
+import type { ServedFormat } from './served-format.ts'
 
-/** No client speaks Converse. */
-export const FORMATS: Readonly<Record<ClientFormat, ChatFormat> & Record<FormatName, ProviderFormat>> = {
+/** In the order in which the schema of routes lists those that clients speak. */
+export const FORMATS: { readonly [N in ClientFormat]: ServedFormat<N> } & Readonly<
+  Record<Exclude<FormatName, ClientFormat>, ProviderFormat>
+> = {
   completions,
-  converse,
-  gemini,
   messages,
-  responses
+  responses,
+  gemini,
+  converse
 }
+
+/** Those that clients speak. */
+export const CLIENT_FORMATS: readonly ServedFormat[] = Object.values(FORMATS).filter((format) => 'routeType' in format)
 
 /** The format that `provider` is sent for a client that speaks `client` and a model by the provider's name. */
 export function formatFor(provider: Provider, client: ClientFormat, model: string): FormatName {

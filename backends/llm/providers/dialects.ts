@@ -5,7 +5,7 @@
 import type { Conversation, Json, JsonObject } from '#backends/llm/conversation.ts'
 import { isObject } from '#backends/llm/formats/fields.ts'
 import type { Losses } from '#backends/llm/formats/format.ts'
-import { partPath } from '#backends/llm/translate/client-paths.ts'
+import { partPath } from '#backends/llm/formats/paths.ts'
 import { COMPATIBLE, type CompatibleService, type Dialect, type DialectName, OPENAI } from './compatible.ts'
 
 /** Plain data, so that other threads can have it. One for each provider: what is learned of it is put here. */
@@ -57,7 +57,7 @@ function withThoughts(message: Json, name: Dialect['thoughts']): Json {
 function tellThoughts({ turns, origin }: Conversation, losses: Losses): void {
   for (const [i, { parts }] of turns.entries()) {
     for (const [j, { kind }] of parts.entries()) {
-      if (kind === 'thinking') losses.add(partPath(origin.format, i, j), 'harmless')
+      if (kind === 'thinking') losses.add(partPath(origin, i, j), 'harmless')
     }
   }
 }

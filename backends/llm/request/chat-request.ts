@@ -1,12 +1,10 @@
 /** A chat request as the client sent it: read once, for all attempts. */
 import type { ChatEvent, ClientFormat, Conversation, FormatName, JsonObject } from '#backends/llm/conversation.ts'
 import { isObject } from '#backends/llm/formats/fields.ts'
-import { type AnswerContext, FormatError } from '#backends/llm/formats/format.ts'
+import type { AnswerContext } from '#backends/llm/formats/format.ts'
+import { FORMATS } from '#backends/llm/formats/index.ts'
 import { type ClientTools, NO_CLIENT_TOOLS } from '#backends/llm/translate/client-tools.ts'
 import { modelOf, parseBody } from './json-body.ts'
-import { decodedName, modelPathOf } from './model-path.ts'
-
-const CHAT_METHODS = ['generateContent', 'streamGenerateContent']
 
 /** One request, as all its attempts see it. */
 export interface ChatRequest {
@@ -61,19 +59,20 @@ export function releaseContent(chat: ChatRequest): void {
 /** Throws FormatError. `bytes`: the body as it came. */
 export function readChat(client: ClientFormat, bytes: Buffer, path: string, query: string): ChatRequest {
   const body = parseBody(bytes)
-  const fromPath = client === 'gemini' ? modelPathOf(path) : null
-  if (client === 'gemini' && !CHAT_METHODS.includes(fromPath?.method ?? ''))
-    throw new FormatError('', 'the path must end with /models/MODEL:generateContent')
-  const model = fromPath === null ? modelOf(body) : decodedName(fromPath.name)
-  const isStreamed = fromPath === null ? body.stream === true : fromPath.method === 'streamGenerateContent'
+  const { model, isStreamed } = FORMATS[client].readPath?.(path) ?? targetIn(body)
   const facts = { client, body, bytes, model, isStreamed, query, ...answerShapeOf(client, body) }
   return { ...facts, ...UNREAD }
 }
 
+/** What a body says where the path does not. */
+export function targetIn(body: JsonObject): Pick<ChatRequest, 'model' | 'isStreamed'> {
+  return { model: modelOf(body), isStreamed: body.stream === true }
+}
+
 /** What `body` asks of the shape of the answer. */
 export function answerShapeOf(client: ClientFormat, body: JsonObject): Pick<ChatRequest, 'wantsUsage' | 'count'> {
-  const { stream_options: options, generationConfig: config, n } = body
-  const count = client === 'gemini' && isObject(config) ? config.candidateCount : client === 'completions' ? n : 1
+  const { stream_options: options } = body
+  const count = FORMATS[client].choiceCount?.(body)
   const wantsUsage = isObject(options) && options.include_usage === true
   return { wantsUsage, count: typeof count === 'number' ? count : 1 }
 }

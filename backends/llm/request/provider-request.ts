@@ -150,7 +150,7 @@ function nativeBody(chat: ChatRequest, { format, model, dialect }: RequestPlan):
 }
 
 function convertedBody(chat: ChatRequest, { format, model, dialect }: RequestPlan, losses: Losses): JsonObject {
-  const from = { model: chat.model, isStreamed: chat.client === 'gemini' ? chat.isStreamed : null }
+  const from = { model: chat.model, isStreamed: FORMATS[chat.client].readPath === undefined ? null : chat.isStreamed }
   // Where the client names no model, the provider's own does.
   const body = chat.model === '' ? { ...chat.body, model } : chat.body
   chat.conversation ??= readSent(chat, () => FORMATS[chat.client].readRequest(body, from))

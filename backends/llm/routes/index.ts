@@ -1,7 +1,8 @@
 /** Which code serves each route type but chat; and the format of errors for its clients. */
 
 import type { AiRouteType } from '#backends/llm/config/snapshot.ts'
-import type { ClientFormat } from '#backends/llm/conversation.ts'
+import type { ChatRouteType, ClientFormat } from '#backends/llm/conversation.ts'
+import { CLIENT_FORMATS } from '#backends/llm/formats/index.ts'
 import { asksModel } from '#backends/llm/request/model-path.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import { decodedPath, isPlainPath, readingsOf } from '#engine/http/path.ts'
@@ -10,16 +11,14 @@ import { listClient, ProviderModels } from './models.ts'
 import type { ActiveOperation } from './operation.ts'
 import { Realtime } from './realtime.ts'
 
-/** The client's format on routes of chat; null: nothing is read there. */
-const CHAT = {
-  Completions: 'completions',
-  Messages: 'messages',
-  Responses: 'responses',
-  GenerateContent: 'gemini',
-  Passthrough: null
-} as const satisfies Partial<Record<AiRouteType, ClientFormat | null>>
+type ChatType = ChatRouteType | 'Passthrough'
 
-type ChatType = keyof typeof CHAT
+/** The client's format on routes of chat; null: nothing is read there. */
+const CHAT = Object.fromEntries([
+  ...CLIENT_FORMATS.map(({ routeType, name }) => [routeType, name]),
+  ['Passthrough', null]
+]) as Readonly<Record<ChatType, ClientFormat | null>>
+
 export type OtherType = Exclude<AiRouteType, ChatType>
 
 export const isChat = (type: AiRouteType): type is ChatType => Object.hasOwn(CHAT, type)

@@ -20,9 +20,8 @@ import { isObject } from '#backends/llm/formats/fields.ts'
 import type { Losses } from '#backends/llm/formats/format.ts'
 import { thinkingOf } from '#backends/llm/formats/messages/model.ts'
 import { isSystemTaken } from '#backends/llm/formats/messages/system-turns.ts'
-import { turnPath } from './client-paths.ts'
+import { fieldPath, turnPath } from '#backends/llm/formats/paths.ts'
 import { asFunctionPart, type FunctionTools, functionToolsOf } from './client-tools.ts'
-import { pathOf } from './field-paths.ts'
 
 /** What there is in a conversation that may have to be carried. */
 interface Survey {
@@ -155,7 +154,7 @@ function systemTurns(conversation: Conversation, to: FormatName, losses: Losses)
   const left = turns.map((turn, i): Turn => {
     if (turn.role !== 'system' || (to === 'messages' && isSystemTaken(conversation, i))) return turn
     for (const part of turn.parts) if (part.kind === 'text' && part.text.trim() !== '') moved.push(part)
-    losses.rewrite(turnPath(origin.format, i))
+    losses.rewrite(turnPath(origin, i))
     return { ...turn, parts: turn.parts.filter(({ kind }) => kind !== 'text') }
   })
   return { ...conversation, system: [...conversation.system, ...moved], turns: left }
@@ -172,7 +171,7 @@ function jsonByInstruction(conversation: Conversation, to: FormatName, losses: L
   const { system, turns, origin } = conversation
   const instruction = { kind: 'text', text: JSON_ONLY, cache: null } as const
   if (CLAUDES.includes(to)) {
-    losses.rewrite(pathOf(origin.format, 'output'))
+    losses.rewrite(fieldPath(origin, 'output'))
     return { ...conversation, output: null, system: [...system, instruction] }
   }
   // Responses looks for the word in its input only.
@@ -243,8 +242,9 @@ function opaqueUser(conversation: Conversation, to: FormatName, losses: Losses):
 }
 
 /** The client's name for the end user. */
-function userPath({ format, wording }: Conversation['origin']): string {
-  if (format === 'messages') return 'metadata.user_id'
+function userPath(origin: Conversation['origin']): string {
+  const { format, wording } = origin
+  if (format !== 'completions' && format !== 'responses') return fieldPath(origin, 'user')
   const isOld = format === 'responses' ? wording?.get('#user') === 'old' : wording?.has('safety_identifier') !== true
   return isOld ? 'user' : 'safety_identifier'
 }
@@ -287,12 +287,12 @@ function claudesThinking(conversation: Conversation, to: FormatName, losses: Los
   const isForced = toolChoice?.kind === 'any' || toolChoice?.kind === 'tool'
   const hasBudget = to === 'converse' ? claudeVersion(model) < 406 : thinkingOf(model) === 'budget'
   if (isForced || (hasBudget && isLoopOfAnother(conversation, to))) {
-    losses.add(pathOf(origin.format, 'thinking'))
+    losses.add(fieldPath(origin, 'thinking'))
     return { ...conversation, thinking: null }
   }
   const unusual = THINKING_SAMPLING.filter(([field, isTaken]) => !isTaken(sampling[field])).map(([field]) => field)
   if (unusual.length === 0) return conversation
-  for (const field of unusual) losses.add(pathOf(origin.format, field))
+  for (const field of unusual) losses.add(fieldPath(origin, field))
   return { ...conversation, sampling: { ...sampling, ...Object.fromEntries(unusual.map((field) => [field, null])) } }
 }
 

@@ -13,9 +13,14 @@ test('a signature passes through its own format as it is, and through another se
 })
 
 test('a signature that only looks sealed is one of the format itself', () => {
-  for (const value of ['weir.', 'weir.x', `weir.${Buffer.from('["none","x"]').toString('base64url')}`]) {
+  for (const value of ['weir.', 'weir.x', `weir.${Buffer.from('[7,"x"]').toString('base64url')}`]) {
     assert.deepEqual(openSignature(value, 'gemini'), { format: 'gemini', data: value })
   }
+})
+
+test('a signature that another version of the gateway has sealed is not one of the format', () => {
+  const sealed = `weir.${Buffer.from('["later","x"]').toString('base64url')}`
+  assert.deepEqual(openSignature(sealed, 'gemini'), { format: 'later', data: 'x' })
 })
 
 test('efforts are budgets and back', () => {

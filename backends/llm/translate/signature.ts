@@ -7,7 +7,6 @@ import type { FormatName, Signature } from '#backends/llm/conversation.ts'
 import { parseJson } from '#engine/kit/json.ts'
 
 const MARK = 'weir.'
-const FORMATS: readonly string[] = ['completions', 'messages', 'responses', 'gemini', 'converse']
 
 /** The text that a message of `format` carries for `signature`. */
 export function sealSignature(signature: Signature, format: FormatName): string {
@@ -20,6 +19,7 @@ export function openSignature(text: string, format: FormatName): Signature {
   return opened(text) ?? { format, data: text }
 }
 
+/** An unknown name of a format is that of another version of the gateway: its signature is for no provider here. */
 function opened(text: string): Signature | null {
   if (!text.startsWith(MARK)) return null
   const value = parseJson(Buffer.from(text.slice(MARK.length), 'base64url').toString())
@@ -27,7 +27,5 @@ function opened(text: string): Signature | null {
   if (value === undefined) return null
   if (!Array.isArray(value) || value.length !== 2) return null
   const [format, data] = value as unknown[]
-  return typeof format === 'string' && FORMATS.includes(format) && typeof data === 'string'
-    ? { format: format as FormatName, data }
-    : null
+  return typeof format === 'string' && typeof data === 'string' ? { format: format as FormatName, data } : null
 }

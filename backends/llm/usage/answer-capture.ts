@@ -166,7 +166,7 @@ export class AnswerCapture implements ModelContent, Capture {
 
 function conversationOf(chat: ChatRequest): Conversation | null {
   if (chat.conversation !== null) return chat.conversation
-  const from = { model: chat.model, isStreamed: chat.client === 'gemini' ? chat.isStreamed : null }
+  const from = { model: chat.model, isStreamed: FORMATS[chat.client].readPath === undefined ? null : chat.isStreamed }
   try {
     return FORMATS[chat.client].readRequest(chat.body, from)
   } catch {

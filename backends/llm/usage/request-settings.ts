@@ -1,7 +1,7 @@
 /** What a request asks beside its content, out of a body in any of the clients' formats: for traces and expressions. */
 import type { ClientFormat, Json, JsonObject } from '#backends/llm/conversation.ts'
 import { isObject, isString } from '#backends/llm/formats/fields.ts'
-import { camel } from '#backends/llm/formats/gemini/wire.ts'
+import { FORMATS } from '#backends/llm/formats/index.ts'
 import type { RequestSettings } from '#engine/contract/model-use.ts'
 
 /** A span has 64 KiB: what is longer is cut. */
@@ -23,33 +23,6 @@ const NUMBERS: readonly (readonly [name: string, field: NumberField, ...keys: st
 ]
 const COUNTS = ['n', 'candidateCount']
 const STOPS = ['stop', 'stop_sequences', 'stopSequences']
-
-/** Where the formats have what is named differently and stands deeper; of Gemini, in generationConfig. */
-interface Places {
-  /** What kind of text is wanted; the first that is there. */
-  readonly outputs: readonly (readonly string[])[]
-  /** What is wanted beside text. */
-  readonly modalities: string | null
-  readonly effort: readonly string[]
-}
-
-const PLACES: Readonly<Record<ClientFormat, Places>> = {
-  completions: { outputs: [['response_format', 'type']], modalities: 'modalities', effort: ['reasoning_effort'] },
-  responses: { outputs: [['text', 'format', 'type']], modalities: null, effort: ['reasoning', 'effort'] },
-  messages: {
-    outputs: [
-      ['output_config', 'format', 'type'],
-      ['output_format', 'type']
-    ],
-    modalities: null,
-    effort: ['output_config', 'effort']
-  },
-  gemini: {
-    outputs: [['responseMimeType']],
-    modalities: 'responseModalities',
-    effort: ['thinkingConfig', 'thinkingLevel']
-  }
-}
 
 /** gen_ai.output.type by the words of the formats. */
 const OUTPUT_TYPES: ReadonlyMap<Json, string> = new Map([
@@ -76,7 +49,7 @@ export function settingsOf(client: ClientFormat, body: JsonObject): RequestSetti
   const stops = firstOf(config, STOPS)
   if (isString(stops)) settings.stopSequences = [cut(stops)]
   else if (Array.isArray(stops)) settings.stopSequences = textsOf(stops as readonly Json[])
-  const { outputs, modalities, effort } = PLACES[client]
+  const { outputs, modalities, effort } = FORMATS[client].settings
   const type = modalityOf(modalities === null ? undefined : config[modalities]) ?? outputTypeOf(config, outputs)
   if (type !== undefined) settings.outputType = type
   const level = at(config, effort)
@@ -112,9 +85,8 @@ export function cut(text: string): string {
 
 /** Null: there is none. */
 function configOf(client: ClientFormat, body: JsonObject): JsonObject | null {
-  if (client !== 'gemini') return body
-  const { generationConfig: config } = camel(body)
-  return isObject(config) ? camel(config) : null
+  const { of } = FORMATS[client].settings
+  return of === undefined ? body : of(body)
 }
 
 const isNumber = (value: Json | undefined): value is number => Number.isFinite(value)

@@ -6,6 +6,7 @@ import { providerOf } from '#backends/llm/config/providers.ts'
 import { translateRoutes } from '#backends/llm/config/routes.ts'
 import type { AiBackend, AiProvider, ModelsBackend } from '#backends/llm/config/snapshot.ts'
 import { silenceOf } from '#backends/llm/config/streams.ts'
+import { CLIENT_FORMATS } from '#backends/llm/formats/index.ts'
 import { keyAuth } from '#engine/contract/backend-auth/schema.ts'
 import type { TranslateContext } from '#engine/contract/backend-config.ts'
 import type { BackendTransport } from '#engine/contract/backend-transport/transport.ts'
@@ -16,15 +17,11 @@ import type { LlmChanges, LlmFile, LlmModel, LlmParams, LlmProvider } from './sc
 import { serving } from './serving.ts'
 
 const ROUTES = translateRoutes({
-  '/chat/completions': 'Completions',
-  '/messages': 'Messages',
+  ...Object.fromEntries(CLIENT_FORMATS.flatMap(({ routeType, pathEnds }) => pathEnds.map((end) => [end, routeType]))),
   '/messages/count_tokens': 'AnthropicTokenCount',
-  '/responses': 'Responses',
   '/embeddings': 'Embeddings',
   '/models': 'Models',
   '/realtime': 'Realtime',
-  ':generateContent': 'GenerateContent',
-  ':streamGenerateContent': 'GenerateContent',
   ':countTokens': 'GeminiTokenCount',
   ':embedContent': 'Embeddings',
   ':batchEmbedContents': 'Embeddings',

@@ -1,13 +1,13 @@
 /** System parts and turns as `messages` of a request. */
 
 import type {
-  ClientFormat,
   Conversation,
   Json,
   MediaPart,
   OpaquePart,
   Part,
   RefusalPart,
+  RequestOrigin,
   TextPart,
   ThinkingPart,
   ToolCallPart,
@@ -15,7 +15,7 @@ import type {
 } from '#backends/llm/conversation.ts'
 import { compact, type Writable } from '#backends/llm/formats/fields.ts'
 import { Losses } from '#backends/llm/formats/format.ts'
-import { partPath } from '#backends/llm/translate/client-paths.ts'
+import { partPath } from '#backends/llm/formats/paths.ts'
 import { writeContent } from './parts.ts'
 import { writeThinking } from './thinking.ts'
 import { isLegacy, isOpaqueCall, writeCalls } from './tool-calls.ts'
@@ -27,7 +27,7 @@ interface Writing {
   readonly losses: Losses
   /** The request came in this format: what it has beyond OpenAI's goes back as it came. */
   readonly isOwn: boolean
-  readonly from: ClientFormat
+  readonly origin: RequestOrigin
 }
 
 export function writeMessages(conversation: Conversation, losses: Losses): Json[] {
@@ -38,7 +38,7 @@ export function writeMessages(conversation: Conversation, losses: Losses): Json[
     wording,
     losses,
     isOwn: origin.format === 'completions',
-    from: origin.format
+    origin
   }
   let start = 0
   for (const count of systemCounts(system.length, wording)) {
@@ -82,8 +82,8 @@ function writeUser(parts: readonly Part[], turn: number, writing: Writing): void
   const others: Placed[] = []
   const shown: Placed[] = []
   for (const [i, part] of parts.entries()) {
-    if (part.kind === 'toolResult') writeResult(part, i, partPath(writing.from, turn, i), shown, writing)
-    else if (part.kind === 'thinking' || part.kind === 'toolCall') writing.losses.add(partPath(writing.from, turn, i))
+    if (part.kind === 'toolResult') writeResult(part, i, partPath(writing.origin, turn, i), shown, writing)
+    else if (part.kind === 'thinking' || part.kind === 'toolCall') writing.losses.add(partPath(writing.origin, turn, i))
     else others.push([part, i])
   }
   if (shown.length === 0 && others.length === 0 && parts.length > 0) return
@@ -100,7 +100,7 @@ function contentOf(placed: readonly Placed[], turn: number, writing: Writing): J
   for (const field of losses.fields) {
     const close = field.indexOf(']', at.length)
     const [, index] = placed[Number(field.slice(at.length + 1, close))] ?? [null, 0]
-    writing.losses.add(partPath(writing.from, turn, index) + field.slice(close + 1))
+    writing.losses.add(partPath(writing.origin, turn, index) + field.slice(close + 1))
   }
   // Nothing of it could be said.
   return !writing.isOwn && Array.isArray(content) && content.length === 0 ? null : content
@@ -154,7 +154,7 @@ function writeAssistant(parts: readonly Part[], turn: number, writing: Writing):
     else if (part.kind === 'toolCall' || isOpaqueCall(part)) calls.push(part)
     else if (part.kind === 'refusal' && !isList) refusals.push(part)
     else if (part.kind === 'text' || (isOwn && part.kind !== 'toolResult')) content.push([part, i])
-    else writing.losses.add(partPath(writing.from, turn, i))
+    else writing.losses.add(partPath(writing.origin, turn, i))
   }
   // The last refusal of the two kinds is the message's own.
   if (wording.has(`${at}.refusal`)) moveLast(content, refusals)

@@ -4,6 +4,7 @@ import fc from 'fast-check'
 import type { Conversation, JsonObject, Part } from '#backends/llm/conversation.ts'
 import { completions } from '#backends/llm/formats/completions/index.ts'
 import { FormatError, Losses } from '#backends/llm/formats/format.ts'
+import { requestOrigin } from '#backends/llm/testing/request-origin.ts'
 
 const NOWHERE = { model: null, isStreamed: null }
 const read = (body: object): Conversation => completions.readRequest(body as JsonObject, NOWHERE)
@@ -18,7 +19,7 @@ function written(conversation: Conversation): { readonly body: JsonObject; reado
 
 /** As another format would have read it. */
 function foreign(parts: Partial<Conversation>, rest: readonly (readonly [string, string])[] = []): Conversation {
-  return { ...read(ask({})), ...parts, origin: { format: 'messages', unknownFields: new Map(rest) } }
+  return { ...read(ask({})), ...parts, origin: requestOrigin('messages', new Map(rest)) }
 }
 
 const CALL = { id: 'call_1', type: 'function', function: { name: 'f', arguments: '{"a": 1.0}' } }

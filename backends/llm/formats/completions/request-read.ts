@@ -5,6 +5,7 @@ import { compact, Fields, isString } from '#backends/llm/formats/fields.ts'
 import { type ChatFormat, FormatError } from '#backends/llm/formats/format.ts'
 import { newNotes, type ReadNotes } from '#backends/llm/formats/unknown-fields.ts'
 import { readMessages } from './content-read.ts'
+import { paths } from './paths.ts'
 import { readOutput, readToolChoice, readTools } from './tools.ts'
 import { originOf } from './wording.ts'
 
@@ -30,7 +31,7 @@ export const readRequest: ChatFormat['readRequest'] = (value, from) => {
     metadata: body.optionalStrings('metadata')
   }
   body.leaveUnknown(notes.unknown)
-  return { ...conversation, origin: originOf(notes) }
+  return { ...conversation, origin: { ...originOf(notes), paths } }
 }
 
 function readStream(body: Fields, notes: ReadNotes): boolean | null {

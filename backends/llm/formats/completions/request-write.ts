@@ -3,8 +3,8 @@
 import type { Conversation, Json, JsonObject, Sampling, Thinking } from '#backends/llm/conversation.ts'
 import { compact, type Writable } from '#backends/llm/formats/fields.ts'
 import type { ChatFormat, Losses } from '#backends/llm/formats/format.ts'
+import { fieldPath } from '#backends/llm/formats/paths.ts'
 import { effortOf } from '#backends/llm/translate/effort.ts'
-import { pathOf } from '#backends/llm/translate/field-paths.ts'
 import { writeMessages } from './content-write.ts'
 import { writeOutput, writeToolChoice, writeTools } from './tools.ts'
 import { restore, type Wording, wordingOf } from './wording.ts'
@@ -19,7 +19,7 @@ export const writeRequest: ChatFormat['writeRequest'] = (conversation, losses) =
   writeSampling(sampling, body, wording)
   // Not OpenAI's, who refuse it, but vLLM's, SGLang's and OpenRouter's.
   if (sampling.topK !== null && isOwn) body.top_k = sampling.topK
-  else if (sampling.topK !== null) losses.add(pathOf(origin.format, 'topK'))
+  else if (sampling.topK !== null) losses.add(fieldPath(origin, 'topK'))
   Object.assign(
     body,
     compact({

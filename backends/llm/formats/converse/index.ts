@@ -13,6 +13,12 @@ import { answerTexts, eventTexts } from './guarded-texts.ts'
 import { writeRequest } from './request-write.ts'
 import { streamReader } from './stream-read.ts'
 
+declare module '#backends/llm/conversation.ts' {
+  interface FormatRoutes {
+    converse: null
+  }
+}
+
 export const converse: ProviderFormat = {
   name: 'converse',
   chatEnd: /\/converse(?=$|\?)/,

@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import type { Conversation, JsonObject } from '#backends/llm/conversation.ts'
 import { Losses } from '#backends/llm/formats/format.ts'
 import { converse } from '#backends/llm/testing/converse/index.ts'
+import { requestOrigin } from '#backends/llm/testing/request-origin.ts'
 
 const CLAUDE = 'us.anthropic.claude-sonnet-4-5-20250929-v1:0'
 const NEWEST = 'global.anthropic.claude-opus-4-7-v1'
@@ -17,7 +18,7 @@ const message = (...content: JsonObject[]): JsonObject => ({ messages: [{ role: 
 /** As if another format had been read. */
 const foreign = (change: Partial<Conversation>, model = CLAUDE): Conversation => ({
   ...read({}, model),
-  origin: { format: 'completions', unknownFields: new Map() },
+  origin: requestOrigin('completions'),
   ...change
 })
 
@@ -100,7 +101,7 @@ test('fields that Converse lacks are losses with their paths', () => {
     [{ sampling: { ...read({}).sampling, topK: 3 } }, ['top_k'], 'meta.llama3'],
     [{ output: { kind: 'json' } }, ['response_format']],
     [{ serviceTier: 'scale', user: '{}', metadata: { a: 'ä' } }, ['service_tier', 'metadata.a', 'user']],
-    [{ origin: { format: 'completions', unknownFields: new Map([['logit_bias', {}]]) } }, ['logit_bias']],
+    [{ origin: requestOrigin('completions', new Map([['logit_bias', {}]])) }, ['logit_bias']],
     [
       { thinking: { mode: 'on', effort: 'high', budgetTokens: null, isShown: null } },
       ['reasoning_effort'],

@@ -2,9 +2,8 @@
 import type { Conversation, Json, JsonObject, OutputShape, Tool } from '#backends/llm/conversation.ts'
 import { compact, jsonText } from '#backends/llm/formats/fields.ts'
 import type { Losses } from '#backends/llm/formats/format.ts'
+import { fieldPath, partPath } from '#backends/llm/formats/paths.ts'
 import { loseUnknown } from '#backends/llm/formats/unknown-fields.ts'
-import { partPath } from '#backends/llm/translate/client-paths.ts'
-import { pathOf } from '#backends/llm/translate/field-paths.ts'
 import { type BlockWriter, cachePoint, writePart } from './content-write.ts'
 import { type Family, familyOf, writeExtras } from './models.ts'
 import { DocumentNames, toWireToolName } from './names.ts'
@@ -54,7 +53,7 @@ function objectOrNull(entries: { readonly [name: string]: Json }): JsonObject | 
 function writeMessages({ turns, origin }: Conversation, writer: BlockWriter): JsonObject[] {
   const messages: { role: string; content: JsonObject[] }[] = []
   for (const [i, { role, parts }] of turns.entries()) {
-    const content = parts.flatMap((part, j) => writePart(part, partPath(origin.format, i, j), writer))
+    const content = parts.flatMap((part, j) => writePart(part, partPath(origin, i, j), writer))
     const last = messages.at(-1)
     if (last?.role !== role && content.length > 0) messages.push({ role, content })
     else if (last !== undefined) for (const block of content) last.content.push(block)
@@ -68,22 +67,22 @@ function writeAdditional(
   losses: Losses
 ): { additional: JsonObject; effort: string | null } {
   const { sampling, thinking, tools, toolChoice, origin } = conversation
-  const extras = writeExtras(sampling, family, (name) => losses.add(pathOf(origin.format, name)))
-  if (sampling.count !== null && sampling.count !== 1) losses.add(pathOf(origin.format, 'count'))
-  if (sampling.topLogprobs !== null) losses.add(pathOf(origin.format, 'topLogprobs'))
+  const extras = writeExtras(sampling, family, (name) => losses.add(fieldPath(origin, name)))
+  if (sampling.count !== null && sampling.count !== 1) losses.add(fieldPath(origin, 'count'))
+  if (sampling.topLogprobs !== null) losses.add(fieldPath(origin, 'topLogprobs'))
   let fields = extras
   let effort: string | null = null
   if (thinking !== null) {
     const written = thinkingFields(thinking, family, conversation)
     fields = { ...fields, ...written.additional }
     effort = written.effort
-    if (written.isLost) losses.add(pathOf(origin.format, 'thinking'))
+    if (written.isLost) losses.add(fieldPath(origin, 'thinking'))
   }
   if (toolChoice?.parallel === false && toolChoice.kind !== 'none' && tools.length > 0) {
     const name = toolChoice.name === null ? null : toWireToolName(toolChoice.name)
     const choice = compact({ type: toolChoice.kind, name, disable_parallel_tool_use: true })
     if (family === 'claude') fields = { ...fields, tool_choice: choice }
-    else losses.add(pathOf(origin.format, 'parallel'))
+    else losses.add(fieldPath(origin, 'parallel'))
   }
   return { additional: fields, effort }
 }
@@ -98,7 +97,7 @@ function writeToolConfig(conversation: Conversation, family: Family, losses: Los
   if (toolChoice?.kind === 'none') {
     const hasCalls = turns.some(({ parts }) => parts.some(({ kind }) => kind === 'toolCall' || kind === 'toolResult'))
     if (!hasCalls) return null
-    losses.add(pathOf(origin.format, 'toolChoice'))
+    losses.add(fieldPath(origin, 'toolChoice'))
   }
   const list = tools.flatMap((tool, i) => writeTool(tool, `tools[${i}]`, losses))
   const isInAdditional = family === 'claude' && toolChoice?.parallel === false
@@ -124,13 +123,13 @@ function writeToolChoice({ toolChoice, origin }: Conversation, losses: Losses): 
   if (toolChoice.kind !== 'tool') return { [toolChoice.kind]: {} }
   const name = toWireToolName(toolChoice.name ?? '')
   if (name !== null) return { tool: { name } }
-  losses.add(pathOf(origin.format, 'toolChoice'))
+  losses.add(fieldPath(origin, 'toolChoice'))
   return null
 }
 
 /** JSON without a schema cannot be asked for, nor a schema that the model may leave. */
 function writeOutput({ origin }: Conversation, output: OutputShape, losses: Losses): JsonObject | null {
-  const path = pathOf(origin.format, 'output')
+  const path = fieldPath(origin, 'output')
   if (output.kind === 'json') {
     losses.add(path)
     return null
@@ -148,7 +147,7 @@ function writeTier({ serviceTier, origin }: Conversation, losses: Losses): JsonO
   if (serviceTier === null || serviceTier === 'auto') return null
   if (TIERS.includes(serviceTier)) return { type: serviceTier }
   if (serviceTier === 'standard_only') return { type: 'default' }
-  losses.add(pathOf(origin.format, 'serviceTier'))
+  losses.add(fieldPath(origin, 'serviceTier'))
   return null
 }
 
@@ -158,11 +157,10 @@ const METADATA_MAX = 16
 /** The user stands among the metadata as `user`: both are for finding requests again in the invocation logs. */
 function writeMetadata({ metadata, user, origin }: Conversation, losses: Losses): JsonObject | null {
   const entries: (readonly [name: string, value: string, path: string])[] = Object.entries(metadata ?? {}).map(
-    ([name, value]) => [name, value, `${pathOf(origin.format, 'metadata')}.${name}`]
+    ([name, value]) => [name, value, `${fieldPath(origin, 'metadata')}.${name}`]
   )
-  if (user !== null && !Object.hasOwn(metadata ?? {}, 'user'))
-    entries.push(['user', user, pathOf(origin.format, 'user')])
-  else if (user !== null) losses.add(pathOf(origin.format, 'user'))
+  if (user !== null && !Object.hasOwn(metadata ?? {}, 'user')) entries.push(['user', user, fieldPath(origin, 'user')])
+  else if (user !== null) losses.add(fieldPath(origin, 'user'))
   const taken: [string, string][] = []
   for (const [name, value, path] of entries) {
     const fits = taken.length < METADATA_MAX && name !== '' && METADATA.test(name) && METADATA.test(value)

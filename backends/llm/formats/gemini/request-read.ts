@@ -17,6 +17,7 @@ import type { Fields } from '#backends/llm/formats/fields.ts'
 import { type ChatFormat, FormatError } from '#backends/llm/formats/format.ts'
 import type { UnknownFields } from '#backends/llm/formats/unknown-fields.ts'
 import { Calls, plainText, readPart } from './content-read.ts'
+import { paths } from './paths.ts'
 import { jsonSchema } from './schema.ts'
 import { message, messages, optionalMessage, optionalNumber } from './wire.ts'
 
@@ -39,7 +40,7 @@ export const readRequest: ChatFormat['readRequest'] = (body, from): Conversation
     serviceTier: fields.optionalString('serviceTier'),
     user: null,
     metadata: null,
-    origin: { format: 'gemini', unknownFields: unknown }
+    origin: { format: 'gemini', unknownFields: unknown, paths }
   }
   config?.leaveUnknown(unknown)
   fields.leaveUnknown(unknown)

@@ -1,11 +1,11 @@
 /** A conversation as Google's generateContent request. Source: ai.google.dev, "Generating content" reference. */
 
 import type {
-  ClientFormat,
   Conversation,
   Json,
   JsonObject,
   OutputShape,
+  RequestOrigin,
   Sampling,
   Tool,
   ToolChoice,
@@ -14,23 +14,22 @@ import type {
 import type { Writable } from '#backends/llm/formats/fields.ts'
 import { compact } from '#backends/llm/formats/fields.ts'
 import type { Losses } from '#backends/llm/formats/format.ts'
+import { fieldPath, partPath, turnPath } from '#backends/llm/formats/paths.ts'
 import { restoreUnknown } from '#backends/llm/formats/unknown-fields.ts'
-import { partPath, turnPath } from '#backends/llm/translate/client-paths.ts'
 import { budgetOf } from '#backends/llm/translate/effort.ts'
-import { pathOf } from '#backends/llm/translate/field-paths.ts'
 import { type PartsWriter, writePart } from './content-write.ts'
 import { hasNoArguments } from './request-read.ts'
 import { sourceOf } from './schema.ts'
 
 export function writeRequest(conversation: Conversation, losses: Losses): JsonObject {
-  const from = conversation.origin.format
-  const isGemini = from === 'gemini'
+  const { origin } = conversation
+  const isGemini = origin.format === 'gemini'
   const contents = writeTurns(conversation, isGemini, losses)
   for (const [i, part] of conversation.system.entries()) {
-    if (part.cache !== null) losses.add(`${systemPath(from, i)}.cache_control`)
+    if (part.cache !== null) losses.add(`${systemPath(origin, i)}.cache_control`)
   }
-  if (conversation.user !== null) losses.add(pathOf(from, 'user'))
-  if (conversation.metadata !== null) losses.add(pathOf(from, 'metadata'))
+  if (conversation.user !== null) losses.add(fieldPath(origin, 'user'))
+  if (conversation.metadata !== null) losses.add(fieldPath(origin, 'metadata'))
   const system = conversation.system.map((part): JsonObject => ({ text: part.text }))
   const body = compact({
     systemInstruction: system.length > 0 ? { parts: system } : null,
@@ -45,21 +44,21 @@ export function writeRequest(conversation: Conversation, losses: Losses): JsonOb
 }
 
 /** Instructions have a field of their own, or are messages among the others. */
-const systemPath = (format: ClientFormat, i: number): string =>
-  format === 'messages' ? `system[${i}]` : pathOf(format, 'turns')
+const systemPath = ({ paths }: RequestOrigin, i: number): string =>
+  paths.system === null ? paths.fields.turns : `${paths.system}[${i}]`
 
 function writeTurns(conversation: Conversation, isGemini: boolean, losses: Losses): JsonObject[] {
-  const { format } = conversation.origin
+  const { origin } = conversation
   const writer: PartsWriter = { isForProvider: true, isGemini, losses, names: new Map() }
   const contents: { role: string; parts: Writable[] }[] = []
   for (const [i, turn] of conversation.turns.entries()) {
-    if (turn.role === 'system' && turn.parts.length > 0) losses.add(`${turnPath(format, i)}.role`)
+    if (turn.role === 'system' && turn.parts.length > 0) losses.add(`${turnPath(origin, i)}.role`)
     const role = turn.role === 'assistant' ? 'model' : 'user'
     const last = contents[contents.length - 1]
     // Results of parallel calls are wanted in one content, and other formats send one turn for each.
     const parts = !isGemini && last?.role === role ? last.parts : []
     const before = parts.length
-    for (const [j, part] of turn.parts.entries()) writePart(part, partPath(format, i, j), parts, writer)
+    for (const [j, part] of turn.parts.entries()) writePart(part, partPath(origin, i, j), parts, writer)
     if (!isGemini && role === 'model') excuse(turn, parts, before, conversation.model)
     if (parts !== last?.parts && (isGemini || parts.length > 0)) contents.push({ role, parts })
   }
@@ -116,7 +115,7 @@ const MODES = { auto: 'AUTO', any: 'ANY', none: 'NONE', tool: 'ANY' } as const
 /** Schemas are enforced in modes ANY and VALIDATED: a strict tool wants the latter where calls are free. */
 function writeToolChoice(conversation: Conversation, losses: Losses): JsonObject | null {
   const choice: ToolChoice | null = conversation.toolChoice
-  if (choice?.parallel === false) losses.add(pathOf(conversation.origin.format, 'parallel'))
+  if (choice?.parallel === false) losses.add(fieldPath(conversation.origin, 'parallel'))
   const isStrict = conversation.tools.some((tool) => tool.strict === true && tool.native === null)
   const isFree = choice === null || choice.kind === 'auto'
   if (isFree && isStrict) return { functionCallingConfig: { mode: 'VALIDATED' } }
@@ -176,10 +175,9 @@ const BUDGET_MAX = 24_576
 function writeThinking({ thinking, model, origin }: Conversation, losses: Losses): JsonObject | null {
   if (thinking === null) return null
   const { mode, effort, budgetTokens } = thinking
-  const from = origin.format
-  const isGemini = from === 'gemini'
+  const isGemini = origin.format === 'gemini'
   const level = effort === null ? null : (LEVELS.get(effort) ?? null)
-  if (effort !== null && level === null) losses.add(pathOf(from, 'thinking'))
+  if (effort !== null && level === null) losses.add(fieldPath(origin, 'thinking'))
   const budget = mode === 'off' ? 0 : (budgetTokens ?? (mode === 'adaptive' && level === null ? -1 : null))
   const both = { includeThoughts: thinking.isShown, thinkingBudget: budget, thinkingLevel: level }
   if (isGemini) return compact(mode === 'adaptive' ? { ...both, thinkingBudget: -1 } : both)
@@ -202,6 +200,6 @@ function writeTier(conversation: Conversation, isGemini: boolean, losses: Losses
   const tier = conversation.serviceTier
   if (tier === null || isGemini) return tier
   const known = TIERS.get(tier)
-  if (known === undefined) losses.add(pathOf(conversation.origin.format, 'serviceTier'))
+  if (known === undefined) losses.add(fieldPath(conversation.origin, 'serviceTier'))
   return known ?? null
 }

@@ -12,6 +12,7 @@ import type {
 } from '#backends/llm/conversation.ts'
 import { FormatError, Losses } from '#backends/llm/formats/format.ts'
 import { gemini } from '#backends/llm/formats/gemini/index.ts'
+import { requestOrigin } from '#backends/llm/testing/request-origin.ts'
 
 const FROM = { model: 'gemini-2.5-flash', isStreamed: true }
 const read = (body: JsonObject) => gemini.readRequest(body, FROM)
@@ -45,7 +46,7 @@ function foreign(fields: Partial<Conversation>): Conversation {
     serviceTier: null,
     user: null,
     metadata: null,
-    origin: { format: 'completions', unknownFields: new Map() },
+    origin: requestOrigin('completions'),
     ...fields
   }
 }
@@ -146,8 +147,7 @@ test("losses have the paths of the client's format's format", () => {
     toolChoice: { kind: 'auto' as const, name: null, parallel: false },
     user: 'u'
   }
-  const lost = (format: 'messages' | 'responses') =>
-    write(foreign({ ...body, origin: { format, unknownFields: new Map<string, Json>() } })).losses
+  const lost = (format: 'messages' | 'responses') => write(foreign({ ...body, origin: requestOrigin(format) })).losses
   assert.deepEqual(lost('messages'), [
     'messages[0].content[0].cache_control',
     'system[0].cache_control',
@@ -316,7 +316,7 @@ test('fields that Gemini lacks are losses', () => {
       user: 'u',
       metadata: { a: 'b' },
       serviceTier: 'scale',
-      origin: { format: 'completions', unknownFields: new Map<string, Json>([['logit_bias', { a: 1 }]]) }
+      origin: requestOrigin('completions', new Map<string, Json>([['logit_bias', { a: 1 }]]))
     })
   )
   assert.deepEqual(losses, [
@@ -401,7 +401,7 @@ test('signatures of other formats come back from clients that take them for byte
     ],
     usage: null,
     serviceTier: null,
-    origin: { format: 'messages', unknownFields: new Map<string, Json>() }
+    origin: requestOrigin('messages')
   } as const
   const context = { model: 'm', wantsUsage: true, at: 0, id: 'x' }
   const body = gemini.writeAnswer(answer, context, new Losses())

@@ -14,6 +14,7 @@ import { Fields, isObject, memberPath } from '#backends/llm/formats/fields.ts'
 import { type ChatFormat, FormatError } from '#backends/llm/formats/format.ts'
 import type { UnknownFields } from '#backends/llm/formats/unknown-fields.ts'
 import { leave, opaque, readCache, readContent, readPlain } from './content-read.ts'
+import { paths } from './paths.ts'
 
 const ROLES = ['user', 'assistant', 'system'] as const
 
@@ -46,7 +47,7 @@ export const readRequest: ChatFormat['readRequest'] = (body, from): Conversation
     serviceTier: readTier(request.optionalString('service_tier')),
     user: readUser(request, unknown),
     metadata: null,
-    origin: { format: 'messages', unknownFields: unknown }
+    origin: { format: 'messages', unknownFields: unknown, paths }
   }
   leave(request, unknown)
   return conversation

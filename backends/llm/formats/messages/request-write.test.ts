@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import type { Conversation, JsonObject, Sampling } from '#backends/llm/conversation.ts'
 import { Losses } from '#backends/llm/formats/format.ts'
 import { messages } from '#backends/llm/formats/messages/index.ts'
+import { requestOrigin } from '#backends/llm/testing/request-origin.ts'
 import { sealSignature } from '#backends/llm/translate/signature.ts'
 
 function written(conversation: Conversation): [body: JsonObject, losses: string[]] {
@@ -36,7 +37,7 @@ const OTHER: Conversation = {
   serviceTier: null,
   user: null,
   metadata: null,
-  origin: { format: 'completions', unknownFields: new Map() }
+  origin: requestOrigin('completions')
 }
 const other = (change: Partial<Conversation>) => written({ ...OTHER, ...change })
 const call = { kind: 'toolCall', id: 'call.1', name: 'f', arguments: '{"a":1}', signature: null, cache: null } as const
@@ -215,11 +216,8 @@ const LOST: readonly (readonly [change: Partial<Conversation>, losses: readonly 
   [{ output: { kind: 'json' } }, ['response_format']],
   [{ metadata: { a: 'b' } }, ['metadata.a']],
   [{ serviceTier: 'flex' }, ['service_tier']],
-  [{ origin: { format: 'completions', unknownFields: new Map([['store', true]]) } }, ['store']],
-  [
-    { origin: { format: 'gemini', unknownFields: new Map() }, sampling: { ...SAMPLING, seed: 1 } },
-    ['generationConfig.seed']
-  ],
+  [{ origin: requestOrigin('completions', new Map([['store', true]])) }, ['store']],
+  [{ origin: requestOrigin('gemini'), sampling: { ...SAMPLING, seed: 1 } }, ['generationConfig.seed']],
   [
     {
       tools: [

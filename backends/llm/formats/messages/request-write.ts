@@ -1,18 +1,17 @@
 /** A conversation as the body of POST /v1/messages (Messages API, "Create a Message"). */
-import type { ClientFormat, Conversation, Json, JsonObject, Part, Tool, Turn } from '#backends/llm/conversation.ts'
+import type { Conversation, Json, JsonObject, Part, RequestOrigin, Tool, Turn } from '#backends/llm/conversation.ts'
 import { compact, type Writable } from '#backends/llm/formats/fields.ts'
 import type { ChatFormat } from '#backends/llm/formats/format.ts'
+import { fieldPath, type PathField, partPath, turnPath } from '#backends/llm/formats/paths.ts'
 import { loseUnknown, restoreUnknown } from '#backends/llm/formats/unknown-fields.ts'
-import { partPath, turnPath } from '#backends/llm/translate/client-paths.ts'
 import { budgetWithin, effortOf } from '#backends/llm/translate/effort.ts'
-import { type PathField, pathOf } from '#backends/llm/translate/field-paths.ts'
 import { type BlockScene, cacheMark, shortened, writeBlock, writeBlocks, writePlain } from './content-write.ts'
 import { maxTokensOf, takesSampling, thinkingOf } from './model.ts'
 import { isSystemTaken } from './system-turns.ts'
 
 interface Scene extends BlockScene {
   readonly conversation: Conversation
-  readonly from: ClientFormat
+  readonly origin: RequestOrigin
 }
 
 /** `max_tokens` is required: see maxTokensOf for what is written when the caller set no limit. */
@@ -20,7 +19,7 @@ export const writeRequest: ChatFormat['writeRequest'] = (conversation, losses): 
   const { origin, sampling } = conversation
   const isOwn = origin.format === 'messages'
   if (!isOwn) loseUnknown(origin.unknownFields, losses)
-  const scene: Scene = { conversation, from: origin.format, isOwn, losses }
+  const scene: Scene = { conversation, origin, isOwn, losses }
   const thinks = (conversation.thinking?.mode ?? 'off') !== 'off'
   const maxTokens = sampling.maxTokens ?? maxTokensOf(conversation.model, thinks)
   const output = writeOutput(scene)
@@ -67,7 +66,7 @@ function isEmpty(value: Json | undefined): boolean {
 function ownMessages(scene: Scene): Json {
   return scene.conversation.turns.map(({ role, parts }, i): Json => {
     if (role === 'system' && parts.length === 0) return { role }
-    return { role, content: writeBlocks(parts, (j) => partPath(scene.from, i, j), scene) }
+    return { role, content: writeBlocks(parts, (j) => partPath(scene.origin, i, j), scene) }
   })
 }
 
@@ -79,14 +78,14 @@ function foreignMessages(scene: Scene): Json {
     const turn = turns[i]!
     if (turn.role === 'system' && !isSystemTaken(scene.conversation, i)) {
       // What there was of text has been moved (rewrites.ts).
-      if (turn.parts.length > 0) scene.losses.add(turnPath(scene.from, i))
+      if (turn.parts.length > 0) scene.losses.add(turnPath(scene.origin, i))
       continue
     }
     const results: Json[] = []
     const others: Json[] = []
     turn.parts.forEach((part, j) => {
       const list = part.kind === 'toolResult' ? results : others
-      const block = foreignBlock(part, turn.role, partPath(scene.from, i, j), list, scene)
+      const block = foreignBlock(part, turn.role, partPath(scene.origin, i, j), list, scene)
       if (block !== null) list.push(block)
     })
     if (results.length + others.length === 0) continue
@@ -135,11 +134,11 @@ function writeToolChoice({ conversation, isOwn }: Scene): Json {
 }
 
 /** The range of temperature is 0 to 1: a higher one is a loss, as the same number means another thing. */
-function writeSampling({ conversation, from, isOwn, losses }: Scene): JsonObject {
+function writeSampling({ conversation, origin, isOwn, losses }: Scene): JsonObject {
   const { temperature, topP, topK, stop, ...other } = conversation.sampling
   const isTaken = isOwn || takesSampling(conversation.model)
   const lossOf = (field: PathField, isLost: boolean) => {
-    if (isLost) losses.add(pathOf(from, field))
+    if (isLost) losses.add(fieldPath(origin, field))
     return isLost
   }
   const isHot = lossOf(
@@ -175,7 +174,7 @@ function ownThinking({ conversation }: Scene, output: Writable): Json {
 }
 
 /** By what the model takes: an effort and adaptive thinking, or a budget, which must lie under max_tokens. */
-function foreignThinking({ conversation, from, losses }: Scene, output: Writable, maxTokens: number): Json {
+function foreignThinking({ conversation, origin, losses }: Scene, output: Writable, maxTokens: number): Json {
   const { thinking, model } = conversation
   const way = thinkingOf(model)
   if (thinking === null || (thinking.mode === 'off' && way === 'none')) return null
@@ -188,7 +187,7 @@ function foreignThinking({ conversation, from, losses }: Scene, output: Writable
   }
   const budget = budgetWithin(thinking, maxTokens)
   if (way === 'none' || budget === null) {
-    losses.add(pathOf(from, 'thinking'))
+    losses.add(fieldPath(origin, 'thinking'))
     return null
   }
   return compact({ type: 'enabled', budget_tokens: budget, display: isShown === false ? 'omitted' : null })
@@ -198,10 +197,10 @@ function foreignThinking({ conversation, from, losses }: Scene, output: Writable
  * `output_config`. A schema's name is a label that the model does not need, and the API is always strict. JSON without
  * a schema is a loss: the API has no such mode.
  */
-function writeOutput({ conversation, from, losses }: Scene): Writable {
+function writeOutput({ conversation, origin, losses }: Scene): Writable {
   const { output } = conversation
   const config: Writable = {}
-  if (output?.kind === 'json') losses.add(pathOf(from, 'output'))
+  if (output?.kind === 'json') losses.add(fieldPath(origin, 'output'))
   if (output?.kind !== 'schema') return config
   const { description, schema } = output
   const isDescribed = description === null || Object.hasOwn(schema, 'description')
@@ -215,10 +214,10 @@ function writeMetadata({ conversation, losses }: Scene): Json {
 }
 
 /** `auto`, or only standard capacity. Other formats' words for more or less than that are a loss. */
-function writeTier({ conversation, from, isOwn, losses }: Scene): Json {
+function writeTier({ conversation, origin, isOwn, losses }: Scene): Json {
   const tier = conversation.serviceTier
   if (tier === 'default') return 'standard_only'
   if (tier === null || tier === 'auto' || isOwn) return tier
-  losses.add(pathOf(from, 'serviceTier'))
+  losses.add(fieldPath(origin, 'serviceTier'))
   return null
 }

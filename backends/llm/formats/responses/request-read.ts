@@ -18,6 +18,7 @@ import { type ChatFormat, FormatError } from '#backends/llm/formats/format.ts'
 import { newNotes, type ReadNotes } from '#backends/llm/formats/unknown-fields.ts'
 import type { Item, ItemRole } from './content-read.ts'
 import { opaque, readItem } from './content-read.ts'
+import { paths } from './paths.ts'
 import { originOf } from './wording.ts'
 
 export const readRequest: ChatFormat['readRequest'] = (body, from): Conversation => {
@@ -44,7 +45,7 @@ export const readRequest: ChatFormat['readRequest'] = (body, from): Conversation
     serviceTier: fields.optionalString('service_tier'),
     user: readUser(fields, notes),
     metadata: fields.optionalStrings('metadata'),
-    origin: originOf(notes)
+    origin: { ...originOf(notes), paths }
   }
   if (conversation.tools.length === 0 && Array.isArray(body.tools)) notes.wording.set('tools', [])
   keepHarmless(fields, notes)

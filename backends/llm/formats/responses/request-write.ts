@@ -1,13 +1,12 @@
 /** A conversation as a request of POST /v1/responses (API reference, "Create a model response"). */
 
 import { createHash } from 'node:crypto'
-import type { ClientFormat, Conversation, Json, JsonObject, Part, Tool, Turn } from '#backends/llm/conversation.ts'
+import type { Conversation, Json, JsonObject, Part, RequestOrigin, Tool, Turn } from '#backends/llm/conversation.ts'
 import { compact } from '#backends/llm/formats/fields.ts'
 import type { Losses } from '#backends/llm/formats/format.ts'
+import { fieldPath, partPath } from '#backends/llm/formats/paths.ts'
 import { lossPath } from '#backends/llm/formats/unknown-fields.ts'
-import { partPath } from '#backends/llm/translate/client-paths.ts'
 import { effortOf } from '#backends/llm/translate/effort.ts'
-import { pathOf } from '#backends/llm/translate/field-paths.ts'
 import { isOurs } from './content-read.ts'
 import { callItem, isContent, messageItem, reasoningItem, resultItem, sealItem } from './content-write.ts'
 import { LOGPROBS } from './request-read.ts'
@@ -47,7 +46,7 @@ function writeInput(conversation: Conversation, wording: Wording, losses: Losses
   const form = wording.mark('', 'input')
   const { instructions, items } = writeSystem(conversation, wording, losses)
   for (const [i, turn] of conversation.turns.entries()) {
-    writeTurn(turn, i, conversation.origin.format, items, wording, losses)
+    writeTurn(turn, i, conversation.origin, items, wording, losses)
   }
   const body: { [name: string]: Json } = instructions === null ? {} : { instructions }
   if (form === 'absent' && items.length === 0) return body
@@ -85,7 +84,7 @@ function writeSystem(
 function writeTurn(
   turn: Turn,
   at: number,
-  from: ClientFormat,
+  origin: RequestOrigin,
   items: JsonObject[],
   wording: Wording,
   losses: Losses
@@ -93,7 +92,7 @@ function writeTurn(
   let run: Part[] = []
   const add = (end: number) => {
     const start = end - run.length
-    const place = (i: number) => partPath(from, at, start + i)
+    const place = (i: number) => partPath(origin, at, start + i)
     items.push(messageItem(`input[${items.length}]`, turn.role, run, wording, losses, place))
     run = []
   }
@@ -102,7 +101,7 @@ function writeTurn(
       run.push(part)
     } else {
       if (run.length > 0) add(i)
-      writePart(part, partPath(from, at, i), from, items, wording, losses)
+      writePart(part, partPath(origin, at, i), origin, items, wording, losses)
     }
   }
   if (run.length > 0 || turn.parts.length === 0) add(turn.parts.length)
@@ -111,7 +110,7 @@ function writeTurn(
 function writePart(
   part: Part,
   at: string,
-  from: ClientFormat,
+  origin: RequestOrigin,
   items: JsonObject[],
   wording: Wording,
   losses: Losses
@@ -120,11 +119,11 @@ function writePart(
   if (part.kind === 'toolCall') {
     items.push(callItem(part, {}))
     if (part.signature === null) return
-    if (isOurs(part.signature, from)) items.push(sealItem('call', part, {}))
+    if (isOurs(part.signature, origin.format)) items.push(sealItem('call', part, {}))
     else losses.add(`${at}.signature`)
   } else if (part.kind === 'toolResult') {
     items.push(resultItem(path, part, wording, losses, at))
-  } else if (part.kind === 'thinking' && (wording.isOwn || isOurs(part.signature, from))) {
+  } else if (part.kind === 'thinking' && (wording.isOwn || isOurs(part.signature, origin.format))) {
     items.push(reasoningItem(path, part, wording, {}))
   } else if (part.kind === 'opaque' && part.format === 'responses') {
     items.push({ ...part.value })
@@ -195,7 +194,7 @@ function writeTier({ serviceTier, origin }: Conversation, losses: Losses): strin
   if (serviceTier === null || origin.format === 'responses' || TIERS.has(serviceTier)) return serviceTier
   // What Anthropic calls no more than the ordinary.
   if (serviceTier === 'standard_only' || serviceTier === 'standard') return 'default'
-  losses.add(pathOf(origin.format, 'serviceTier'))
+  losses.add(fieldPath(origin, 'serviceTier'))
   return null
 }
 
@@ -231,10 +230,10 @@ function writeForeign(conversation: Conversation, wording: Wording, losses: Loss
 }
 
 /** This API has no field for these. */
-function reportSampling({ sampling, origin: { format } }: Conversation, losses: Losses): void {
-  if (sampling.stop.length > 0) losses.add(pathOf(format, 'stop'))
-  if (sampling.count !== null && sampling.count !== 1) losses.add(pathOf(format, 'count'))
+function reportSampling({ sampling, origin }: Conversation, losses: Losses): void {
+  if (sampling.stop.length > 0) losses.add(fieldPath(origin, 'stop'))
+  if (sampling.count !== null && sampling.count !== 1) losses.add(fieldPath(origin, 'count'))
   for (const name of ['seed', 'topK', 'frequencyPenalty', 'presencePenalty'] as const) {
-    if (sampling[name] !== null) losses.add(pathOf(format, name))
+    if (sampling[name] !== null) losses.add(fieldPath(origin, name))
   }
 }

@@ -4,6 +4,7 @@ import fc from 'fast-check'
 import type { ClientFormat, Conversation, Json, JsonObject, Part } from '#backends/llm/conversation.ts'
 import { FormatError, Losses } from '#backends/llm/formats/format.ts'
 import { responses } from '#backends/llm/formats/responses/index.ts'
+import { requestOrigin } from '#backends/llm/testing/request-origin.ts'
 
 const FROM = { model: null, isStreamed: null }
 const read = (body: JsonObject) => responses.readRequest(body, FROM)
@@ -13,7 +14,7 @@ const text = (value: string): Part => ({ kind: 'text', text: value, cache: null 
 /** As another format would have read the same, without what only this one knows. */
 const foreign = (body: JsonObject, format: ClientFormat, more: Partial<Conversation> = {}): Conversation => ({
   ...read(body),
-  origin: { format, unknownFields: new Map() },
+  origin: requestOrigin(format),
   ...more
 })
 
@@ -228,7 +229,7 @@ test('fields of other formats that this one lacks are losses, by their names the
   const conversation = foreign({ model: 'm', input: '' }, 'messages', {
     sampling,
     turns: [{ role: 'user', parts: [thought, result, server, video] }],
-    origin: { format: 'messages', unknownFields: new Map<string, Json>([['container', 'c']]) }
+    origin: requestOrigin('messages', new Map<string, Json>([['container', 'c']]))
   })
   const body = write(conversation, losses)
   assert.deepEqual(losses.fields.sort(), [
@@ -263,7 +264,7 @@ test('fields of Chat Completions that are the same here are carried', () => {
   ])
   const losses = new Losses()
   const body = write(
-    foreign({ model: 'm', input: 'x' }, 'completions', { origin: { format: 'completions', unknownFields } }),
+    foreign({ model: 'm', input: 'x' }, 'completions', { origin: requestOrigin('completions', unknownFields) }),
     losses
   )
   assert.deepEqual([body.store, body.prompt_cache_key, body.text], [true, 'k', { verbosity: 'low' }])

@@ -9,6 +9,7 @@ import type {
   ToolChoice
 } from '#backends/llm/conversation.ts'
 import { NO_SAMPLING } from '#backends/llm/conversation.ts'
+import { paths } from '#backends/llm/formats/completions/paths.ts'
 import { readContent } from '#backends/llm/formats/converse/content-read.ts'
 import { EXTRAS, type Family, familyOf, SAMPLING } from '#backends/llm/formats/converse/models.ts'
 import { Fields, isObject } from '#backends/llm/formats/fields.ts'
@@ -44,7 +45,7 @@ export function readRequest(body: JsonObject, from: { readonly model: string | n
     serviceTier: fields.optionalObject('serviceTier')?.optionalString('type') ?? null,
     user: null,
     metadata: (fields.optionalObject('requestMetadata')?.value ?? null) as Conversation['metadata'],
-    origin: { format: 'completions', unknownFields: new Map() }
+    origin: { format: 'completions', unknownFields: new Map(), paths }
   }
 }
 
