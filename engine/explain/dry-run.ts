@@ -1,6 +1,7 @@
 /**
  * One request through the Runtime that a configuration makes: the parser, the lifecycle, the hooks and the backends are
- * those that serve traffic. Only the ends are paper: the client's connection, and the way to backends and services.
+ * those that serve traffic. Only the ends are simulated: the client's connection, and the way to
+ * backends and services.
  */
 import { detailOf } from '#engine/contract/detail.ts'
 import type { Endpoint } from '#engine/contract/endpoint.ts'
@@ -23,10 +24,10 @@ import { changesOf, headersByName, shownText } from '#engine/story/shown.ts'
 import { type Side, type Watch, WatchedRoutes } from '#engine/story/watch.ts'
 import type { DryParts, OtherRoute } from './dry-parts.ts'
 import { dryUpstream } from './dry-upstream.ts'
-import { Http1PaperClient, type PaperAnswer, type PaperClient } from './paper-client.ts'
-import { Http2PaperClient } from './paper-client-http2.ts'
-import { PaperWire } from './paper-wire.ts'
 import type { DryRequest } from './request.ts'
+import { type SimulatedAnswer, type SimulatedClient, SimulatedHttp1Client } from './simulated-client.ts'
+import { SimulatedHttp2Client } from './simulated-client-http2.ts'
+import { SimulatedWire } from './simulated-wire.ts'
 
 /** What one hook has decided, and what could be seen of it. */
 export interface HookRun {
@@ -55,7 +56,7 @@ export interface DryResult {
   readonly asks: readonly string[]
   readonly mirrors: readonly string[]
   /** The gateway's own. */
-  readonly answer: PaperAnswer | null
+  readonly answer: SimulatedAnswer | null
   /** How HTTP/2 has ended without one; null: it has not. */
   readonly broken: string | null
   readonly isDecided: boolean
@@ -88,17 +89,17 @@ export class DryRun implements Watch {
   readonly #asks: string[] = []
   readonly #mirrors: string[] = []
   readonly #watched = new WatchedRoutes(this)
-  readonly #wire: PaperWire
-  readonly #client: PaperClient
+  readonly #wire: SimulatedWire
+  readonly #client: SimulatedClient
   readonly #parts: DryParts
   #changed = 0
 
   constructor(snapshot: Snapshot, request: DryRequest, { tls, isHttp2 }: Spoken, parts: DryParts) {
     this.#parts = parts
     const parser = llhttp()
-    const wire = new PaperWire(request.from, parser.memory)
+    const wire = new SimulatedWire(request.from, parser.memory)
     this.#wire = wire
-    this.#client = isHttp2 ? new Http2PaperClient(wire, request) : new Http1PaperClient(wire, request)
+    this.#client = isHttp2 ? new SimulatedHttp2Client(wire, request) : new SimulatedHttp1Client(wire, request)
     // A clock that stands still: no timeout of the configuration ends an explanation.
     const timers = new TimerWheel(() => 0)
     const recorder: Recorder = { record: (ex) => this.over(ex) }

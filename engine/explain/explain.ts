@@ -13,9 +13,9 @@ import { type Connected, connect } from './connection.ts'
 import type { OtherRoute } from './dry-parts.ts'
 import { type DryResult, DryRun, type HookRun } from './dry-run.ts'
 import type { Explanation, Outcome, Placed, PolicyStep, Upstream } from './explanation.ts'
-import { FULL_BUCKETS, lookedAt } from './looked-at-buckets.ts'
-import type { PaperAnswer } from './paper-client.ts'
+import { FULL_BUCKETS, observedBuckets } from './observed-buckets.ts'
 import type { DryRequest } from './request.ts'
+import type { SimulatedAnswer } from './simulated-client.ts'
 
 /** What explanations are made with, beside the configuration. */
 export interface ExplainParts
@@ -53,7 +53,7 @@ class Explainer {
     const run = new DryRun(this.#snapshot, this.#request, this.#connected, {
       build: (snapshot, { recorder, lifecycle, limitSeen, ...ends }) => {
         const { offload, buckets, policies, backends, children, secret, revocations, places } = this.#parts
-        const limits = lookedAt(buckets ?? FULL_BUCKETS, limitSeen)
+        const limits = observedBuckets(buckets ?? FULL_BUCKETS, limitSeen)
         this.#runtime = buildRuntime(snapshot, {
           ...{ policies, backends, children, secret, revocations, places, ...ends },
           services: { ...NO_SERVICES, state: newStateStore(), offload, buckets: limits },
@@ -272,7 +272,7 @@ function outcomeOf(result: DryResult): Outcome {
   return { kind: 'connection', detail: 'the connection would be closed without an answer' }
 }
 
-function answerOf({ ex, runs, detail }: DryResult, { status, body }: PaperAnswer): Outcome {
+function answerOf({ ex, runs, detail }: DryResult, { status, body }: SimulatedAnswer): Outcome {
   return {
     kind: 'answer',
     status,

@@ -18,6 +18,7 @@ import { checkMatchPaths } from './reach.ts'
 import { configSchema } from './schema.ts'
 import { checkSecrets, secretsOf } from './secrets.ts'
 import { shadowed } from './shadows.ts'
+import { type SnapshotOrigin, snapshotOrigins } from './snapshot-origins.ts'
 import { placeTargeted } from './targets.ts'
 import { checkTcpBackends } from './tcp-backends.ts'
 import { checkTls, tlsWarnings } from './tls/check.ts'
@@ -26,7 +27,6 @@ import type { ConfigTree, Finding, SourceWords } from './tree.ts'
 import { validate } from './validate.ts'
 import { treeOf } from './walk.ts'
 import { warningsOf } from './warnings.ts'
-import { type Written, writtenIn } from './written.ts'
 
 /** What a source has read. */
 export interface Configuration {
@@ -65,8 +65,8 @@ export type Compiled =
   | {
       readonly snapshot: SnapshotDraft
       readonly warnings: readonly Finding[]
-      /** Where its parts were written. */
-      readonly written: () => readonly Written[]
+      /** Which part of the configuration each of its parts came from. */
+      readonly snapshotOrigins: () => readonly SnapshotOrigin[]
     }
   | { readonly findings: readonly Finding[] }
 
@@ -125,11 +125,11 @@ export function compileConfig({ value, isSound, words }: Configuration, options:
     ...policyWarnings(tree, policies, schema.policies),
     ...prepareWarnings.map(at)
   ]
-  const parts = () => writtenIn(tree, policyKeys(policies), described)
+  const parts = () => snapshotOrigins(tree, policyKeys(policies), described)
   return {
     snapshot,
     warnings: written(doubts),
-    written: () => parts().map(([at, path]): Written => [at, origins.of(path)])
+    snapshotOrigins: () => parts().map(([at, path]): SnapshotOrigin => [at, origins.of(path)])
   }
 }
 

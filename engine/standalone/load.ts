@@ -113,7 +113,7 @@ function loadWith(text: string, options: LoadOptions, sources: FileSources): Loa
     const { line, column } = source.position(source.locate(path, 'key'))
     return `${options.file}:${line}:${column}`
   }
-  const places = () => Places.of(compiled.written().map(([at, path]): PlaceEntry => [at, place(path)]))
+  const places = () => Places.of(compiled.snapshotOrigins().map(([at, path]): PlaceEntry => [at, place(path)]))
   return { ok: true, snapshot: compiled.snapshot, warnings, expanded: [...source.expanded.values()], places }
 }
 

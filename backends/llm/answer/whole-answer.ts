@@ -68,7 +68,7 @@ export function readCost(ex: Exchange, format: FormatName, bytes: Buffer): void 
     const error = maskedError(format, value)
     // The body is in the client's own format: only the status was wrong.
     if (error !== null) setMaskedStatus(ex, error.status)
-    else settleUsage(ex, FORMATS[format].readCost(value))
+    else settleUsage(ex, FORMATS[format].readSummary(value))
   } catch (error) {
     // The client judges what is malformed in its own format.
     const isOfAnswer = error instanceof FormatError || error instanceof SyntaxError || error instanceof RangeError

@@ -125,7 +125,7 @@ export interface ProviderFormat {
   writeRequest(conversation: Conversation, losses: Losses): JsonObject
   readAnswer(body: JsonObject): Answer
   /** Of an answer that is passed on as it is. Throws FormatError. */
-  readCost(body: JsonObject): AnswerSummary
+  readSummary(body: JsonObject): AnswerSummary
   /** `count`: of answers that were asked for at once, as of Sampling; 1 by default. */
   streamReader(count?: number): StreamReader
   /** `body` as it came, JSON or not. Never throws. */

@@ -294,9 +294,9 @@ export function translateAnswer({
 }
 
 /** Null: it does not say. */
-function costIn({ readCost }: ProviderFormat, text: string): TranslatedAnswer['cost'] {
+function costIn({ readSummary }: ProviderFormat, text: string): TranslatedAnswer['cost'] {
   try {
-    return { ...readCost(JSON.parse(text)), serviceTier: null }
+    return { ...readSummary(JSON.parse(text)), serviceTier: null }
   } catch (error) {
     // Of an answer that passes as it is the client may judge by itself what is wrong with it.
     if (error instanceof FormatError || error instanceof SyntaxError || error instanceof RangeError) return null

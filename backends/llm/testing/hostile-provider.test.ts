@@ -215,6 +215,6 @@ for (const kind of KINDS) {
 
 test('the cost of an answer that is no object is a format error', () => {
   for (const format of Object.values(FORMATS)) {
-    for (const body of [null, 7, 'x', [], true] as Json[]) throws(() => format.readCost(body as never), FormatError)
+    for (const body of [null, 7, 'x', [], true] as Json[]) throws(() => format.readSummary(body as never), FormatError)
   }
 })

@@ -41,7 +41,7 @@ export const readAnswer: ChatFormat['readAnswer'] = (value) => {
   return { ...answer, origin: originOf(notes) }
 }
 
-export const readCost: ChatFormat['readCost'] = (value) => {
+export const readSummary: ChatFormat['readSummary'] = (value) => {
   const body = Fields.of(value, '')
   const usage = isObject(body.value.usage) ? body.object('usage') : null
   const model = body.label('model')

@@ -5,7 +5,7 @@
  */
 import { around, listOf } from '#backends/llm/formats/prompt.ts'
 import type { ServedFormat } from '#backends/llm/formats/served-format.ts'
-import { readAnswer, readCost, writeAnswer } from './answer.ts'
+import { readAnswer, readSummary, writeAnswer } from './answer.ts'
 import { readError, writeError } from './error.ts'
 import { answerTexts, eventTexts, requestTexts } from './guarded-texts.ts'
 import { partPaths, paths } from './paths.ts'
@@ -24,7 +24,7 @@ export const completions: ServedFormat<'completions'> = {
   readRequest,
   writeRequest,
   readAnswer,
-  readCost,
+  readSummary,
   writeAnswer,
   streamReader,
   streamWriter: (context, losses) => new CompletionsWriter(context, losses),

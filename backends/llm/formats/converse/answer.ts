@@ -58,7 +58,7 @@ export function readAnswer(body: JsonObject): Answer {
 }
 
 /** The model is in the request's path, and not repeated; answers have no id. */
-export function readCost(body: JsonObject): AnswerSummary {
+export function readSummary(body: JsonObject): AnswerSummary {
   const fields = Fields.of(body, '')
   const usage = fields.optionalObject('usage')
   const stops = [stopOf(fields.text('stopReason') ?? '')]

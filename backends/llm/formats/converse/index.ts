@@ -7,7 +7,7 @@
  * - Tool names that break Bedrock's rule are escaped, and read back in answers (names.ts).
  */
 import type { ProviderFormat } from '#backends/llm/formats/format.ts'
-import { readAnswer, readCost } from './answer.ts'
+import { readAnswer, readSummary } from './answer.ts'
 import { readError, writeError } from './error.ts'
 import { answerTexts, eventTexts } from './guarded-texts.ts'
 import { writeRequest } from './request-write.ts'
@@ -25,7 +25,7 @@ export const converse: ProviderFormat = {
   idField: 'x-amzn-requestid',
   writeRequest,
   readAnswer,
-  readCost,
+  readSummary,
   streamReader,
   readError,
   writeError,

@@ -86,7 +86,7 @@ export function readAnswer(body: JsonObject): Answer {
   }
 }
 
-export function readCost(body: JsonObject): AnswerSummary {
+export function readSummary(body: JsonObject): AnswerSummary {
   const fields = message(body, '')
   const usage = optionalMessage(fields, 'usageMetadata')
   return {

@@ -6,7 +6,7 @@
 import type { JsonObject } from '#backends/llm/conversation.ts'
 import { isObject } from '#backends/llm/formats/fields.ts'
 import type { ServedFormat } from '#backends/llm/formats/served-format.ts'
-import { readAnswer, readCost, writeAnswer } from './answer.ts'
+import { readAnswer, readSummary, writeAnswer } from './answer.ts'
 import { readError, writeError } from './error.ts'
 import { answerTexts, eventTexts, requestTexts } from './guarded-texts.ts'
 import { paths } from './paths.ts'
@@ -34,7 +34,7 @@ export const gemini: ServedFormat<'gemini'> = {
   readRequest,
   writeRequest,
   readAnswer,
-  readCost,
+  readSummary,
   writeAnswer,
   streamReader: () => new GeminiReader(),
   streamWriter: (context, losses) => new GeminiWriter(context, losses),

@@ -39,7 +39,7 @@ export const readAnswer: ChatFormat['readAnswer'] = (body): Answer => {
   return answer
 }
 
-export const readCost: ChatFormat['readCost'] = (body) => {
+export const readSummary: ChatFormat['readSummary'] = (body) => {
   const message = Fields.of(body, '')
   const usage = message.optionalObject('usage')
   return {

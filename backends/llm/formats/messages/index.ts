@@ -1,6 +1,6 @@
 /** Anthropic's Messages API (POST /v1/messages), as Anthropic, Vertex AI and Microsoft Foundry serve it. */
 import type { ServedFormat } from '#backends/llm/formats/served-format.ts'
-import { readAnswer, readCost, writeAnswer } from './answer.ts'
+import { readAnswer, readSummary, writeAnswer } from './answer.ts'
 import { readError, writeError } from './error.ts'
 import { answerTexts, eventTexts, requestTexts } from './guarded-texts.ts'
 import { paths } from './paths.ts'
@@ -28,7 +28,7 @@ export const messages: ServedFormat<'messages'> = {
   readRequest,
   writeRequest,
   readAnswer,
-  readCost,
+  readSummary,
   writeAnswer,
   streamReader: () => new MessagesReader(),
   streamWriter: (context, losses) => new MessagesWriter(context, losses),

@@ -32,7 +32,7 @@ export function readAnswer(body: JsonObject): Answer {
   return answer
 }
 
-export function readCost(body: JsonObject): AnswerSummary {
+export function readSummary(body: JsonObject): AnswerSummary {
   const fields = Fields.of(body, '')
   const usage = readUsage(fields.optionalObject('usage'), null)
   const model = fields.optionalString('model') ?? ''

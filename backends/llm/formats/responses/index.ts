@@ -8,7 +8,7 @@ import type { Json, JsonObject } from '#backends/llm/conversation.ts'
 import { readError, writeError } from '#backends/llm/formats/completions/error.ts'
 import { around, listOf } from '#backends/llm/formats/prompt.ts'
 import type { ServedFormat } from '#backends/llm/formats/served-format.ts'
-import { readAnswer, readCost, writeAnswer } from './answer.ts'
+import { readAnswer, readSummary, writeAnswer } from './answer.ts'
 import { answerTexts, eventTexts, requestTexts } from './guarded-texts.ts'
 import { partPaths, paths } from './paths.ts'
 import { readRequest } from './request-read.ts'
@@ -32,7 +32,7 @@ export const responses: ServedFormat<'responses'> = {
   readRequest,
   writeRequest,
   readAnswer,
-  readCost,
+  readSummary,
   writeAnswer,
   streamReader,
   streamWriter: (context, losses) => new ResponsesWriter(context, losses),

@@ -1,13 +1,17 @@
-/** Buckets of rate limits that say what they hold when a policy asks. Nothing is taken from those behind them. */
+/** Buckets of rate limits that report what they hold when a policy takes from them. Nothing is taken in fact. */
 import type { Buckets, Limit, LimitSpec } from '#engine/contract/buckets.ts'
 import { shownText } from '#engine/story/shown.ts'
 
-/** `inner`: takes nothing either. */
-export function lookedAt(inner: Buckets, seen: (text: string) => void): Buckets {
-  return { limit: (spec) => noting(inner.limit(spec), spec, seen) }
+/** `inner` must not take either. `seen` gets one sentence for each limit. */
+export function observedBuckets(inner: Buckets, seen: (text: string) => void): Buckets {
+  return { limit: (spec) => observedLimit(inner.limit(spec), spec, seen) }
 }
 
-function noting(limit: Limit, { amount, burst, unitMs, isKeyed }: LimitSpec, seen: (text: string) => void): Limit {
+function observedLimit(
+  limit: Limit,
+  { amount, burst, unitMs, isKeyed }: LimitSpec,
+  seen: (text: string) => void
+): Limit {
   return {
     capacity: limit.capacity,
     get bucket() {
@@ -30,7 +34,7 @@ function noting(limit: Limit, { amount, burst, unitMs, isKeyed }: LimitSpec, see
   }
 }
 
-/** Where no gateway runs, nobody has taken anything. */
+/** Full buckets, for a configuration that no gateway runs. */
 export const FULL_BUCKETS: Buckets = {
   limit: ({ amount, burst }) => ({
     capacity: amount + burst,

@@ -1,15 +1,15 @@
-/** A connection to a client that is none: the request is given to its owner, and what the owner writes is kept. */
+/** A connection without a socket: its owner reads the request from memory, and what the owner writes is kept. */
 import { KnownEnds } from '#engine/socket/connection-ends.ts'
 import { READ_BYTES, type ReadMemory } from '#engine/socket/memory.ts'
 import { inTurn } from '#engine/socket/round.ts'
 import { BULK_NONE, type Bulk, NO_OWNER, type Wire, type WireOwner } from '#engine/socket/wire.ts'
 
-/** More of an answer is not kept. */
+/** The rest of a longer answer is dropped. */
 const KEPT_BYTES_MAX = 1024 * 1024
 
-export class PaperWire implements Wire {
+export class SimulatedWire implements Wire {
   owner: WireOwner = NO_OWNER
-  /** Hears what the owner writes, as it is written. */
+  /** Called with the bytes of each write of the owner. */
   onWritten: (bytes: Buffer) => void = () => {}
   bulk: Bulk = BULK_NONE
   readonly ends: KnownEnds
@@ -74,7 +74,7 @@ export class PaperWire implements Wire {
 
   resume(): void {
     this.#isPaused = false
-    // Not inside what resumes it.
+    // The owner that resumes it must not be read from inside its own call.
     setImmediate(() => this.#deliver())
   }
 

@@ -1,28 +1,29 @@
-/** Clients of requests that are only explained: each speaks its version of HTTP over a PaperWire. */
-import type { PaperWire } from './paper-wire.ts'
+/** Clients for requests that are only explained. Each speaks one version of HTTP over a SimulatedWire. */
+
 import { bytesOf, type DryRequest } from './request.ts'
+import type { SimulatedWire } from './simulated-wire.ts'
 
 /** An answer as far as it has come. */
-export interface PaperAnswer {
+export interface SimulatedAnswer {
   readonly status: number
   readonly body: Buffer
 }
 
-export interface PaperClient {
+export interface SimulatedClient {
   /** Sends the request. */
   begin(): void
   /** Null: none has come, or interim ones only. */
-  readonly answer: PaperAnswer | null
-  /** How the stream or the connection has ended without an answer; null: it has not. */
+  readonly answer: SimulatedAnswer | null
+  /** Why the stream or the connection ended without an answer; null: it did not. */
   readonly broken: string | null
 }
 
-export class Http1PaperClient implements PaperClient {
+export class SimulatedHttp1Client implements SimulatedClient {
   readonly broken = null
-  readonly #wire: PaperWire
+  readonly #wire: SimulatedWire
   readonly #request: DryRequest
 
-  constructor(wire: PaperWire, request: DryRequest) {
+  constructor(wire: SimulatedWire, request: DryRequest) {
     this.#wire = wire
     this.#request = request
   }
@@ -31,7 +32,7 @@ export class Http1PaperClient implements PaperClient {
     this.#wire.feed(bytesOf(this.#request))
   }
 
-  get answer(): PaperAnswer | null {
+  get answer(): SimulatedAnswer | null {
     let rest = this.#wire.written
     for (;;) {
       const end = rest.indexOf('\r\n\r\n')

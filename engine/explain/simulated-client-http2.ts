@@ -15,9 +15,9 @@ import {
   PREFACE,
   PROTOCOL_ERROR
 } from '#engine/http2/protocol.ts'
-import type { PaperAnswer, PaperClient } from './paper-client.ts'
-import type { PaperWire } from './paper-wire.ts'
 import type { DryRequest } from './request.ts'
+import type { SimulatedAnswer, SimulatedClient } from './simulated-client.ts'
+import type { SimulatedWire } from './simulated-wire.ts'
 
 const STREAM = 1
 const BLOCK_BYTES_MAX = 1024 * 1024
@@ -31,9 +31,9 @@ const REASONS: Readonly<Record<number, string>> = {
   11: 'ENHANCE_YOUR_CALM'
 }
 
-export class Http2PaperClient implements PaperClient, FrameHandler {
+export class SimulatedHttp2Client implements SimulatedClient, FrameHandler {
   broken: string | null = null
-  readonly #wire: PaperWire
+  readonly #wire: SimulatedWire
   readonly #request: DryRequest
   readonly #reader = new FrameReader(this, DEFAULT_FRAME_BYTES, BLOCK_BYTES_MAX)
   readonly #decoder = new HpackDecoder(DEFAULT_TABLE_BYTES)
@@ -47,13 +47,13 @@ export class Http2PaperClient implements PaperClient, FrameHandler {
   #initialWindow = DEFAULT_WINDOW
   #isDue = false
 
-  constructor(wire: PaperWire, request: DryRequest) {
+  constructor(wire: SimulatedWire, request: DryRequest) {
     this.#wire = wire
     this.#request = request
     wire.onWritten = (bytes) => void this.#reader.execute(bytes, 0, bytes.length)
   }
 
-  get answer(): PaperAnswer | null {
+  get answer(): SimulatedAnswer | null {
     return this.#status === 0 ? null : { status: this.#status, body: Buffer.concat(this.#body) }
   }
 
