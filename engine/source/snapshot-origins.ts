@@ -1,5 +1,5 @@
 /** Which part of a configuration became which part of the Snapshot, for messages about what runs. */
-import { entriesOf, objectOf, type Path, type Placed, policySetsOf, type Raw } from '#engine/schema/placed.ts'
+import { entriesOf, objectOf, type Path, type Placed, policySetsOf, type Raw, valueAt } from '#engine/schema/placed.ts'
 import { isPre, type PolicyKey } from './policies.ts'
 import type { Translated } from './translate.ts'
 import type { ConfigTree, PlacedListener } from './tree.ts'
@@ -63,7 +63,12 @@ export function snapshotOrigins(
   for (const [b, bind] of tree.binds.entries()) {
     for (const [l, listener] of bind.listeners.entries()) addListener(listener, `binds[${b}].listeners[${l}]`)
   }
-  for (const [name, { path }] of origins) found.push([`backends.${name}`, path])
+  for (const [name, { config, path }] of origins) {
+    found.push([`backends.${name}`, path])
+    const placed = (at: Path): Placed => ({ raw: objectOf(valueAt(tree.top.raw, at)), path: at })
+    const inside = config.origins?.(placed(path), placed([...path.slice(0, -1), 'policies'])) ?? []
+    for (const [part, at] of inside) found.push([`backends.${name}.${part}`, at])
+  }
   return found
 }
 

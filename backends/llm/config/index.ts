@@ -5,6 +5,7 @@ import { activeCheckPolicies } from '#engine/contract/backend-transport/active-c
 import { entriesOf, objectOf, type Path, type Placed, parsePath, valueAt } from '#engine/schema/placed.ts'
 import { deferred } from '#engine/schema/schema.ts'
 import { aiSchema, type FileAiBackend, translateAi } from './ai.ts'
+import { guardOrigins } from './guard-origins.ts'
 import { uselessActions } from './guard-warnings.ts'
 import { checkModerations } from './moderation.ts'
 import { modelPolicies, saysMore } from './policies.ts'
@@ -36,6 +37,7 @@ export const aiConfig: BackendConfig = {
   translate: (_key, file: FileAiBackend, context) => translateAi(file, context),
   differs: saysMore,
   locate: locateInModels,
+  origins: guardOrigins,
   warnings: [
     (values) => [...uselessCaching(values), ...uselessCachingOfModels(values.flatMap(modelsOf))],
     (values) => uselessActions(values.flatMap((value) => [value, ...modelsOf(value)])),

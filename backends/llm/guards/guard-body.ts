@@ -20,9 +20,17 @@ const BROKEN_STATUS = { request: 400, response: 502 } as const
 /** What guards have decided. */
 export type Outcome =
   | { readonly kind: 'pass'; readonly bytes: Buffer; readonly isChanged: boolean }
-  | { readonly kind: 'reject'; readonly reply: AiRejection }
+  | Rejected
   /** It is no longer wanted. */
   | { readonly kind: 'over' }
+
+export interface Rejected {
+  readonly kind: 'reject'
+  readonly reply: AiRejection
+  /** Which guard, and which rule of it (rulesOf); -1: none by itself. */
+  readonly guard: number
+  readonly rule: number
+}
 
 export interface Body {
   readonly bytes: Buffer
@@ -54,10 +62,17 @@ export async function guardBody(guards: readonly AiGuard[], body: Body, run: Run
       ? await run({ bytes, shape, step: { kind: 'search', guards: step } })
       : await remote(step, { bytes, shape, side: body.side }, run, call)
     if (call.signal.aborted) return { kind: 'over' }
-    if (judged.kind === 'down') return { kind: 'reject', reply: DOWN }
-    if (judged.kind === 'reject') return judged
-    if (judged.kind === 'problem')
-      return { kind: 'reject', reply: { status: BROKEN_STATUS[body.side], message: judged.message } }
+    if (judged.kind === 'down') return { kind: 'reject', reply: DOWN, guard: -1, rule: -1 }
+    if (judged.kind === 'reject') {
+      const { reply, guard = 0, rule = -1 } = judged
+      const by = Array.isArray(step) ? step[guard]! : step
+      // Buffers that are full are nobody's verdict.
+      return { kind: 'reject', reply, guard: reply === BUFFERS_FULL ? -1 : guards.indexOf(by), rule }
+    }
+    if (judged.kind === 'problem') {
+      const reply = { status: BROKEN_STATUS[body.side], message: judged.message }
+      return { kind: 'reject', reply, guard: -1, rule: -1 }
+    }
     if (judged.kind !== 'changed') continue
     bytes = bufferOf(judged.bytes)
     isChanged = true

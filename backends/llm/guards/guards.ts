@@ -81,7 +81,7 @@ export class Guards {
         unlessOver(() => {
           if (outcome.kind === 'over') return
           if (outcome.kind === 'pass' && outcome.isChanged) replaceRequestBody(ex, outcome.bytes)
-          if (outcome.kind === 'reject') noteRejection(ex, 'request', this.#guards, outcome.reply)
+          if (outcome.kind === 'reject') noteRejection(ex, 'request', this.#guards, outcome)
           then(outcome.kind === 'reject' ? outcome.reply : null)
         }),
       // The next reader says what is wrong with a body that is no JSON.
@@ -111,7 +111,7 @@ export class Guards {
       )
       if (isOver(ex) || outcome.kind === 'over') return null
       if (outcome.kind === 'reject') {
-        noteRejection(ex, 'response', this.#guards, outcome.reply)
+        noteRejection(ex, 'response', this.#guards, outcome)
         return outcome.reply
       }
       if (outcome.isChanged) replaceResponseBody(ex, outcome.bytes)

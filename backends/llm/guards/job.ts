@@ -51,7 +51,8 @@ export interface GuardJob {
 export type StepResult =
   | { readonly kind: 'pass' }
   | { readonly kind: 'changed'; readonly bytes: Uint8Array }
-  | { readonly kind: 'reject'; readonly reply: AiRejection }
+  /** `guard`, `rule`: which of those of a search, and which rule of it; absent: a service has rejected it. */
+  | { readonly kind: 'reject'; readonly reply: AiRejection; readonly guard?: number; readonly rule?: number }
   /** Nothing can be said of the body. */
   | { readonly kind: 'problem'; readonly message: string }
   | { readonly kind: 'question'; readonly bytes: Uint8Array; readonly count: number }
@@ -102,7 +103,8 @@ function inBody(bytes: Uint8Array, { reach, role }: Shape & { readonly kind: 'js
   if (work.kind === 'search') {
     const searches = work.guards.map(({ rules, action }) => ({ rules, action }))
     const result = scanBody({ ...scan, step: { kind: 'search', searches } })
-    return result.rejectedBy < 0 ? outcomeOf(result) : { kind: 'reject', reply: work.guards[result.rejectedBy]!.reply }
+    const { rejectedBy: guard, rejectingRule: rule } = result
+    return guard < 0 ? outcomeOf(result) : { kind: 'reject', reply: work.guards[guard]!.reply, guard, rule }
   }
   if (work.kind === 'replace') return outcomeOf(replaced({ ...scan, step: work }))
   const scanned = scanBody({ ...scan, step: { kind: 'tell' } })

@@ -1,33 +1,36 @@
-/** Which prompt guard has rejected, for the log; never what it has found. */
-import type { AiGuard, AiGuards, AiRejection } from '#backends/llm/config/snapshot.ts'
-import type { Detail, Exchange } from '#engine/contract/exchange.ts'
+/** Which rule of which prompt guard has rejected, for the log; never what it has found. */
+import type { AiGuard, AiGuards } from '#backends/llm/config/snapshot.ts'
+import { withSource } from '#engine/contract/detail.ts'
+import type { Exchange } from '#engine/contract/exchange.ts'
+import type { Rejected } from './guard-body.ts'
 
-/**
- * Leaves the detail of a rejection on `ex`. A verdict may come from another thread, as a copy: a guard is known by its
- * reply, and where several have the same one all of them are named.
- */
-export function noteRejection(ex: Exchange, side: 'request' | 'response', guards: AiGuards, reply: AiRejection): void {
-  const detail: Detail = () => rejectDetail(side, guards, reply)
-  ex.errorDetail ??= detail
+type Verdict = Omit<Rejected, 'kind'>
+
+/** Leaves the detail of a rejection on `ex`. */
+export function noteRejection(ex: Exchange, side: 'request' | 'response', guards: AiGuards, verdict: Verdict): void {
+  ex.errorDetail ??= (refused) => rejectDetail(refused, side, guards, verdict)
 }
 
-/** More names of rules are only counted. */
-const NAMES_MAX = 4
-
-/** `promptGuard.request[0] (regex: ssn, patterns[0]) rejects it`: what the guard looks for, not what it has found. */
-export function rejectDetail(side: 'request' | 'response', guards: AiGuards, reply: AiRejection): string {
-  const some = guards[side].flatMap((guard, i) =>
-    guard.reply.status === reply.status && guard.reply.message === reply.message ? [`[${i}] (${nameOf(guard)})`] : []
-  )
-  if (some.length === 0) return `promptGuard.${side} cannot decide: ${reply.message}`
-  return `promptGuard.${side}${some.join(' or ')} rejects it`
+/** `backends.gpt.promptGuard.request[0].regex.matches[1] (weir.yaml:41:7) rejects it`. */
+function rejectDetail(
+  { backend, route }: Pick<Exchange, 'backend' | 'route'>,
+  side: 'request' | 'response',
+  guards: AiGuards,
+  { guard: index, rule, reply }: Verdict
+): string {
+  const guard = guards[side][index]
+  if (guard === undefined) return `promptGuard.${side} cannot decide: ${reply.message}`
+  const [inside, name] = partOf(guard, rule)
+  const path = `promptGuard.${side}[${index}].${inside}`
+  const placed = backend === null || route === null ? path : withSource(route, `backends.${backend}.${path}`)
+  return `${placed}${name === '' ? '' : `, ${name},`} rejects it`
 }
 
-/** A guard by its kind and the rules that it has. Expressions of a user are not for a log. */
-function nameOf(guard: AiGuard): string {
-  if (guard.kind !== 'regex') return guard.kind
-  const { builtins, patterns } = guard.rules
-  const names = [...builtins, ...patterns.map((_, i) => `patterns[${i}]`)]
-  const rest = names.length - NAMES_MAX
-  return `regex: ${names.slice(0, NAMES_MAX).join(', ')}${rest > 0 ? `, and ${rest} more` : ''}`
+/** Patterns are a user's, and not for a log: they are known by their places. */
+function partOf(guard: AiGuard, rule: number): readonly [inside: string, name: string] {
+  if (guard.kind !== 'regex') return [guard.kind, '']
+  const { builtins } = guard.rules
+  const builtin = builtins[rule]
+  if (builtin !== undefined) return [`regex.builtins[${rule}]`, builtin]
+  return rule < 0 ? ['regex', ''] : [`regex.matches[${rule - builtins.length}]`, '']
 }

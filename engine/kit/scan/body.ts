@@ -50,13 +50,15 @@ export interface ScanResult {
   readonly bytes: Uint8Array | null
   /** Index of the search that rejects the body; -1: none does. */
   readonly rejectedBy: number
+  /** Index of the rule of that search which does (rulesOf); -1: none, or none does by itself. */
+  readonly rejectingRule: number
   /** Of `tell`. */
   readonly messages: readonly Message[]
   /** Why nothing can be said of the body, or null. */
   readonly problem: string | null
 }
 
-export const NOTHING: ScanResult = { bytes: null, rejectedBy: -1, messages: [], problem: null }
+export const NOTHING: ScanResult = { bytes: null, rejectedBy: -1, rejectingRule: -1, messages: [], problem: null }
 
 /** The role under which declarations are reported. */
 const DECLARER = 'system'
@@ -99,13 +101,20 @@ function search(body: object, reach: Reach, role: string, searches: readonly Sea
     // What is found in a name cannot be masked, and must not go on.
     const isRejected = inDeclared === 'name' || findsInNames(found.names, rules)
     if (isRejected || (isDry && (inDeclared === 'text' || findsIn(found.slots, rules)))) {
-      return { ...NOTHING, rejectedBy: i }
+      return { ...NOTHING, rejectedBy: i, rejectingRule: rules.findIndex((rule) => rejects(found, [rule], isDry)) }
     }
     if (isDry || !masks(found.slots, rules, inDeclared === 'text')) continue
     isChanged = true
     if (i < searches.length - 1) found = look(body, reach, role)
   }
   return isChanged ? { ...NOTHING, bytes: written(body) } : NOTHING
+}
+
+/** `isAnywhere`: in texts too, not in names alone. */
+function rejects({ slots, names, declared }: ReturnType<typeof look>, rules: readonly Rule[], isAnywhere: boolean) {
+  const inDeclared = maskDeclared(declared, rules, true)
+  if (inDeclared === 'name' || findsInNames(names, rules)) return true
+  return isAnywhere && (inDeclared === 'text' || findsIn(slots, rules))
 }
 
 function masks(slots: Parameters<typeof maskSlots>[0], rules: readonly Rule[], isMasked: boolean): boolean {
