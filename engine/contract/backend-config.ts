@@ -206,8 +206,8 @@ export interface BackendConfig {
   /** Where in `value` that stands which the Snapshot has at `path` of the backend; null: it is not known. */
   readonly locate?: (value: Placed, path: string) => { readonly path: Path; readonly prefix: string } | null
   /**
-   * Parts that messages about traffic name: path in the backend as the Snapshot has it, and where it stands. `policies`:
-   * of the backend itself.
+   * Parts that messages about traffic name: path in the backend as the Snapshot has it, and where it stands.
+   * `policies`: of the backend itself.
    */
   readonly origins?: (value: Placed, policies: Placed) => readonly (readonly [inside: string, path: Path])[]
   readonly shortcut?: Shortcut
