@@ -300,7 +300,10 @@ class Builder {
   #serve(references: readonly WeightedBackend[], settings: RouteSettings, path: string) {
     // References of weight zero are compiled too: a mistake in them should not wait for their turn.
     const choices = references
-      .map((reference, i) => ({ weight: reference.weight, ...this.#backend(reference, settings, `${path}[${i}]`) }))
+      .map((reference, i) => {
+        const { weight, backend: name } = reference
+        return { name, weight, ...this.#backend(reference, settings, `${path}[${i}]`) }
+      })
       .filter((choice) => choice.weight > 0)
     const { fail } = this.#deps
     const retry = choices.find((choice) => choice.retry != null)?.retry ?? null

@@ -7,7 +7,9 @@ import { weighted } from './weighted.ts'
 function run(weights: readonly number[], exchanges: number, down: readonly number[] = []): number[] {
   const taken: number[] = []
   const isUsable = (i: number) => () => !down.includes(i)
-  const serve = weighted(weights.map((weight, i) => ({ weight, isUsable: isUsable(i), serve: () => taken.push(i) })))
+  const serve = weighted(
+    weights.map((weight, i) => ({ name: `${i}`, weight, isUsable: isUsable(i), serve: () => taken.push(i) }))
+  )
   for (let i = 0; i < exchanges; i++) serve(fakeExchange())
   return taken
 }
@@ -30,8 +32,8 @@ test('a choice that comes back gets its share, and no more for the time it was a
   const taken: number[] = []
   let isUp = true
   const serve = weighted([
-    { weight: 1, isUsable: () => isUp, serve: () => taken.push(0) },
-    { weight: 1, isUsable: () => true, serve: () => taken.push(1) }
+    { name: 'a', weight: 1, isUsable: () => isUp, serve: () => taken.push(0) },
+    { name: 'a', weight: 1, isUsable: () => true, serve: () => taken.push(1) }
   ])
   for (const up of [true, true, false, false, false, true, true, true, true]) {
     isUp = up

@@ -1,13 +1,11 @@
 /** Sharing exchanges out among backends by weight. */
 import type { Exchange } from '#engine/contract/exchange.ts'
+import { FOLLOWED, type SharingBackend } from '#engine/contract/tracing.ts'
 
 type Serve = (ex: Exchange) => void
 
-export interface Choice {
-  /** Above zero. */
-  readonly weight: number
-  /** False while it cannot be reached. */
-  readonly isUsable: () => boolean
+/** `weight` is above zero. */
+export interface Choice extends SharingBackend {
   readonly serve: Serve
 }
 
@@ -46,7 +44,9 @@ export function weighted(choices: readonly Choice[]): Serve {
   return (ex) => {
     const { retry } = ex
     if (retry === null) {
-      ;(next(isUsable) ?? next(always)!).serve(ex)
+      const choice = next(isUsable) ?? next(always)!
+      if (ex.slots !== null) FOLLOWED.get(ex)?.backendDrawn(choices, choice)
+      choice.serve(ex)
       return
     }
     // What has failed this very exchange comes last. A closure for each retry, and none without the policy.
@@ -54,6 +54,7 @@ export function weighted(choices: readonly Choice[]): Serve {
     const fresh = tried.length === 0 ? null : next((choice) => !tried.includes(choice) && choice.isUsable())
     const choice = fresh ?? next(isUsable) ?? next(always)!
     tried.push(choice)
+    if (ex.slots !== null) FOLLOWED.get(ex)?.backendDrawn(choices, choice)
     choice.serve(ex)
   }
 }

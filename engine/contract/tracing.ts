@@ -10,6 +10,7 @@ import type { ErrorCode } from './errors.ts'
 import type { Exchange } from './exchange.ts'
 import type { McpItem } from './mcp-use.ts'
 import type { OtlpPlan } from './otlp.ts'
+import type { ServiceResult } from './service.ts'
 import { Slot } from './slot.ts'
 
 /** A share of what could be sampled: 0..1. */
@@ -114,8 +115,24 @@ export interface ExchangeTrace extends TraceIds, AttemptObserver {
 
 export const TRACE = new Slot<ExchangeTrace>()
 
+/** One of several backends that share exchanges out. */
+export interface SharingBackend {
+  readonly name: string
+  readonly weight: number
+  /** False while it cannot be reached. */
+  readonly isUsable: () => boolean
+}
+
+/** Is told what one exchange causes beside its attempts as well. */
+export interface ExchangeObserver extends AttemptObserver {
+  /** `drawn` of `all` is to serve it. */
+  backendDrawn(all: readonly SharingBackend[], drawn: SharingBackend): void
+  /** A service is asked for it. What is returned is called once, when that is over. */
+  calling(service: string, method: string, path: string): (result: ServiceResult) => void
+}
+
 /** Of an exchange that is followed (engine/story), whether it has a trace or not. */
-export const FOLLOWED = new Slot<AttemptObserver>()
+export const FOLLOWED = new Slot<ExchangeObserver>()
 
 // For exchanges that have slots at all.
 

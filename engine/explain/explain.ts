@@ -8,6 +8,7 @@ import type { Places } from '#engine/ir/places.ts'
 import type { Listener, RouteSpec, Snapshot } from '#engine/ir/snapshot.ts'
 import { withoutKeys } from '#engine/kit/sensitive.ts'
 import { nearestFirst } from '#engine/routing/misses.ts'
+import { sharesOf } from '#engine/story/shares.ts'
 import { shownHeaders, shownTarget, shownText } from '#engine/story/shown.ts'
 import { type Connected, connect } from './connection.ts'
 import type { OtherRoute } from './dry-parts.ts'
@@ -192,7 +193,6 @@ class Explainer {
     const { llm, mcp } = ex
     const found = this.#routeIndex(ex)
     const references = found?.listener.routes[found.index]?.backends ?? []
-    const total = references.reduce((sum, { weight }) => sum + weight, 0)
     return {
       ...this.#placed(`backends.${ex.backend}`),
       backend: ex.backend,
@@ -204,7 +204,7 @@ class Explainer {
       target: shownTarget(`${ex.path}${ex.query}`),
       headers: shownHeaders(ex.request),
       bodyBytes,
-      shares: references.map(({ backend, weight }) => ({ backend, percent: percent(weight, total) })),
+      shares: sharesOf(references.map(({ backend: name, weight }) => ({ name, weight }))),
       llm: llm && {
         provider: llm.provider ?? null,
         model: llm.requestModel === undefined ? null : shownText(llm.requestModel),
@@ -229,8 +229,6 @@ const BODY = 'body'
 const isEnd = ({ verdict, side }: HookRun): boolean => side === 'request' && verdict === 'answers'
 
 const namesOf = ({ name, hostname }: Listener) => ({ name, hostname })
-
-const percent = (weight: number, total: number): number => (total === 0 ? 0 : Math.round((weight / total) * 1000) / 10)
 
 function whyNot({ hostname, protocol, tls }: Listener, host: string, isTls: boolean): string {
   if (protocol === 'TCP' || protocol === 'TLS') return `its protocol is ${protocol}`

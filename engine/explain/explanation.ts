@@ -1,5 +1,6 @@
 /** What would become of a request: plain data, with nothing secret in it (docs/explain.md). */
 import type { ShownHeader } from '#engine/story/shown.ts'
+import type { Share } from '#engine/story/story.ts'
 
 /** A part of the configuration: its path in it, and where that was written (`weir.yaml:41:7`; null: nobody knows). */
 export interface Placed {
@@ -65,7 +66,7 @@ export interface Upstream extends Placed {
   readonly headers: readonly ShownHeader[]
   readonly bodyBytes: number
   /** Backends of the route with their parts of all requests, in percent. */
-  readonly shares: readonly { readonly backend: string; readonly percent: number }[]
+  readonly shares: readonly Share[]
   readonly llm: {
     readonly provider: string | null
     readonly model: string | null

@@ -39,18 +39,19 @@ async function origin(t: TestContext, answer: Served) {
   return { heads, host: `127.0.0.1:${(server.address() as AddressInfo).port}` }
 }
 
-async function gateway(t: TestContext, routes: readonly object[], workers = 1) {
+async function gateway(t: TestContext, routes: readonly object[], workers = 1, backends: readonly object[] = []) {
   const [port, admin] = [await freePort(), await freePort()]
   const path = join(folderOf(t), 'weir.json')
   const config = { adminAddr: `127.0.0.1:${admin}`, statsAddr: 'off', readinessAddr: 'off', workerThreads: workers }
   const write = (of = routes) =>
-    writeFileSync(path, JSON.stringify({ config, binds: [{ port, listeners: [{ name: 'main', routes: of }] }] }))
+    writeFileSync(
+      path,
+      JSON.stringify({ config, backends, binds: [{ port, listeners: [{ name: 'main', routes: of }] }] })
+    )
   write()
   const program = runProgram(['-f', path])
   t.after(() => program.stop())
   await program.logged('target=start')
-  // Its log says nothing when the admin port is there.
-  while (!(await answers(`http://127.0.0.1:${admin}/healthz`))) assert.equal(program.child.exitCode, null)
   const at = `http://127.0.0.1:${admin}/trace`
   const post = (body: string, headers: Record<string, string> = {}) => fetch(at, { method: 'POST', body, headers })
   return {
@@ -73,12 +74,6 @@ async function gateway(t: TestContext, routes: readonly object[], workers = 1) {
   }
 }
 
-const answers = (url: string): Promise<boolean> =>
-  fetch(url).then(
-    ({ ok }) => ok,
-    () => false
-  )
-
 /** Over a connection of its own. */
 async function get(url: string, headers: Record<string, string>): Promise<number> {
   const [response] = (await once(request(url, { headers, agent: false }).end(), 'response')) as [IncomingMessage]
@@ -89,6 +84,51 @@ async function get(url: string, headers: Record<string, string>): Promise<number
 const isAttempt = (step: StoryStep): step is AttemptStep => step.step === 'attempt'
 const namesOf = ({ steps }: Story) =>
   steps.map((one) => (one.step === 'policy' ? `${one.side} ${one.policy}` : one.step))
+
+test('shares and what was drawn of several backends, and the calls of policies to services', async (t) => {
+  const { host } = await origin(t, (_, response) => response.writeHead(200).end('x'))
+  const service = await origin(t, (_, response) => response.writeHead(200).end())
+  const policies = { extAuth: { backendRef: { name: 'authz' }, http: { path: `"/check?token=${CANARY}"` } } }
+  const references = [
+    { backend: 'a', weight: 3 },
+    { backend: 'b', weight: 1 }
+  ]
+  const weir = await gateway(t, [{ name: 'one', policies, backends: references }], 1, [
+    { name: 'a', host },
+    { name: 'b', host },
+    { name: 'authz', host: service.host }
+  ])
+  const { id, token } = await weir.arm('{"uses": 4}')
+  for (let i = 0; i < 4; i++) assert.equal(await get(`${weir.url}/`, { [TOKEN]: token }), 200)
+  const stories = await weir.stories(id, 4)
+  for (const story of stories) {
+    assert.deepEqual(namesOf(story), [
+      'listener',
+      'route',
+      'request extAuth',
+      'call',
+      'backend',
+      'attempt',
+      'first byte'
+    ])
+    const call = story.steps.find((step) => step.step === 'call')!
+    assert.deepEqual([call.service, call.request, call.result], ['authz', 'GET /check', 'ok'])
+    assert.ok(call.took !== null && call.took > 0)
+    const backend = story.steps.find((step) => step.step === 'backend')!
+    assert.deepEqual(
+      backend.shares.map((share) => [share.backend, share.percent]),
+      [
+        ['a', 75],
+        ['b', 25]
+      ]
+    )
+    assert.equal(backend.why, 'its turn by weight')
+    assert.equal(story.steps.find(isAttempt)!.backend, backend.name)
+    assert.doesNotMatch(JSON.stringify(story), /canary/)
+  }
+  const drawn = stories.map(({ steps }) => steps.find((step) => step.step === 'backend')!.name)
+  assert.deepEqual(drawn.toSorted(), ['a', 'a', 'a', 'b'])
+})
 
 test('a retry over HTTP/1.1 and HTTP/2: the steps in order, and nothing of it goes to the backend', async (t) => {
   let count = 0

@@ -10,12 +10,13 @@ import type {
   ServiceRecorder,
   ServiceResult
 } from '#engine/contract/service.ts'
-import { TRACE } from '#engine/contract/tracing.ts'
+import { type ExchangeObserver, FOLLOWED, TRACE } from '#engine/contract/tracing.ts'
 import type { HeaderBlock } from '#engine/http/headers.ts'
 import { atRoundEnd } from '#engine/socket/round.ts'
 import { CANCELLED, failureOf } from './failure.ts'
 
 export interface ServiceDestination {
+  readonly name: string
   readonly inProcess: InProcess
   /** Sends a call the way of the backend that the service is. */
   readonly serve: (ex: Exchange) => void
@@ -29,6 +30,8 @@ export abstract class OpenCall implements ServiceCall, CallEvents, EndListener {
   readonly #startedAt = performance.now()
   protected call: Call | null = null
   protected isOver = false
+  /** Tells the story of its exchange that it is over; null: nobody follows that. */
+  #told: ReturnType<ExchangeObserver['calling']> | null = null
   /** It has failed before its caller holds it. */
   #early: ServiceFailure | null = null
 
@@ -38,9 +41,12 @@ export abstract class OpenCall implements ServiceCall, CallEvents, EndListener {
   }
 
   begin(request: CallRequest): this {
-    const { inProcess, serve } = this.#destination
+    const { inProcess, serve, name } = this.#destination
     const ex = this.#ex
-    if (ex !== null) listenForEnd(ex, this)
+    if (ex !== null) {
+      listenForEnd(ex, this)
+      if (ex.slots !== null) this.#told = FOLLOWED.get(ex)?.calling(name, request.method, request.path) ?? null
+    }
     const trace = ex === null ? null : TRACE.get(ex)
     const traced = trace === null ? request : { ...request, trace: trace.child(ex!) }
     this.call = inProcess.callBackend(serve, traced, this)
@@ -81,6 +87,7 @@ export abstract class OpenCall implements ServiceCall, CallEvents, EndListener {
   protected close(result: ServiceResult): void {
     this.isOver = true
     if (this.#ex !== null) forgetEnd(this.#ex, this)
+    this.#told?.(result)
     this.#destination.recorder.record(result, performance.now() - this.#startedAt)
   }
 }

@@ -9,16 +9,18 @@ import type { McpUse } from '#engine/contract/mcp-use.ts'
 import type { ModelUse } from '#engine/contract/model-use.ts'
 import { requestIdOf } from '#engine/contract/request-id.ts'
 import type { HookOwner } from '#engine/contract/route.ts'
-import type { AttemptObserver } from '#engine/contract/tracing.ts'
+import type { ServiceResult } from '#engine/contract/service.ts'
+import type { ExchangeObserver, SharingBackend } from '#engine/contract/tracing.ts'
 import { readsOf } from './reads.ts'
+import { sharesOf } from './shares.ts'
 import { shownTarget, shownText } from './shown.ts'
-import type { AttemptStep, Story, StoryStep } from './story.ts'
+import type { AttemptStep, CallStep, Story, StoryStep } from './story.ts'
 import type { Side } from './watch.ts'
 
 /** Of its steps as JSON: with what stands around them a story has at most 64 KiB. */
 const STEPS_BYTES_MAX = 48 * 1024
 
-export class StoryWriter implements AttemptObserver {
+export class StoryWriter implements ExchangeObserver {
   readonly #id: string
   readonly #ex: Exchange
   readonly #request: Story['request']
@@ -84,6 +86,24 @@ export class StoryWriter implements AttemptObserver {
     return verdict
   }
 
+  backendDrawn(all: readonly SharingBackend[], drawn: SharingBackend): void {
+    const isAnyAway = all.some((one) => !one.isUsable())
+    const turn = this.#attempts === 0 ? 'its turn by weight' : 'its turn by weight among those that were not tried'
+    const why = isAnyAway ? `${turn}; some cannot be reached` : turn
+    this.#add({ at: this.#now(), step: 'backend', name: drawn.name, shares: sharesOf(all), why })
+  }
+
+  calling(service: string, method: string, path: string): (result: ServiceResult) => void {
+    const at = this.#now()
+    const request = `${method} ${shownTarget(path)}`
+    const call: CallStep = { at, step: 'call', service, request, took: null, result: null }
+    this.#add(call)
+    return (result) => {
+      call.took = this.#now() - at
+      call.result = result
+    }
+  }
+
   sending({ backend }: Exchange, { name, balancing }: Endpoint): void {
     this.#endAttempt()
     const [at, number] = [this.#now(), ++this.#attempts]
@@ -116,7 +136,8 @@ export class StoryWriter implements AttemptObserver {
       startedAt: new Date(performance.timeOrigin + startedAt).toISOString(),
       requestId: requestIdOf(this.#ex),
       request: this.#request,
-      steps: this.#steps,
+      // A policy is written down when it has decided, behind what it has asked.
+      steps: this.#steps.toSorted((a, b) => a.at - b.at),
       took: this.#now(),
       status: status === 0 && error !== null ? ERRORS[error].status : status,
       code: error,

@@ -29,9 +29,37 @@ export type StoryStep =
       /** Its expressions, each with what it has read. */
       readonly expressions: readonly string[]
     }
+  | {
+      readonly at: Micros
+      readonly step: 'backend'
+      /** Drawn of several by their weights. */
+      readonly name: string
+      readonly shares: readonly Share[]
+      readonly why: string
+    }
+  | CallStep
   | AttemptStep
   | { readonly at: Micros; readonly step: 'first byte'; readonly status: number }
   | { readonly at: Micros; readonly step: 'retry'; readonly why: string }
+
+/** Of all requests, as weights say, in percent. */
+export interface Share {
+  readonly backend: string
+  readonly percent: number
+}
+
+/** A service was asked by a policy, or by a guard of the backend. */
+export interface CallStep {
+  readonly at: Micros
+  readonly step: 'call'
+  readonly service: string
+  /** `POST /envoy.service.auth.v3.Authorization/Check`. */
+  readonly request: string
+  /** Null: it went on when the request was over. */
+  took: Micros | null
+  /** ok: an answer, whatever it says. status: of gRPC, other than 0. Else why there is none. */
+  result: string | null
+}
 
 export interface AttemptStep {
   readonly at: Micros

@@ -136,7 +136,7 @@ export class ActiveChecker implements Background {
       ex.upstreamHost ??= address.host.hostHeader
       this.#show(address, ex, send)
     }
-    return { inProcess: calls(), serve, recorder: NOT_RECORDED }
+    return { name: address.host.name, inProcess: calls(), serve, recorder: NOT_RECORDED }
   }
 
   /** Sends `ex` when it shows who asks: the server itself, and not what listens on another port of its host. */
