@@ -30,8 +30,8 @@ export abstract class OpenCall implements ServiceCall, CallEvents, EndListener {
   readonly #startedAt = performance.now()
   protected call: Call | null = null
   protected isOver = false
-  /** Tells the story of its exchange that it is over; null: nobody follows that. */
-  #told: ReturnType<ExchangeObserver['calling']> | null = null
+  /** For the story of its exchange; null: nobody follows that. */
+  #whenClosed: ReturnType<ExchangeObserver['calling']> | null = null
   /** It has failed before its caller holds it. */
   #early: ServiceFailure | null = null
 
@@ -45,7 +45,7 @@ export abstract class OpenCall implements ServiceCall, CallEvents, EndListener {
     const ex = this.#ex
     if (ex !== null) {
       listenForEnd(ex, this)
-      if (ex.slots !== null) this.#told = FOLLOWED.get(ex)?.calling(name, request.method, request.path) ?? null
+      if (ex.slots !== null) this.#whenClosed = FOLLOWED.get(ex)?.calling(name, request.method, request.path) ?? null
     }
     const trace = ex === null ? null : TRACE.get(ex)
     const traced = trace === null ? request : { ...request, trace: trace.child(ex!) }
@@ -87,7 +87,7 @@ export abstract class OpenCall implements ServiceCall, CallEvents, EndListener {
   protected close(result: ServiceResult): void {
     this.isOver = true
     if (this.#ex !== null) forgetEnd(this.#ex, this)
-    this.#told?.(result)
+    this.#whenClosed?.(result)
     this.#destination.recorder.record(result, performance.now() - this.#startedAt)
   }
 }
