@@ -1,5 +1,7 @@
 /** Expressions of a configuration: checked where they are written, compiled where they run. */
+
 import { Lru } from '#engine/kit/lru.ts'
+import { enforcedAs, ONLY_GATEWAY } from '#engine/schema/rule.ts'
 import { z } from '#engine/schema/schema.ts'
 import type { Facts } from './exchange.ts'
 import { type Compiled, compile, explain, type Program, type Roots, type Wanted } from './index.ts'
@@ -18,7 +20,7 @@ export const expression = (roots: Roots<Facts>, result: Wanted = 'any') =>
       for (const problem of compiled.problems) {
         context.addIssue({ code: 'custom', message: `expression ${explain(source, problem)}` })
       }
-    })
+    }, enforcedAs(ONLY_GATEWAY))
     .meta({ description: 'A CEL expression' })
 
 /**

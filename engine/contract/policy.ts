@@ -3,6 +3,7 @@
  * policies/index.ts lists them in run order; sources and build get that list as an argument.
  */
 import type { ZodType } from '#engine/schema/schema.ts'
+import type { ResourceWord } from '#engine/schema/spelling.ts'
 import type { AccessLogPlan } from './access-log.ts'
 import type { BodyProcessing } from './body-processor.ts'
 import type { Buckets } from './buckets.ts'
@@ -132,6 +133,11 @@ export interface Policy {
    * is another input of `compile`.
    */
   readonly inConfig?: ZodType
+  /**
+   * Where resources have it instead of `section` of a GatewayPolicy: where other schemas have this word for it, or as a
+   * filter of the Gateway API's routes.
+   */
+  readonly inResources?: ResourceWord | 'route filter'
   /**
    * Whether compile reads context.matches. Then it is called once per distinct configuration and
    * route, otherwise one compiled form serves every route with the same configuration.

@@ -1,6 +1,8 @@
 /** Objects that need exactly one, or at least one, of some keys: how the specification spells a choice. */
 import { realName } from './names.ts'
+import { choice } from './rule.ts'
 import { HIDDEN, isRefused, says, z } from './schema.ts'
+import { spellingOf } from './spelling.ts'
 import { together } from './together.ts'
 
 type Optional = Record<string, z.ZodOptional>
@@ -9,8 +11,6 @@ type Shape = Record<string, z.ZodType>
 /** A strict object that must have exactly one of the keys of `choices`, and may have those of `others`. */
 export function oneOf<C extends Optional, O extends Shape = Record<never, never>>(choices: C, others?: O) {
   const names = namesOf(choices)
-  // Neutral words are understood, and not proposed.
-  const shown = names.filter((name) => realName(name) === name).join(', ')
   return z
     .strictObject(
       { ...choices, ...(others as O) },
@@ -22,13 +22,7 @@ export function oneOf<C extends Optional, O extends Shape = Record<never, never>
             : undefined
       }
     )
-    .check(
-      together([], (payload) => {
-        const present = names.filter((name) => (payload.value as Shape)[name] !== undefined)
-        const also = present.length === 0 ? '' : `, not ${present.join(' and ')}`
-        if (present.length !== 1) report(payload, `must have exactly one of ${shown}${also}`, present.length === 0)
-      })
-    )
+    .check(exactlyOne(names, namesInResources(choices)))
     .meta({ oneOf: names.map((name) => ({ required: [name] })) })
 }
 
@@ -37,14 +31,52 @@ export function atLeastOne<S extends Optional>(shape: S) {
   const names = namesOf(shape)
   return z
     .strictObject(shape)
-    .check(
-      together([], (payload) => {
-        const has = names.some((name) => (payload.value as Shape)[name] !== undefined)
-        if (!has) report(payload, `must have at least one of ${names.join(', ')}`, true)
-      })
-    )
+    .check(someOf(names, namesInResources(shape)))
     .meta({ minProperties: 1 })
 }
+
+const presentOf = (names: readonly string[], value: unknown) =>
+  names.filter((name) => (value as Readonly<Record<string, unknown>>)[name] !== undefined)
+
+/** Neutral words are understood, and not proposed. */
+const shown = (names: readonly string[]) => names.filter((name) => realName(name) === name).join(', ')
+
+export const CHOICES = {
+  'exactly one': (names: readonly string[], inResources = names) =>
+    together(
+      [],
+      (payload) => {
+        const present = presentOf(names, payload.value)
+        const also = present.length === 0 ? '' : `, not ${present.join(' and ')}`
+        const message = `must have exactly one of ${shown(names)}${also}`
+        if (present.length !== 1) report(payload, message, present.length === 0)
+      },
+      choice('exactly one', inResources)
+    ),
+  'at least one': (names: readonly string[], inResources = names) =>
+    together(
+      [],
+      (payload) => {
+        const hasOne = presentOf(names, payload.value).length > 0
+        if (!hasOne) report(payload, `must have at least one of ${shown(names)}`, true)
+      },
+      choice('at least one', inResources)
+    ),
+  'at most one': (names: readonly string[], inResources = names) =>
+    together(
+      [],
+      (payload) => {
+        if (presentOf(names, payload.value).length > 1)
+          report(payload, `must have at most one of ${shown(names)}`, false)
+      },
+      choice('at most one', inResources)
+    )
+} as const
+
+/** Checks of an object: how many of the fields `names` it has. `inResources`: names of the same choice there. */
+export const exactlyOne = CHOICES['exactly one']
+export const someOf = CHOICES['at least one']
+export const atMostOne = CHOICES['at most one']
 
 /**
  * One of `schemas`, as `meant` says by the shape of an input. A mistake is told in the words of that one; a union only
@@ -82,4 +114,9 @@ function isAboutKey({ code, path = [], ...issue }: z.core.$ZodRawIssue): boolean
 /** Refused keys are no choice: they exist to be refused by name. */
 function namesOf(shape: Optional): string[] {
   return Object.keys(shape).filter((name) => !isRefused(shape[name]!))
+}
+
+/** Resources may have what files refuse. */
+function namesInResources(shape: Optional): string[] {
+  return Object.keys(shape).filter((name) => !isRefused(shape[name]!) || spellingOf(shape[name]!) !== null)
 }

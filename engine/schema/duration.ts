@@ -1,4 +1,5 @@
 /** Durations as Go writes them ("1h30m", "1.5s", "250ms"), which is what users of Kubernetes know. */
+import { cel } from './rule.ts'
 import { once, says, z } from './schema.ts'
 
 const UNITS_MS: Readonly<Record<string, number>> = {
@@ -14,16 +15,24 @@ const DURATION = /^(?:0|(?:[0-9]+(?:\.[0-9]+)?(?:ms|us|µs|ns|h|m|s))+)$/
 const PART = /([0-9.]+)(ms|us|µs|ns|h|m|s)/g
 /** About 31 years: keeps sums of times exact. */
 const DURATION_MAX_MS = 1e12
+const DURATION_CHARS_MAX = 64
 const EXPECTED = 'must be a duration such as "30s", "1m30s" or "250ms"'
 
 /** A non-negative duration -> whole milliseconds, rounded up so that a short limit never becomes "no limit". */
 export const duration = once(() =>
   z
     .string({ error: says(EXPECTED) })
-    .regex(DURATION, EXPECTED)
+    .check(z.maxLength(DURATION_CHARS_MAX, EXPECTED), z.regex(DURATION, EXPECTED))
     .transform(parseDuration)
-    .refine((ms) => ms <= DURATION_MAX_MS, 'is too long a duration')
+    .refine((ms) => ms <= DURATION_MAX_MS, {
+      error: 'is too long a duration',
+      params: cel(`duration(self) <= duration('${DURATION_MAX_MS / 1000}s')`)
+    })
 )
+
+/** Longer than nothing. */
+export const positiveDuration = (error: string) =>
+  duration().refine((ms) => ms > 0, { error, params: cel("duration(self) > duration('0s')") })
 
 function parseDuration(text: string): number {
   let ms = 0

@@ -1,8 +1,9 @@
 /** Parts of HTTP messages that a configuration names. */
 import { patternProblem } from '#engine/kit/pattern.ts'
+import { cel, enforcedAs, ONLY_GATEWAY } from './rule.ts'
 import { longString, once, says, z } from './schema.ts'
 
-const HEADER_NAME = /^:?[A-Za-z0-9!#$%&'*+\-.^_`|~]+$/
+export const HEADER_NAME = /^:?[A-Za-z0-9!#$%&'*+\-.^_`|~]+$/
 
 /** HeaderName (docs/specification.md#leaf-types) -> lower case. Pseudo headers (":path") are names too. */
 export const headerName = once(() =>
@@ -14,7 +15,10 @@ export const headerName = once(() =>
 
 /** HeaderName of a field, so not a pseudo header. */
 export const fieldName = once(() =>
-  headerName().refine((name) => !name.startsWith(':'), 'must be a header name, not a pseudo header')
+  headerName().refine((name) => !name.startsWith(':'), {
+    error: 'must be a header name, not a pseudo header',
+    params: cel("!self.startsWith(':')")
+  })
 )
 
 const METHOD_EXPECTED = 'must be a method such as "GET"'
@@ -40,5 +44,5 @@ export const regexSource = once(() =>
   longString().superRefine((source, context) => {
     const problem = patternProblem(source)
     if (problem !== null) context.addIssue({ code: 'custom', message: `is no RE2 expression: ${problem}` })
-  })
+  }, enforcedAs(ONLY_GATEWAY))
 )

@@ -1,3 +1,6 @@
+import type { z } from './schema.ts'
+import { onlyInFiles } from './spelling.ts'
+
 /**
  * The one table of neutral words (docs/naming.md#names-of-products): the specification avoids names of vendors, users
  * know the real ones. Real names are canonical; the neutral ones are understood wherever one is read, and so is what
@@ -23,11 +26,21 @@ export function realName(word: string): string {
   return Object.hasOwn(REAL_NAMES, word) ? REAL_NAMES[word]! : word
 }
 
+/** Words of other gateways, which the specification has not: files may have them. */
+const PEERS = new Set(['openAI'])
+
+/** A canonical name with its neutral words. */
+export function namesOf(real: string): string[] {
+  return [real, ...Object.keys(REAL_NAMES).filter((word) => REAL_NAMES[word] === real && !PEERS.has(word))]
+}
+
 /** `shape`, where each key may also be its neutral word. Readers of the output call realKeys. */
-export function withNeutralNames<S extends Readonly<Record<string, unknown>>>(shape: S): S {
-  const neutral = Object.entries(REAL_NAMES).flatMap(([word, real]) =>
-    Object.hasOwn(shape, real) ? [[word, shape[real]] as const] : []
-  )
+export function withNeutralNames<S extends Readonly<Record<string, z.ZodOptional>>>(shape: S): S {
+  const neutral = Object.entries(REAL_NAMES).flatMap(([word, real]) => {
+    const schema = shape[real]
+    if (schema === undefined) return []
+    return [[word, PEERS.has(word) ? onlyInFiles(schema.clone()) : schema] as const]
+  })
   return { ...shape, ...Object.fromEntries(neutral) }
 }
 

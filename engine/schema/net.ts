@@ -1,6 +1,7 @@
 /** Ports, host names, addresses: where to listen and where to connect. */
 import { isIP, isIPv4, isIPv6 } from 'node:net'
 import { HOST_LENGTH_MAX, parseAuthority } from '#engine/http/authority.ts'
+import { cel } from './rule.ts'
 import { says, whole, z } from './schema.ts'
 
 /** docs/specification.md#leaf-types. */
@@ -89,10 +90,16 @@ export const host = () =>
       return z.NEVER
     })
 
+/** Of an IPv6 address in its longest form, with a length. */
+const CIDR_CHARS_MAX = 64
 const CIDR_EXPECTED = 'must be an address or a range such as "10.0.0.0/8" or "fd00::/8"'
 
 /** A range of addresses; one address alone is allowed too. */
-export const cidr = () => z.string({ error: says(CIDR_EXPECTED) }).refine(isCidr, CIDR_EXPECTED)
+export const cidr = () =>
+  z
+    .string({ error: says(CIDR_EXPECTED) })
+    .max(CIDR_CHARS_MAX, CIDR_EXPECTED)
+    .refine(isCidr, { error: CIDR_EXPECTED, params: cel('isIP(self) || isCIDR(self)') })
 
 function isCidr(text: string): boolean {
   const [ip = '', bits, ...rest] = text.split('/')

@@ -1,5 +1,6 @@
 /** The only import of the schema library, and the leaf types that schemas share (docs/specification.md#leaf-types). */
 import { type ZodType, z } from 'zod'
+import { keywords } from './rule.ts'
 
 export { type ZodType, z }
 
@@ -99,4 +100,18 @@ export const HIDDEN = { hidden: true }
 
 export function isHidden(issue: z.core.$ZodIssue): boolean {
   return issue.code === 'custom' && issue.params === HIDDEN
+}
+
+/** A map of `min` to `max` entries. */
+export function map<K extends z.ZodString, V extends ZodType>(key: K, value: V, min: number, max: number) {
+  const text = min === 0 ? `must have at most ${max} entries` : `must have ${min} to ${max} entries`
+  const holds = (entries: object) => {
+    const { length } = Object.keys(entries)
+    return length >= min && length <= max
+  }
+  const of = { ...(min > 0 ? { minProperties: min } : {}), maxProperties: max }
+  return z
+    .record(key, value)
+    .refine(holds, { error: text, params: keywords(of) })
+    .meta(of)
 }

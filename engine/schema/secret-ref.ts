@@ -1,27 +1,39 @@
 /** How policies refer to secrets of the configuration (engine/contract/secrets.ts). */
-import { name, tinyString, z } from './schema.ts'
+import { keywords } from './rule.ts'
+import { map, name, z } from './schema.ts'
+import { inResources } from './spelling.ts'
 
 /** Labels of Kubernetes: at most 63 characters, beside a prefix that is a domain. */
 const LABEL_CHARS_MAX = 317
+const LABEL_VALUE_CHARS_MAX = 64
 const LABELS_MAX = 64
 
 /** LocalObjectReference. `entries`: what the secret is to have, for descriptions. */
 export const secretRef = (entries: string) =>
-  z.strictObject({ name: name().describe('Of one of the secrets at the top.') }).describe(`A secret with ${entries}.`)
+  inResources(
+    z.strictObject({ name: name().describe('Of one of the secrets at the top.') }),
+    'LocalObjectReference'
+  ).describe(`A secret with ${entries}.`)
 
 const labelName = () => z.string().min(1).max(LABEL_CHARS_MAX)
 
 export const labels = () =>
-  z
-    .record(labelName(), z.union([tinyString(), z.literal('')]))
-    .refine((all) => Object.keys(all).length <= LABELS_MAX, `must have at most ${LABELS_MAX} labels`)
+  map(
+    labelName(),
+    z.string().max(LABEL_VALUE_CHARS_MAX, `must have at most ${LABEL_VALUE_CHARS_MAX} characters`),
+    0,
+    LABELS_MAX
+  )
 
 /** SecretSelector. */
 export const secretSelector = () =>
   z
     .strictObject({
       matchLabels: labels()
-        .refine((all) => Object.keys(all).length > 0, 'must have a label: every secret has all of none')
+        .refine((all) => Object.keys(all).length > 0, {
+          error: 'must have a label: every secret has all of none',
+          params: keywords({ minProperties: 1 })
+        })
         .describe('All of these labels.')
     })
     .describe('All secrets at the top with these labels.')

@@ -1,7 +1,8 @@
 /** How policies name the service that they ask: a backend of the file, or a server written in place. */
+import { exactlyOne } from './choice.ts'
 import { target } from './net.ts'
-import { HIDDEN, name, says, z } from './schema.ts'
-import { together } from './together.ts'
+import { name, says, z } from './schema.ts'
+import { inResources, onlyInFiles } from './spelling.ts'
 
 const KINDS = ['Backend', 'GatewayBackend', 'AgentgatewayBackend'] as const
 const GROUPS = ['', 'weir.dev', 'agentgateway.dev'] as const
@@ -11,21 +12,24 @@ const nowhere = (why: string) => z.never({ error: why }).optional()
 
 /** BackendObjectReference, as far as a file has backends to refer to. */
 export const backendRef = () =>
-  z.strictObject({
-    name: name().describe('Of one of the backends at the top of the file.'),
-    kind: z
-      .enum(KINDS, { error: says('must be Backend (or GatewayBackend): a file has no other objects to refer to') })
-      .optional(),
-    group: z.enum(GROUPS, { error: says('must be weir.dev, or left out') }).optional(),
-    namespace: nowhere('a file has no namespaces: leave it out'),
-    port: nowhere('the backend says its port: leave it out')
-  })
+  inResources(
+    z.strictObject({
+      name: name().describe('Of one of the backends at the top of the file.'),
+      kind: z
+        .enum(KINDS, { error: says('must be Backend (or GatewayBackend): a file has no other objects to refer to') })
+        .optional(),
+      group: z.enum(GROUPS, { error: says('must be weir.dev, or left out') }).optional(),
+      namespace: nowhere('a file has no namespaces: leave it out'),
+      port: nowhere('the backend says its port: leave it out')
+    }),
+    'BackendObjectReference'
+  )
 
 /** Fields of a policy that asks a service: spread into its schema, and read by `serviceOf`. */
 export const serviceFields = {
   backendRef: backendRef().optional().describe('The service: a backend of the file, with its own backend policies.'),
-  backend: name().optional().describe('The same by the name alone.'),
-  host: target().optional().describe('The service as "host:port", "[address]:port" or "unix:/path".')
+  backend: onlyInFiles(name().optional()).describe('The same by the name alone.'),
+  host: onlyInFiles(target().optional()).describe('The service as "host:port", "[address]:port" or "unix:/path".')
 }
 
 type ServiceFields = {
@@ -33,16 +37,7 @@ type ServiceFields = {
 }
 
 /** Refuses an object with none of `serviceFields`, or with several. */
-export const namesService = () =>
-  together<ServiceFields>([], ({ value, issues }) => {
-    const present = Object.keys(serviceFields).filter((key) => value[key as keyof ServiceFields] !== undefined)
-    if (present.length === 1) return
-    const also = present.length === 0 ? '' : `, not ${present.join(' and ')}`
-    const message = `must have exactly one of backendRef, backend, host${also}`
-    // A misspelt key is one mistake: that the service is missing because of it is no second one.
-    const isMisspelt = present.length === 0 && issues.some(({ code }) => code === 'unrecognized_keys')
-    issues.push({ code: 'custom', message, params: isMisspelt ? HIDDEN : {}, input: value })
-  })
+export const namesService = () => exactlyOne(Object.keys(serviceFields))
 
 /**
  * What validated `serviceFields` name. The types: engine/contract/service.ts, ServiceRef. `at`: where the fields stand

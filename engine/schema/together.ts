@@ -1,4 +1,5 @@
 /** Checks over several fields of an object, in the same run as those of the fields themselves. */
+import type { Enforcement } from './rule.ts'
 import { z } from './schema.ts'
 
 type Payload = z.core.ParsePayload<unknown>
@@ -15,10 +16,15 @@ export const sound =
     !Array.isArray(value) &&
     !issues.some(({ path = [] }) => path.length > 0 && keys.includes(String(path[0])))
 
-/** A check that runs whenever `keys` are sound. The value is typed as if all of the object were. */
+/**
+ * A check that runs whenever `keys` are sound. The value is typed as if all of the object were. `enforced`: what an API
+ * server checks of it (rule.ts).
+ */
 export function together<T>(
   keys: readonly string[],
-  check: (payload: z.core.ParsePayload<T>) => void
+  check: (payload: z.core.ParsePayload<T>) => void,
+  enforced?: Enforcement
 ): z.core.$ZodCheck<T> {
-  return z.core._check(check as (payload: Payload) => void, { when: sound(...keys) } as never) as z.core.$ZodCheck<T>
+  const settings = { when: sound(...keys), params: enforced } as never
+  return z.core._check(check as (payload: Payload) => void, settings) as z.core.$ZodCheck<T>
 }

@@ -1,12 +1,15 @@
 /** `frontendPolicies`: how connections of clients are treated (docs/specification.md#frontend-policies). */
+
 import type { Policy } from '#engine/contract/policy.ts'
 import { REQUEST_ID_DEFAULTS } from '#engine/contract/request-id.ts'
 import { PROTOCOL_DEFAULTS } from '#engine/ir/plain.ts'
 import type { FrontendSettings, PolicySet } from '#engine/ir/snapshot.ts'
 import { atLeastOne } from '#engine/schema/choice.ts'
-import { duration } from '#engine/schema/duration.ts'
+import { duration, positiveDuration } from '#engine/schema/duration.ts'
 import { fieldName } from '#engine/schema/http.ts'
+import { cel } from '#engine/schema/rule.ts'
 import { refused, refusedKeys, whole, type ZodType, z } from '#engine/schema/schema.ts'
+import { filledIn, onlyInFiles } from '#engine/schema/spelling.ts'
 import { sound } from '#engine/schema/together.ts'
 import { frontendTlsSchema, translateFrontendTls } from './tls/schema.ts'
 
@@ -37,8 +40,7 @@ const HTTP2_DEFAULTS = PROTOCOL_DEFAULTS.http2
 const WINDOW_MAX = 0x7fffffff
 
 const timeout = (key: 'http1IdleTimeout' | 'http1HeaderTimeout' | 'bodyTimeout' | 'sendTimeout', what: string) =>
-  duration()
-    .refine((ms) => ms > 0, 'must be longer than 0')
+  positiveDuration('must be longer than 0')
     .optional()
     .describe(`${what} Default ${HTTP_DEFAULTS[key] / 1000}s.`)
 
@@ -86,8 +88,7 @@ const httpSchema = atLeastOne({
   http2KeepaliveInterval: duration()
     .optional()
     .describe('Silence on an HTTP/2 connection before a PING is sent; 0s sends none. Default 0s.'),
-  http2KeepaliveTimeout: duration()
-    .refine((ms) => ms > 0, 'must be longer than 0')
+  http2KeepaliveTimeout: positiveDuration('must be longer than 0')
     .optional()
     .describe('How long the client may take to answer it. Default 20s.'),
   requestId: requestIdSchema.optional().describe('The id of a request, in the log and towards others.'),
@@ -96,8 +97,13 @@ const httpSchema = atLeastOne({
 
 /** Node lets a program set the idle time only; retries and interval are refused, not ignored. */
 const keepaliveSchema = z.strictObject({
-  time: duration()
-    .refine((ms) => ms === 0 || ms >= 1000, 'must be 0s or at least 1s, the unit of TCP keepalive')
+  time: filledIn(
+    duration().refine((ms) => ms === 0 || ms >= 1000, {
+      error: 'must be 0s or at least 1s, the unit of TCP keepalive',
+      params: cel("duration(self) == duration('0s') || duration(self) >= duration('1s')")
+    }),
+    '180s'
+  )
     .optional()
     .describe('Idle time before the first probe; 0s sends none. Default 180s.'),
   ...refusedKeys('frontend setting', ['enabled', 'retries', 'interval'])
@@ -125,10 +131,13 @@ const base = z.strictObject({
   http: httpSchema.optional().describe('HTTP connections of clients.'),
   tcp: z
     .strictObject({
-      keepalives: keepaliveSchema.optional().describe('TCP keepalive probes.'),
+      keepalives: onlyInFiles(keepaliveSchema.optional()).describe('TCP keepalive probes.'),
       keepalive: keepaliveSchema.optional().describe('Another name of keepalives.'),
       idleTimeout: duration()
-        .refine((ms) => ms >= 1000, 'must be at least 1s')
+        .refine((ms) => ms >= 1000, {
+          error: 'must be at least 1s',
+          params: cel("duration(self) >= duration('1s')")
+        })
         .optional()
         .describe('How long a connection that is passed on unread may say nothing, either way. Default 1h.')
     })
@@ -136,7 +145,13 @@ const base = z.strictObject({
       ({ keepalives, keepalive, idleTimeout }) =>
         (keepalives === undefined) !== (keepalive === undefined) ||
         (idleTimeout !== undefined && keepalives === undefined),
-      { when: sound(), error: 'must have exactly one of keepalives, keepalive' }
+      {
+        when: sound(),
+        error: 'must have exactly one of keepalives, keepalive',
+        params: cel('has(self.keepalive) || has(self.idleTimeout)', {
+          message: 'must have at least one of keepalive, idleTimeout'
+        })
+      }
     )
     .optional()
     .describe('TCP connections of clients.'),

@@ -3,6 +3,7 @@
 import type { Policy, Sources } from '#engine/contract/policy.ts'
 import type { PolicyPhases, PolicySet } from '#engine/ir/snapshot.ts'
 import { deferred, list, refused, type ZodType, z } from '#engine/schema/schema.ts'
+import { filledIn } from '#engine/schema/spelling.ts'
 import { together } from '#engine/schema/together.ts'
 import type { Kinds } from './kinds.ts'
 import { targetKeys } from './target-refs.ts'
@@ -62,9 +63,8 @@ const notEmpty = (kinds: Kinds) =>
   })
 
 /** Phases (docs/specification.md#attachment-and-merging). check-policies.ts refuses PreRouting at a route. */
-const phase = () =>
-  z
-    .enum(['PreRouting', 'PostRouting'])
+export const phase = () =>
+  filledIn(z.enum(['PreRouting', 'PostRouting']), 'PostRouting')
     .optional()
     .describe('When these policies run. PreRouting: before the route is chosen. Default PostRouting.')
 

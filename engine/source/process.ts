@@ -1,7 +1,7 @@
 /** `config`: settings that are read once, at start. Environment variables win over what a source says. */
 import type { Policy } from '#engine/contract/policy.ts'
 import type { ProcessSettings } from '#engine/ir/snapshot.ts'
-import { duration } from '#engine/schema/duration.ts'
+import { duration, positiveDuration } from '#engine/schema/duration.ts'
 import { address } from '#engine/schema/net.ts'
 import { list, refusedKeys, says, whole, type ZodType, z } from '#engine/schema/schema.ts'
 import { threadCount, threads } from '#engine/schema/threads.ts'
@@ -32,7 +32,7 @@ const format = () => z.enum(['text', 'json'])
 
 const deadline = () =>
   duration().refine((ms) => ms <= SHUTDOWN_SECONDS_MAX * 1000, `must be at most ${SHUTDOWN_SECONDS_MAX}s`)
-const positive = () => duration().refine((ms) => ms > 0, 'must be longer than 0')
+const positive = () => positiveDuration('must be longer than 0')
 
 const base = z.strictObject({
   adminAddr: address().optional().describe('Admin server. Default localhost:15000. Environment: ADMIN_ADDR.'),

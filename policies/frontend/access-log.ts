@@ -2,6 +2,7 @@
  * spec.frontend.accessLog: which exchanges are logged, and with which fields
  * (docs/specification.md#access-log). Its expressions run when an exchange is recorded, where no client waits for them.
  */
+
 import { LOG_ROOTS } from '#engine/cel/exchange.ts'
 import { compileExpression, type Expression } from '#engine/cel/expression.ts'
 import { writeFields } from '#engine/cel/log-fields.ts'
@@ -10,8 +11,10 @@ import type { AccessLogPlan, LogFields } from '#engine/contract/access-log.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import type { CompileContext, Compiled, Policy } from '#engine/contract/policy.ts'
 import { atLeastOne } from '#engine/schema/choice.ts'
+import { cel, ONLY_FILES } from '#engine/schema/rule.ts'
 import { deferred, refusedKeys, z } from '#engine/schema/schema.ts'
 import { namesService } from '#engine/schema/service-ref.ts'
+import { inResources, onlyInFiles } from '#engine/schema/spelling.ts'
 import { sound } from '#engine/schema/together.ts'
 import {
   type AttributeSource,
@@ -63,9 +66,14 @@ const DEFAULTS = [
     'duration'
   ]
 ]
-const NAME = () => attributeName().refine((name) => !LINE.includes(name), `${LINE.join(', ')} cannot be replaced`)
+const NAME = () =>
+  attributeName().refine((name) => !LINE.includes(name), {
+    error: `${LINE.join(', ')} cannot be replaced`,
+    params: cel(`!(self in [${LINE.map((name) => `'${name}'`).join(', ')}])`)
+  })
 
-const added = () => atLeastOne({ add: addedMap(NAME).optional(), remove: removed().optional() })
+const added = () =>
+  atLeastOne({ add: inResources(addedMap(NAME), addedList(NAME)).optional(), remove: removed().optional() })
 
 /** What it does not say is as for the lines. */
 const records = () =>
@@ -82,8 +90,8 @@ const schema = deferred(() =>
   z
     .strictObject({
       filter: logExpression('bool').optional().describe('Only exchanges for which it is true get a line.'),
-      add: addedMap(NAME).optional().describe('Further fields: names, each with its expression.'),
-      remove: removed().optional().describe('Default fields that are left out, for example http.method.'),
+      add: onlyInFiles(addedMap(NAME).optional()).describe('Further fields: names, each with its expression.'),
+      remove: onlyInFiles(removed().optional()).describe('Default fields that are left out, for example http.method.'),
       attributes: atLeastOne({ add: addedList(NAME).optional(), remove: removed().optional() })
         .optional()
         .describe('add and remove as in the resource: add is a list of { name, expression }.'),
@@ -95,7 +103,8 @@ const schema = deferred(() =>
     .refine(({ add, remove, attributes }) => attributes === undefined || (add === undefined && remove === undefined), {
       when: sound(),
       path: ['attributes'],
-      error: 'says add and remove in another way: keep one of them'
+      error: 'says add and remove in another way: keep one of them',
+      params: ONLY_FILES
     })
     .transform(({ filter, add, remove, attributes, otlp }) => ({
       otlp: otlp ?? null,

@@ -1,7 +1,9 @@
 /**
  * spec.frontend.metrics: where metrics go beside the Prometheus port. docs/tracing.md is the page for users.
  */
+
 import type { CompileContext, Compiled, Policy } from '#engine/contract/policy.ts'
+import { cel } from '#engine/schema/rule.ts'
 import { deferred, refusedKeys, z } from '#engine/schema/schema.ts'
 import { namesService } from '#engine/schema/service-ref.ts'
 import { exportTimeout, otlpFields, otlpPlan, positive } from '#policies/shared/otlp/settings.ts'
@@ -16,7 +18,10 @@ const schema = deferred(() =>
       .strictObject({
         ...otlpFields('metrics'),
         interval: positive()
-          .refine((ms) => ms <= INTERVAL_MS_MAX, 'must be at most 24 days')
+          .refine((ms) => ms <= INTERVAL_MS_MAX, {
+            error: 'must be at most 24 days',
+            params: cel(`duration(self) <= duration('${INTERVAL_MS_MAX}ms')`)
+          })
           .optional()
           .describe('How often the metrics of all workers are sent, by one of them. Default 60s.'),
         exportTimeout: exportTimeout()

@@ -2,6 +2,7 @@
  * spec.frontend.tracing: which requests are traced, what their spans say, and where spans go
  * (docs/specification.md#tracing). docs/tracing.md is the page for users.
  */
+
 import { LOG_ROOTS, REQUEST_ROOTS } from '#engine/cel/exchange.ts'
 import { compileExpression } from '#engine/cel/expression.ts'
 import type { Value } from '#engine/cel/index.ts'
@@ -10,8 +11,10 @@ import { logElsewhere } from '#engine/cel/log-offload.ts'
 import type { CompileContext, Compiled, Policy } from '#engine/contract/policy.ts'
 import type { Sampling, TracingPlan } from '#engine/contract/tracing.ts'
 import { PROPAGATOR_NAMES } from '#engine/http/propagation/propagators.ts'
+import { ONLY_FILES } from '#engine/schema/rule.ts'
 import { deferred, list, refusedKeys, z } from '#engine/schema/schema.ts'
 import { namesService } from '#engine/schema/service-ref.ts'
+import { onlyInFiles } from '#engine/schema/spelling.ts'
 import { sound } from '#engine/schema/together.ts'
 import { attributesSchema, readsOf, removed } from '#policies/shared/log-attributes.ts'
 import { batch, otlpFields, otlpPlan } from '#policies/shared/otlp/settings.ts'
@@ -27,7 +30,7 @@ const schema = deferred(() =>
       attributes: attributesSchema()
         .optional()
         .describe('Of the span of a request: names with expressions, or add and remove as in the resource.'),
-      remove: removed().optional().describe('Default attributes that are left out, for example url.path.'),
+      remove: onlyInFiles(removed().optional()).describe('Default attributes that are left out, for example url.path.'),
       propagators: list(z.enum(PROPAGATOR_NAMES), 1, PROPAGATOR_NAMES.length)
         .optional()
         .describe(
@@ -40,7 +43,8 @@ const schema = deferred(() =>
     .refine(({ remove, attributes }) => remove === undefined || (attributes?.remove.length ?? 0) === 0, {
       when: sound(),
       path: ['remove'],
-      error: 'says again what attributes.remove says: keep one of them'
+      error: 'says again what attributes.remove says: keep one of them',
+      params: ONLY_FILES
     })
 )
 

@@ -1,9 +1,11 @@
 /** What a policy does with requests when the service that it asks cannot be asked. */
+
 import { whole, z } from '#engine/schema/schema.ts'
+import { inResources } from '#engine/schema/spelling.ts'
 
 export const failureMode = () =>
-  z
-    .union(
+  inResources(
+    z.union(
       [
         z.enum(['FailClosed', 'FailOpen', 'deny', 'allow', 'failClosed', 'failOpen']),
         z.strictObject({ denyWithStatus: whole(400, 599) })
@@ -11,7 +13,9 @@ export const failureMode = () =>
       {
         error: 'must be FailClosed (or deny), FailOpen (or allow), or { denyWithStatus: 400 to 599 }'
       }
-    )
+    ),
+    z.enum(['FailClosed', 'FailOpen'])
+  )
     .optional()
     .describe('What happens when the service cannot be asked. Default FailClosed.')
 

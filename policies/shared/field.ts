@@ -1,4 +1,5 @@
 /** Names of header fields that a policy may set, add or remove. */
+import { cel } from '#engine/schema/rule.ts'
 import { shortString } from '#engine/schema/schema.ts'
 
 /** Per list (docs/specification.md#traffic-policies). */
@@ -25,7 +26,10 @@ export const headerName = () =>
   shortString()
     .regex(/^[A-Za-z0-9!#$%&'*+\-.^_`|~]+$/, { error: ({ input }) => unfit(String(input)) })
     .refine((name) => !RESERVED.has(name.toLowerCase()), {
-      error: (issue) => `${String(issue.input).toLowerCase()} frames the message and cannot be modified`
+      error: (issue) => `${String(issue.input).toLowerCase()} frames the message and cannot be modified`,
+      params: cel(`!(self.lowerAscii() in [${[...RESERVED].map((name) => `'${name}'`).join(', ')}])`, {
+        message: 'frames the message and cannot be modified'
+      })
     })
 
 function unfit(name: string): string {

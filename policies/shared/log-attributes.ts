@@ -1,9 +1,12 @@
 /** What policies say of logs and traces: fields that expressions add, and default ones that are left out. */
+
 import { LOG_ROOTS } from '#engine/cel/exchange.ts'
 import { type Expression, expression } from '#engine/cel/expression.ts'
 import { compile as compileCel } from '#engine/cel/index.ts'
 import { atLeastOne, byShape, unfit } from '#engine/schema/choice.ts'
+import { enforcedAs, ONLY_GATEWAY, uniqueBy } from '#engine/schema/rule.ts'
 import { ENTRIES_MAX, list, shortString, tinyString, z } from '#engine/schema/schema.ts'
+import { inResources } from '#engine/schema/spelling.ts'
 
 /** docs/specification.md#access-log. */
 const REMOVED_MAX = 32
@@ -17,7 +20,7 @@ export const logExpression = (result: 'any' | 'bool') =>
     const compiled = compileCel(source, { roots: LOG_ROOTS, result })
     if (!compiled.ok || !compiled.program.needs.anyBody) return
     context.addIssue({ code: 'custom', message: NO_BODY })
-  })
+  }, enforcedAs(ONLY_GATEWAY))
 
 export const attributeName = () =>
   shortString().regex(/^[!#-<>-[\]-~]+$/, 'must be printable ASCII without spaces, quotes, "=" and backslashes')
@@ -59,26 +62,30 @@ export const addedMap = (
 
 /** The same as the resource has it: a list of { name, expression }. */
 export const addedList = (name: Name = attributeName, of: () => z.ZodType<string> = () => logExpression('any')) =>
-  list(z.strictObject({ name: name(), expression: of() }), 1, ENTRIES_MAX).superRefine((added, context) => {
-    const seen = new Set<string>()
-    added.forEach((entry, i) => {
-      if (!seen.has(entry.name)) {
-        seen.add(entry.name)
-        return
-      }
-      context.addIssue({ code: 'custom', path: [i, 'name'], message: `there is already a field "${entry.name}"` })
-    })
-  })
+  list(z.strictObject({ name: name(), expression: of() }), 1, ENTRIES_MAX).superRefine(
+    (added, context) => {
+      const seen = new Set<string>()
+      added.forEach((entry, i) => {
+        if (!seen.has(entry.name)) {
+          seen.add(entry.name)
+          return
+        }
+        context.addIssue({ code: 'custom', path: [i, 'name'], message: `there is already a field "${entry.name}"` })
+      })
+    },
+    enforcedAs(uniqueBy('name'))
+  )
 
 const NO_ATTRIBUTES = unfit('must be an object of names with expressions')
 
 /** A map from names to expressions, or a list of { name, expression }: its shape says which. */
 export function addedEither(of?: () => z.ZodType<string>) {
   const [listed, mapped] = [addedList(undefined, of), addedMap(undefined, of)]
-  return byShape([listed, mapped], (input) => {
+  const either = byShape([listed, mapped], (input) => {
     if (Array.isArray(input)) return listed
     return isObject(input) ? mapped : NO_ATTRIBUTES
   })
+  return inResources(either, listed)
 }
 
 const NO_MAP = unfit('must be a list of { name, expression }; a map of names with expressions stands in place of add')
@@ -87,9 +94,12 @@ const NO_LIST = unfit('must be an object: put the list under add, as { add: [{ n
 /** `attributes`: a map from names to expressions, or add and remove as the resource has them. */
 export function attributesSchema() {
   const listed = addedList()
-  const add = byShape([listed], (input) => (isObject(input) ? NO_MAP : listed))
+  const add = inResources(
+    byShape([listed], (input) => (isObject(input) ? NO_MAP : listed)),
+    listed
+  )
   const [form, mapped] = [atLeastOne({ add: add.optional(), remove: removed().optional() }), addedMap()]
-  return byShape([form, mapped], (input) => {
+  const either = byShape([form, mapped], (input) => {
     if (Array.isArray(input)) return NO_LIST
     if (!isObject(input)) return NO_ATTRIBUTES
     // A text under add is the expression of an attribute of that name.
@@ -97,6 +107,7 @@ export function attributesSchema() {
   }).transform((input): { readonly add: readonly AttributeSource[]; readonly remove: readonly string[] } =>
     'slice' in input ? { add: input, remove: [] } : { add: input.add ?? [], remove: input.remove ?? [] }
   )
+  return inResources(either, form)
 }
 
 const isObject = (input: unknown): input is Readonly<Record<string, unknown>> =>

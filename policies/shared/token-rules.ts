@@ -2,6 +2,7 @@
  * Who issues tokens, where their keys are, and what makes a token valid: what policies that verify tokens share
  * (docs/specification.md#authentication; RFC 7519, RFC 8725).
  */
+
 import { hash } from 'node:crypto'
 import { together } from '#engine/contract/background.ts'
 import type { Background } from '#engine/contract/filter.ts'
@@ -9,8 +10,10 @@ import { type CompileContext, FieldError, type Sources } from '#engine/contract/
 import type { ServiceRef } from '#engine/contract/service.ts'
 import { oneOf } from '#engine/schema/choice.ts'
 import { duration } from '#engine/schema/duration.ts'
+import { cel, enforcedAs, ONLY_FILES, ONLY_GATEWAY } from '#engine/schema/rule.ts'
 import { longString, says, z } from '#engine/schema/schema.ts'
 import { namesService, serviceFields, serviceOf } from '#engine/schema/service-ref.ts'
+import { filledIn, inResources, onlyInFiles } from '#engine/schema/spelling.ts'
 import { sound } from '#engine/schema/together.ts'
 import { fetchKeys, fetchKeysFrom } from './fetch-keys.ts'
 import { KEY_SET_CHARS_MAX, readKeySet, readPublicKeySet } from './jwt-keys.ts'
@@ -69,7 +72,7 @@ export interface TokenRules {
 
 // --- schema ---
 
-export const MODES = ['Strict', 'Optional', 'Permissive', 'strict', 'optional', 'permissive'] as const
+export const MODES = ['Strict', 'Optional', 'Permissive'] as const
 const CACHE_MS = 300_000
 /** A token past its exp is not valid (docs/specification.md#authentication). */
 export const LEEWAY_MS = 0
@@ -88,7 +91,7 @@ const inlineKeys = () =>
       // A key set begins with a brace; what does not is the name of a file, or an address.
       const hint = text.trimStart().startsWith('{') ? '' : '; a file is written { file: PATH }, an address { url: URL }'
       if (problem !== null) context.addIssue({ code: 'custom', message: problem + hint })
-    })
+    }, enforcedAs(ONLY_GATEWAY))
 
 const URL_EXPECTED = 'must be an http:// or https:// URL without user name and fragment'
 
@@ -111,13 +114,16 @@ const jwksPath = () =>
     .min(1)
     .max(PATH_CHARS_MAX)
     .regex(/^[!"$-~]+$/, JWKS_PATH_EXPECTED)
-    .refine((text) => !/^[a-z]+:\/\//i.test(text), `${JWKS_PATH_EXPECTED}; a whole address is written { url: URL }`)
+    .refine((text) => !/^[a-z]+:\/\//i.test(text), {
+      error: `${JWKS_PATH_EXPECTED}; a whole address is written { url: URL }`,
+      params: cel("!self.contains('://')", { message: JWKS_PATH_EXPECTED })
+    })
     .describe('From the root of the backend, for example .well-known/jwks.json.')
 
 /** RemoteJWKS (docs/specification.md#authentication). */
-const remoteKeys = () =>
+export const remoteKeys = () =>
   z
-    .strictObject({ ...serviceFields, jwksPath: jwksPath(), cacheDuration: duration().optional() })
+    .strictObject({ ...serviceFields, jwksPath: jwksPath(), cacheDuration: filledIn(duration(), '5m').optional() })
     .check(namesService())
     .transform(({ jwksPath: path, cacheDuration: cacheMs = CACHE_MS, ...named }) => ({
       service: serviceOf(named),
@@ -129,12 +135,12 @@ const keysObject = () =>
   oneOf(
     {
       inline: inlineKeys().optional(),
-      file: longString().optional(),
-      url: keysUrl().optional(),
+      file: onlyInFiles(longString().optional()),
+      url: onlyInFiles(keysUrl().optional()),
       remote: remoteKeys().optional()
     },
     {
-      cacheDuration: duration().optional(),
+      cacheDuration: onlyInFiles(duration().optional()),
       minRsaExponent: z
         .literal([3, 65_537], { error: 'must be 3 or 65537' })
         .optional()
@@ -148,12 +154,14 @@ const keysObject = () =>
       error: ({ input }) => {
         const { inline, minRsaExponent } = input as { inline: string; minRsaExponent?: MinRsaExponent }
         return keySetProblem(inline, minRsaExponent) ?? ''
-      }
+      },
+      params: ONLY_GATEWAY
     })
     .refine(({ url, cacheDuration }) => cacheDuration === undefined || url !== undefined, {
       when: sound(),
       path: ['cacheDuration'],
-      error: 'belongs to url: only what is fetched has an age, and remote says its own'
+      error: 'belongs to url: only what is fetched has an age, and remote says its own',
+      params: ONLY_FILES
     })
     .transform(({ inline, file, url, remote, cacheDuration = CACHE_MS, minRsaExponent }): Keys | KeyFile => {
       const exponentMin = minRsaExponent ?? MIN_RSA_EXPONENT
@@ -165,16 +173,20 @@ const keysObject = () =>
     })
 
 /** The file's short form is the key set itself. */
-export const keys = () =>
-  z.union([inlineKeys().transform((text): Keys | KeyFile => ({ kind: 'inline', text })), keysObject()], {
+export const keys = () => {
+  const whole = keysObject()
+  const short = inlineKeys().transform((text): Keys | KeyFile => ({ kind: 'inline', text }))
+  const either = z.union([short, whole], {
     error: (issue) => {
       if (issue.code !== 'invalid_union' || issue.input === undefined) return undefined
       // What is wrong with the form that was meant.
       return issue.errors[typeof issue.input === 'string' ? 0 : 1]?.[0]?.message
     }
   })
+  return inResources(either, whole)
+}
 
-export function modeOf(text: (typeof MODES)[number]): Mode {
+export function modeOf(text: (typeof MODES)[number] | Uncapitalize<(typeof MODES)[number]>): Mode {
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}` as Mode
 }
 

@@ -3,6 +3,7 @@
  * a key only its SHA-256 is kept, from the schema on. Its metadata is ex.identity.apiKey; the key itself does not
  * reach the backend.
  */
+
 import { hash as digestOf } from 'node:crypto'
 import { type Detail, placeOf } from '#engine/contract/detail.ts'
 import { CONTINUE, type Hook } from '#engine/contract/filter.ts'
@@ -15,6 +16,7 @@ import { reveal, type Secret, secret } from '#engine/kit/secret.ts'
 import { oneOf } from '#engine/schema/choice.ts'
 import { deferred, list, refused, says, z } from '#engine/schema/schema.ts'
 import { secretRef, secretSelector } from '#engine/schema/secret-ref.ts'
+import { onlyInFiles, words } from '#engine/schema/spelling.ts'
 import {
   BEARER,
   credentialAt,
@@ -47,7 +49,7 @@ interface Config<K = readonly Key[]> {
 
 // --- schema ---
 
-const MODES = ['Strict', 'Optional', 'strict', 'optional'] as const
+const MODES = ['Strict', 'Optional'] as const
 /** The specification's secrets set no bound. */
 const KEYS_MAX = 10_000
 const KEY_CHARS_MAX = 1024
@@ -98,11 +100,11 @@ const keys = () =>
 const schema = deferred(() =>
   oneOf(
     {
-      keys: keys().optional(),
+      keys: onlyInFiles(keys().optional()),
       secretRef: secretRef('one API key for each entry').optional(),
       secretSelector: secretSelector().optional()
     },
-    { mode: z.enum(MODES).optional(), location: location().optional() }
+    { mode: words(MODES, 'Strict').optional(), location: location().optional() }
   ).transform(
     (input): Config<KeySource> => ({
       mode: (input.mode ?? 'strict').toLowerCase() === 'strict' ? 'Strict' : 'Optional',

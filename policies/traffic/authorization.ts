@@ -12,7 +12,9 @@ import { CONTINUE, type Hook } from '#engine/contract/filter.ts'
 import type { CompileContext, Compiled, Policy } from '#engine/contract/policy.ts'
 import { refuse } from '#engine/contract/refuse.ts'
 import { oneOf } from '#engine/schema/choice.ts'
+import { ONLY_FILES } from '#engine/schema/rule.ts'
 import { deferred, ENTRIES_MAX, list, says, z } from '#engine/schema/schema.ts'
+import { filledIn, onlyInFiles } from '#engine/schema/spelling.ts'
 import { sound } from '#engine/schema/together.ts'
 
 type Action = 'Allow' | 'Deny' | 'Require'
@@ -41,14 +43,15 @@ const schema = deferred(() =>
   oneOf(
     {
       policy: z.strictObject({ matchExpressions: list(condition(), 1, ENTRIES_MAX) }).optional(),
-      rules: list(ruleSchema(), 1, ENTRIES_MAX).optional()
+      rules: onlyInFiles(list(ruleSchema(), 1, ENTRIES_MAX).optional())
     },
-    { action: z.enum(['Allow', 'Deny', 'Require']).optional() }
+    { action: filledIn(z.enum(['Allow', 'Deny', 'Require']), 'Allow').optional() }
   )
     .refine(({ action, rules }) => action === undefined || rules === undefined, {
       when: sound(),
       path: ['action'],
-      error: 'belongs to policy: each of the rules says its own'
+      error: 'belongs to policy: each of the rules says its own',
+      params: ONLY_FILES
     })
     .transform(({ policy, action = 'Allow', rules }): readonly Rule[] =>
       rules === undefined

@@ -3,6 +3,7 @@
  * 7617), compared with lines of an htpasswd file. The name is ex.identity.basicAuth; neither it nor the password
  * reaches the backend.
  */
+
 import { hash as digestOf } from 'node:crypto'
 import { type Detail, placeOf } from '#engine/contract/detail.ts'
 import { type Exchange, STEP_REQUEST } from '#engine/contract/exchange.ts'
@@ -17,6 +18,7 @@ import { reveal, type Secret, secret } from '#engine/kit/secret.ts'
 import { oneOf } from '#engine/schema/choice.ts'
 import { deferred, list, longString, says, shortString, z } from '#engine/schema/schema.ts'
 import { secretRef } from '#engine/schema/secret-ref.ts'
+import { filledIn, onlyInFiles, words } from '#engine/schema/spelling.ts'
 import { parseBasic } from '#policies/shared/basic-credentials.ts'
 import { type Credential, credentialAt, SEVERAL } from '#policies/shared/credential.ts'
 import { type Answer, PasswordVerifier } from '#policies/shared/password-verifier.ts'
@@ -38,7 +40,7 @@ interface Config<U = readonly User[]> {
 
 // --- schema ---
 
-const MODES = ['Strict', 'Optional', 'strict', 'optional'] as const
+const MODES = ['Strict', 'Optional'] as const
 /** docs/specification.md#authentication. */
 const USERS_MAX = 256
 /** Of a file, which is for longer lists than `users`. */
@@ -85,12 +87,13 @@ const htpasswd = () =>
 
 const schema = deferred(() =>
   oneOf(
-    { users: users().optional(), htpasswd: htpasswd().optional(), secretRef: secretRef(ENTRY).optional() },
+    { users: users().optional(), htpasswd: onlyInFiles(htpasswd().optional()), secretRef: secretRef(ENTRY).optional() },
     {
-      mode: z.enum(MODES).optional(),
-      realm: shortString()
-        .regex(/^[ -~]*$/, { error: says('must be visible ASCII characters and spaces') })
-        .optional()
+      mode: words(MODES, 'Strict').optional(),
+      realm: filledIn(
+        shortString().regex(/^[ -~]*$/, { error: says('must be visible ASCII characters and spaces') }),
+        'Restricted'
+      ).optional()
     }
   ).transform(
     ({ users: lines, htpasswd: file, secretRef: ref, mode = 'Strict', realm = 'Restricted' }): Config<UserSource> => ({

@@ -3,6 +3,7 @@
  * HTTPCORSFilter). Preflights are answered here. An origin that is not allowed is not refused: its browser
  * is, by an answer without CORS headers. What an upstream says about CORS is replaced, never doubled.
  */
+
 import { CORS_DECISION, type CorsDecision } from '#engine/contract/cors-decision.ts'
 import { placeOf } from '#engine/contract/detail.ts'
 import type { Exchange, LocalReply } from '#engine/contract/exchange.ts'
@@ -12,7 +13,9 @@ import { answer } from '#engine/contract/refuse.ts'
 import type { HeaderBlock } from '#engine/http/headers.ts'
 import { duration } from '#engine/schema/duration.ts'
 import { fieldName, method } from '#engine/schema/http.ts'
+import { enforcedAs, ONLY_GATEWAY } from '#engine/schema/rule.ts'
 import { deferred, list, shortString, whole, z } from '#engine/schema/schema.ts'
+import { inResources } from '#engine/schema/spelling.ts'
 import { onlyValue } from '#policies/shared/only-value.ts'
 import { type OriginMatcher, originMatcher, originPatternProblem } from '#policies/shared/origin-pattern.ts'
 import { shownText } from '#policies/shared/text.ts'
@@ -26,16 +29,21 @@ const origin = () =>
   shortString().superRefine((text, context) => {
     const problem = originPatternProblem(text)
     if (problem !== null) context.addIssue({ code: 'custom', message: problem })
-  })
+  }, enforcedAs(ONLY_GATEWAY))
+
+const seconds = () => whole(0, YEAR_S)
 
 const maxAge = () =>
-  z.union([
-    whole(0, YEAR_S),
-    duration()
-      .refine((ms) => ms <= YEAR_S * 1000, 'must be at most a year')
-      .refine((ms) => ms % 1000 === 0, 'must be whole seconds')
-      .transform((ms) => ms / 1000)
-  ])
+  inResources(
+    z.union([
+      seconds(),
+      duration()
+        .refine((ms) => ms <= YEAR_S * 1000, 'must be at most a year')
+        .refine((ms) => ms % 1000 === 0, 'must be whole seconds')
+        .transform((ms) => ms / 1000)
+    ]),
+    seconds()
+  )
 
 const schema = deferred(() =>
   z.strictObject({

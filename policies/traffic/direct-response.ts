@@ -1,4 +1,5 @@
 /** spec.traffic.directResponse: the gateway answers itself. */
+
 import { REQUEST_ROOTS } from '#engine/cel/exchange.ts'
 import { expression } from '#engine/cel/expression.ts'
 import type { Value } from '#engine/cel/index.ts'
@@ -9,6 +10,8 @@ import type { Verdict } from '#engine/contract/filter.ts'
 import type { CompileContext, Compiled, Policy } from '#engine/contract/policy.ts'
 import { answer, refuse } from '#engine/contract/refuse.ts'
 import { bufferOf } from '#engine/kit/shared-bytes.ts'
+import { atMostOne } from '#engine/schema/choice.ts'
+import { cel } from '#engine/schema/rule.ts'
 import { deferred, z } from '#engine/schema/schema.ts'
 import { sound } from '#engine/schema/together.ts'
 import { textOf } from '#policies/shared/text.ts'
@@ -31,17 +34,16 @@ const schema = deferred(() =>
     .refine(({ status, body }) => body === undefined || !BODILESS.includes(status), {
       path: ['body'],
       message: NO_BODY,
-      when: sound('status')
+      when: sound('status'),
+      params: cel(`!has(self.body) || !(self.status in [${BODILESS}])`)
     })
     .refine(({ status, bodyExpression }) => bodyExpression === undefined || !BODILESS.includes(status), {
       when: sound('status'),
       path: ['bodyExpression'],
-      message: NO_BODY
+      message: NO_BODY,
+      params: cel(`!has(self.bodyExpression) || !(self.status in [${BODILESS}])`)
     })
-    .refine(({ body, bodyExpression }) => body === undefined || bodyExpression === undefined, {
-      when: sound(),
-      message: 'must have at most one of body, bodyExpression'
-    })
+    .check(atMostOne(['body', 'bodyExpression']))
 )
 
 // --- build time ---

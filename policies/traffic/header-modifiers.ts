@@ -1,10 +1,13 @@
 /** spec.traffic.headerModifiers: adds, sets and removes header fields with fixed values. */
+
 import { CONTINUE, type Filter } from '#engine/contract/filter.ts'
 import type { Compiled, Policy } from '#engine/contract/policy.ts'
 import { parseAuthority } from '#engine/http/authority.ts'
 import type { HeaderBlock } from '#engine/http/headers.ts'
 import { atLeastOne } from '#engine/schema/choice.ts'
+import { cel, ONLY_FILES, ONLY_GATEWAY } from '#engine/schema/rule.ts'
 import { deferred, list, z } from '#engine/schema/schema.ts'
+import { inResources } from '#engine/schema/spelling.ts'
 import { FIELDS_MAX, headerName } from '#policies/shared/field.ts'
 
 // Tab, space to "~", and Latin-1: a wider character would be cut to its last octet, which may be a line feed.
@@ -23,16 +26,19 @@ type Side = 'request' | 'response'
 const BAD_HOST = 'host must be a host name or address, with or without ":port"'
 
 /** A list of {name, value} as in the Gateway API, or a map as in the file of other gateways. */
-const fields = (side: Side) =>
-  z
+const fields = (side: Side) => {
+  const listed = list(
+    z.strictObject({ name: headerName(), value: headerValue() }).refine((field) => !isBadHost(side, field), {
+      path: ['value'],
+      message: BAD_HOST,
+      params: ONLY_GATEWAY
+    }),
+    1,
+    FIELDS_MAX
+  )
+  const either = z
     .union([
-      list(
-        z
-          .strictObject({ name: headerName(), value: headerValue() })
-          .refine((field) => !isBadHost(side, field), { path: ['value'], message: BAD_HOST }),
-        1,
-        FIELDS_MAX
-      ),
+      listed,
       z
         .record(z.string(), headerValue())
         .superRefine((map, context) => checkMap(side, map, context))
@@ -41,6 +47,8 @@ const fields = (side: Side) =>
     .transform((config): readonly Field[] =>
       Array.isArray(config) ? config : Object.entries(config).map(([name, value]) => ({ name, value }))
     )
+  return inResources(either, listed)
+}
 
 /** Made once: a schema costs more to make than to use, and a file may have thousands of maps. */
 const NAME = headerName()
@@ -70,7 +78,8 @@ function isHost(name: string): boolean {
 const removals = (side: Side) =>
   list(
     headerName().refine((name) => side === 'response' || !isHost(name), {
-      message: 'host cannot be removed: every request needs one'
+      message: 'host cannot be removed: every request needs one',
+      params: side === 'response' ? ONLY_FILES : cel("self.lowerAscii() != 'host'")
     }),
     1,
     FIELDS_MAX

@@ -3,6 +3,7 @@
  * (docs/specification.md#authentication, RFC 7519, RFC 8725). Its claims are ex.identity.jwt; the token itself
  * does not reach the backend.
  */
+
 import { type Detail, placeOf } from '#engine/contract/detail.ts'
 import { ERRORS, type ErrorCode } from '#engine/contract/errors.ts'
 import { type Exchange, STEP_REQUEST } from '#engine/contract/exchange.ts'
@@ -12,7 +13,9 @@ import type { CompileContext, Compiled, Policy, Sources } from '#engine/contract
 import { refuse } from '#engine/contract/refuse.ts'
 import { oneOf } from '#engine/schema/choice.ts'
 import { duration } from '#engine/schema/duration.ts'
+import { ONLY_FILES } from '#engine/schema/rule.ts'
 import { deferred, list, longString, shortString, z } from '#engine/schema/schema.ts'
+import { onlyInFiles, words } from '#engine/schema/spelling.ts'
 import { sound } from '#engine/schema/together.ts'
 import {
   BEARER,
@@ -61,12 +64,12 @@ const schema = deferred(() =>
   oneOf(
     {
       providers: list(z.strictObject({ issuer: shortString(), ...issuerFields() }), 1, 64).optional(),
-      issuer: shortString().optional()
+      issuer: onlyInFiles(shortString().optional())
     },
     {
-      audiences: issuerFields().audiences,
-      jwks: keys().optional(),
-      mode: z.enum(MODES).optional(),
+      audiences: onlyInFiles(issuerFields().audiences),
+      jwks: onlyInFiles(keys().optional()),
+      mode: words(MODES, 'Strict').optional(),
       leeway: duration().optional(),
       location: location().optional(),
       jwtValidationOptions: z.strictObject({ requiredClaims: list(shortString(), 0, 64).optional() }).optional()
@@ -75,17 +78,20 @@ const schema = deferred(() =>
     .refine(({ issuer, jwks }) => issuer === undefined || jwks !== undefined, {
       path: ['jwks'],
       error: 'is required',
-      when: sound()
+      when: sound(),
+      params: ONLY_FILES
     })
     .refine(({ issuer, jwks }) => issuer !== undefined || jwks === undefined, {
       when: sound(),
       path: ['jwks'],
-      error: 'belongs to issuer: each of the providers says its own'
+      error: 'belongs to issuer: each of the providers says its own',
+      params: ONLY_FILES
     })
     .refine(({ issuer, audiences }) => issuer !== undefined || audiences === undefined, {
       when: sound(),
       path: ['audiences'],
-      error: 'belongs to issuer: each of the providers says its own'
+      error: 'belongs to issuer: each of the providers says its own',
+      params: ONLY_FILES
     })
     .transform((input): Config<KeyConfig> => {
       const { providers, issuer, audiences = null, jwks } = input

@@ -13,10 +13,12 @@ import { answer, refuse } from '#engine/contract/refuse.ts'
 import { schemeOf } from '#engine/contract/transport.ts'
 import { duration } from '#engine/schema/duration.ts'
 import { realName } from '#engine/schema/names.ts'
+import { cel } from '#engine/schema/rule.ts'
 import {
   deferred,
   list,
   longString,
+  map,
   refused,
   refusedKeys,
   says,
@@ -24,6 +26,7 @@ import {
   tinyString,
   z
 } from '#engine/schema/schema.ts'
+import { anyJson, inResources, words } from '#engine/schema/spelling.ts'
 import { AuthorizationServers, type Metadata } from '#policies/shared/authorization-server.ts'
 import { BEARER, credentialAt, placeText, SEVERAL } from '#policies/shared/credential.ts'
 import type { Verifier } from '#policies/shared/jwt-verifier.ts'
@@ -54,6 +57,7 @@ import {
   MODES,
   type Mode,
   modeOf,
+  remoteKeys,
   resolveKeys,
   tokenVerifier
 } from '#policies/shared/token-rules.ts'
@@ -79,15 +83,15 @@ const isIssuer = (text: string): boolean => {
   return url !== null && /^https?:$/.test(url.protocol) && url.username + url.password + url.search + url.hash === ''
 }
 
-const AUTHORIZATION_SERVERS = ['Auto', 'Issuer', 'Gateway', 'auto', 'issuer', 'gateway'] as const
+const AUTHORIZATION_SERVERS = ['Auto', 'Issuer', 'Gateway'] as const
 
 const PROVIDERS = ['auth0', 'keycloak'] as const
 const PROVIDER_LATER = ['authentik', 'descope', 'entra', 'okta']
 const PROVIDER_EXPECTED = 'must be Auth0 or Keycloak (IdpA or IdpB), or { auth0: {} } or { keycloak: {} }'
 
 /** `provider` (docs/specification.md#mcp-policies): either name in any case, or as other gateways write it. */
-const provider = () =>
-  z
+const provider = () => {
+  const either = z
     .union(
       [
         z.string().refine((text) => providerNamed(text) !== undefined, PROVIDER_EXPECTED),
@@ -105,6 +109,8 @@ const provider = () =>
       context.addIssue({ code: 'custom', message: PROVIDER_EXPECTED })
       return z.NEVER
     })
+  return inResources(either, z.enum(['Auth0', 'Keycloak', 'IdpA', 'IdpB']))
+}
 
 function providerNamed(text: string): (typeof PROVIDERS)[number] | undefined {
   return PROVIDERS.find((name) => name === realName(text).toLowerCase())
@@ -113,21 +119,20 @@ function providerNamed(text: string): (typeof PROVIDERS)[number] | undefined {
 const schema = deferred(() =>
   z
     .strictObject({
-      issuer: shortString().refine(isIssuer, ISSUER_EXPECTED),
+      issuer: shortString().refine(isIssuer, {
+        error: ISSUER_EXPECTED,
+        params: cel("isURL(self) && url(self).getScheme() in ['http', 'https']")
+      }),
       audiences: list(longString(), 1, 64).optional(),
-      jwks: keys().optional(),
-      mode: z.enum(MODES).optional(),
+      jwks: inResources(keys().optional(), remoteKeys()),
+      mode: words(MODES, 'Strict').optional(),
       provider: provider().optional(),
-      authorizationServer: z
-        .enum(AUTHORIZATION_SERVERS)
+      authorizationServer: words(AUTHORIZATION_SERVERS)
         .optional()
         .describe(
           'Whom clients are told of: the Issuer, the Gateway in its place, or (Auto, default) as it has to be.'
         ),
-      resourceMetadata: z
-        .record(shortString(), z.json())
-        .refine((map) => Object.keys(map).length <= METADATA_MAX, `must have at most ${METADATA_MAX} entries`)
-        .optional(),
+      resourceMetadata: map(shortString(), anyJson(), 0, METADATA_MAX).optional(),
       requiredScopes: list(tinyString().regex(/^[!#-[\]-~]+$/, 'must be a scope: no spaces and quotes'), 1, SCOPES_MAX)
         .optional()
         .describe('A token without one of them gets 403 insufficient_scope.'),
@@ -360,6 +365,7 @@ export const mcpAuthentication: Policy = {
   section: 'traffic',
   schema,
   aliases: [],
+  inResources: 'McpAuthentication',
   identifies: 'jwt',
   alsoServes: wellKnownPrefixes,
   resolve,

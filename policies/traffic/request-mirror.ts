@@ -80,4 +80,11 @@ function compile(mirrors: readonly MirrorPlan[]): Compiled {
   return { mirrors }
 }
 
-export const requestMirror: Policy = { name: 'requestMirror', section: 'traffic', schema, aliases: [], compile }
+export const requestMirror: Policy = {
+  name: 'requestMirror',
+  section: 'traffic',
+  schema,
+  aliases: [],
+  inResources: 'route filter',
+  compile
+}

@@ -105,6 +105,7 @@ export const requestRedirect: Policy = {
   section: 'traffic',
   schema,
   aliases: [],
+  inResources: 'route filter',
   usesMatches: true,
   answersAll: true,
   compile

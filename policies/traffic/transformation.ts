@@ -2,6 +2,7 @@
  * spec.traffic.transformation: headers and bodies computed by CEL. In the order metadata, set, add, remove, body.
  * An expression that fails changes nothing and is counted (weir_expression_failures_total).
  */
+
 import { METADATA, REQUEST_ROOTS, RESPONSE_ROOTS } from '#engine/cel/exchange.ts'
 import { expression } from '#engine/cel/expression.ts'
 import { toJson, type Value } from '#engine/cel/index.ts'
@@ -13,7 +14,10 @@ import type { CompileContext, Compiled, Policy } from '#engine/contract/policy.t
 import type { HeaderBlock } from '#engine/http/headers.ts'
 import { bufferOf } from '#engine/kit/shared-bytes.ts'
 import { atLeastOne } from '#engine/schema/choice.ts'
+import { HEADER_NAME } from '#engine/schema/http.ts'
+import { cel, enforcedAs, keywords, ONLY_FILES } from '#engine/schema/rule.ts'
 import { deferred, list, z } from '#engine/schema/schema.ts'
+import { inResources } from '#engine/schema/spelling.ts'
 import { FIELDS_MAX, headerName } from '#policies/shared/field.ts'
 import { type Pseudo, REQUEST_PSEUDO, RESPONSE_PSEUDO } from '#policies/shared/pseudo.ts'
 import { textOf, withoutBlanks } from '#policies/shared/text.ts'
@@ -32,23 +36,27 @@ const NAME = headerName()
 
 /** A header name, or one of the side's pseudo headers where they can be set. */
 const target = (side: Side) =>
-  z.string().superRefine((name, context) => {
-    if (name.startsWith(':')) {
-      const known = [...PSEUDO[side].keys()]
-      if (known.includes(name)) return
-      context.addIssue({ code: 'custom', message: `of the pseudo headers, only ${known.join(', ')} can be set here` })
-      return
-    }
-    for (const { message } of NAME.safeParse(name).error?.issues ?? []) {
-      context.addIssue({ code: 'custom', message })
-    }
-  })
+  z.string().superRefine(
+    (name, context) => {
+      if (name.startsWith(':')) {
+        const known = [...PSEUDO[side].keys()]
+        if (known.includes(name)) return
+        context.addIssue({ code: 'custom', message: `of the pseudo headers, only ${known.join(', ')} can be set here` })
+        return
+      }
+      for (const { message } of NAME.safeParse(name).error?.issues ?? []) {
+        context.addIssue({ code: 'custom', message })
+      }
+    },
+    enforcedAs(keywords({ minLength: 1, maxLength: 256, pattern: HEADER_NAME.source }))
+  )
 
 /** A list of {name, value} as in the resource, or a map from name to expression. */
-const fields = (side: Side, name: z.ZodType<string>) =>
-  z
+const fields = (side: Side, name: z.ZodType<string>) => {
+  const listed = list(z.strictObject({ name, value: expression(ROOTS[side]) }), 1, FIELDS_MAX)
+  const either = z
     .union([
-      list(z.strictObject({ name, value: expression(ROOTS[side]) }), 1, FIELDS_MAX),
+      listed,
       z
         .record(z.string(), expression(ROOTS[side]))
         .superRefine((map, context) => {
@@ -67,11 +75,14 @@ const fields = (side: Side, name: z.ZodType<string>) =>
     .transform((config): readonly Field[] =>
       Array.isArray(config) ? config : Object.entries(config).map(([key, value]) => ({ name: key, value }))
     )
+  return inResources(either, listed)
+}
 
 const removals = (side: Side) =>
   list(
     headerName().refine((name) => side === 'response' || name.toLowerCase() !== 'host', {
-      message: 'host cannot be removed: every request needs one'
+      message: 'host cannot be removed: every request needs one',
+      params: side === 'response' ? ONLY_FILES : cel("self.lowerAscii() != 'host'")
     }),
     1,
     FIELDS_MAX

@@ -53,6 +53,7 @@ export const urlRewrite: Policy = {
   section: 'traffic',
   schema,
   aliases: [],
+  inResources: 'route filter',
   usesMatches: true,
   compile
 }

@@ -1,4 +1,5 @@
 /** Configuration of plain servers: one that is named, and the one that a request names. */
+
 import { isIP } from 'node:net'
 import { isDeepStrictEqual } from 'node:util'
 import { comparedHost } from '#backends/http/allowed-hosts.ts'
@@ -19,6 +20,7 @@ import { realKeys } from '#engine/schema/names.ts'
 import { cidr, host, port, type Target, target } from '#engine/schema/net.ts'
 import { objectOf, type Raw, text } from '#engine/schema/placed.ts'
 import { list, refusedKeys, says, whole, z } from '#engine/schema/schema.ts'
+import { onlyInFiles } from '#engine/schema/spelling.ts'
 import { together } from '#engine/schema/together.ts'
 import { httpPolicies, mergedHttp } from './policies.ts'
 
@@ -85,8 +87,8 @@ function weightedHost(one: Target | z.output<ReturnType<typeof oneHost>>): Weigh
 }
 
 const STATIC_KEYS: readonly BackendKey[] = [
-  { name: 'host', schema: address(), tcpSchema: address() },
-  { name: 'hosts', schema: severalHosts(), tcpSchema: severalHosts() },
+  { name: 'host', schema: onlyInFiles(address()), tcpSchema: address() },
+  { name: 'hosts', schema: onlyInFiles(severalHosts()), tcpSchema: severalHosts() },
   {
     name: 'static',
     schema: z.strictObject({ host: host(), port: port() }).optional().describe('One host and port.'),
@@ -97,7 +99,7 @@ const STATIC_KEYS: readonly BackendKey[] = [
 const DYNAMIC_KEYS: readonly BackendKey[] = [
   {
     name: 'dynamic',
-    schema: byRequest(),
+    schema: onlyInFiles(byRequest()),
     tcpSchema: dynamicSchema()
       .optional()
       .describe('Sends to the server that the client names (SNI), on the port of the listener. TLS only.'),

@@ -4,7 +4,9 @@ import type { AiBackend } from '#backends/llm/config/snapshot.ts'
 import type { TranslateContext } from '#engine/contract/backend-config.ts'
 import { oneOf } from '#engine/schema/choice.ts'
 import { entriesOf, type Raw } from '#engine/schema/placed.ts'
+import { cel, ONLY_FILES } from '#engine/schema/rule.ts'
 import { list, misplacedKeys, name, z } from '#engine/schema/schema.ts'
+import { allOnlyInFiles, onlyInFiles } from '#engine/schema/spelling.ts'
 import { together } from '#engine/schema/together.ts'
 import { edits, withOuter } from './edits.ts'
 import { type FileGuards, promptGuard, translateGuards, unguardedRoute } from './guards.ts'
@@ -17,6 +19,14 @@ import { silenceOf, streams } from './streams.ts'
 const GROUPS_MAX = 32
 const PROVIDERS_MAX = 32
 
+/** Groups have a name in common with themselves alone. */
+const UNIQUE_NAMES = cel(
+  '!has(self.groups) || self.groups.all(one, self.groups.exists_one(other, ' +
+    'sets.intersects(one.providers.map(p, p.name), other.providers.map(p, p.name)))) && ' +
+    'self.groups.all(one, one.providers.all(p, one.providers.exists_one(q, q.name == p.name)))',
+  { message: 'names of providers must be unique across all groups', field: 'groups' }
+)
+
 export const aiSchema = () =>
   oneOf(
     {
@@ -26,9 +36,11 @@ export const aiSchema = () =>
         .describe('Providers in order of priority; those of one group are equal.')
     },
     {
-      name: name().optional().describe('Of the only provider, in logs, metrics and traces. Default: its kind.'),
-      routes: routes().optional(),
-      ...edits(),
+      name: onlyInFiles(name().optional()).describe(
+        'Of the only provider, in logs, metrics and traces. Default: its kind.'
+      ),
+      routes: onlyInFiles(routes().optional()),
+      ...allOnlyInFiles(edits()),
       unsupported: z
         .enum(['tolerant', 'refuse', 'drop'])
         .optional()
@@ -37,38 +49,52 @@ export const aiSchema = () =>
         ),
       streams: streams().optional(),
       ...misplacedKeys('belongs into the provider, or beside ai', ['policies', 'auth']),
-      promptGuard: promptGuard().optional().describe('What may not be asked or answered: masked or rejected.')
+      promptGuard: onlyInFiles(promptGuard().optional()).describe(
+        'What may not be asked or answered: masked or rejected.'
+      )
     }
   )
     .check(
-      together<FileAi>([], ({ value, issues }) => {
-        if (value.name === undefined || value.groups === undefined) return
-        const message = 'is for a backend with one provider: each provider of a group has its own name'
-        issues.push({ code: 'custom', path: ['name'], message, input: value.name })
-      })
+      together<FileAi>(
+        [],
+        ({ value, issues }) => {
+          if (value.name === undefined || value.groups === undefined) return
+          const message = 'is for a backend with one provider: each provider of a group has its own name'
+          issues.push({ code: 'custom', path: ['name'], message, input: value.name })
+        },
+        ONLY_FILES
+      )
     )
     .check(
-      together<FileAi>(['promptGuard', 'routes'], ({ value, issues }) => {
-        const unguarded = value.promptGuard === undefined ? null : unguardedRoute(value.routes ?? {})
-        if (unguarded === null) return
-        const message = `prompt guards cannot see what passes as ${unguarded[1]} (route ${unguarded[0]}); that needs a backend without them`
-        issues.push({ code: 'custom', path: ['promptGuard'], message, input: value.promptGuard })
-      })
+      together<FileAi>(
+        ['promptGuard', 'routes'],
+        ({ value, issues }) => {
+          const unguarded = value.promptGuard === undefined ? null : unguardedRoute(value.routes ?? {})
+          if (unguarded === null) return
+          const message = `prompt guards cannot see what passes as ${unguarded[1]} (route ${unguarded[0]}); that needs a backend without them`
+          issues.push({ code: 'custom', path: ['promptGuard'], message, input: value.promptGuard })
+        },
+        ONLY_FILES
+      )
     )
     .check(
-      together<Raw>([], ({ value, issues }) => {
-        const names = new Set<unknown>()
-        for (const group of entriesOf(value.groups, ['groups'])) {
-          for (const { raw, path } of entriesOf(group.raw.providers, [...group.path, 'providers'])) {
-            const { name: called } = raw
-            if (names.has(called)) {
-              const at = [...path, 'name']
-              issues.push({ code: 'custom', path: at, message: `two providers are called ${called}`, input: called })
+      together<Raw>(
+        [],
+        ({ value, issues }) => {
+          const names = new Set<unknown>()
+          for (const group of entriesOf(value.groups, ['groups'])) {
+            for (const { raw, path } of entriesOf(group.raw.providers, [...group.path, 'providers'])) {
+              const { name: called } = raw
+              if (names.has(called)) {
+                const at = [...path, 'name']
+                issues.push({ code: 'custom', path: at, message: `two providers are called ${called}`, input: called })
+              }
+              if (typeof called === 'string') names.add(called)
             }
-            if (typeof called === 'string') names.add(called)
           }
-        }
-      })
+        },
+        UNIQUE_NAMES
+      )
     )
 
 interface FileAi {

@@ -1,7 +1,10 @@
 /** How requests of models are changed (docs/specification.md#policies-for-models; not guards and routes). */
+
 import type { AiBackend, AiEdits, AiField, AiMessage } from '#backends/llm/config/snapshot.ts'
 import { atLeastOne } from '#engine/schema/choice.ts'
-import { ENTRIES_MAX, list, says, shortString, whole, z } from '#engine/schema/schema.ts'
+import { ONLY_GATEWAY } from '#engine/schema/rule.ts'
+import { ENTRIES_MAX, list, map, says, shortString, whole, z } from '#engine/schema/schema.ts'
+import { anyJson, filledIn } from '#engine/schema/spelling.ts'
 import { together } from '#engine/schema/together.ts'
 
 /** docs/specification.md#policies-for-models. */
@@ -19,14 +22,18 @@ const fields = () =>
     z
       .strictObject({
         field: shortString().describe('A key of the JSON body.'),
-        value: z.json({ error: says('must be JSON') }).describe('Any JSON.')
+        value: anyJson(says('must be JSON')).describe('Any JSON.')
       })
       .check(
-        together<AiField>(['field', 'value'], ({ value: { field, value }, issues }) => {
-          const type = Object.hasOwn(TYPES, field) ? TYPES[field] : undefined
-          if (type === undefined || typeof value === type) return
-          issues.push({ code: 'custom', path: ['value'], message: `must be a ${type} for ${field}`, input: value })
-        })
+        together<AiField>(
+          ['field', 'value'],
+          ({ value: { field, value }, issues }) => {
+            const type = Object.hasOwn(TYPES, field) ? TYPES[field] : undefined
+            if (type === undefined || typeof value === type) return
+            issues.push({ code: 'custom', path: ['value'], message: `must be a ${type} for ${field}`, input: value })
+          },
+          ONLY_GATEWAY
+        )
       ),
     1,
     FIELDS_MAX
@@ -59,16 +66,21 @@ export const edits = () => ({
     .describe('Messages that every conversation gets.'),
   promptCaching: z
     .strictObject({
-      cacheSystem: z.boolean().optional().describe('Behind the instructions. Default true.'),
-      cacheMessages: z.boolean().optional().describe('Before the last message. Default true.'),
-      cacheTools: z.boolean().optional().describe('Behind the tools. Default false.'),
-      minTokens: whole(0, 10_000_000).optional().describe('What is shorter is not marked. Default 1024.')
+      cacheSystem: filledIn(z.boolean(), true).optional().describe('Behind the instructions. Default true.'),
+      cacheMessages: filledIn(z.boolean(), true).optional().describe('Before the last message. Default true.'),
+      cacheTools: filledIn(z.boolean(), false).optional().describe('Behind the tools. Default false.'),
+      minTokens: filledIn(whole(0, 10_000_000), 1024)
+        .optional()
+        .describe('What is shorter is not marked. Default 1024.')
     })
     .optional()
     .describe('Marks up to which Claude and Nova keep a prompt; other providers have no marks.'),
-  modelAliases: z
-    .record(z.string().min(1).max(256).regex(ALIAS, 'may have one star, at its beginning or end'), shortString())
-    .refine((map) => Object.keys(map).length <= ALIASES_MAX, `must have at most ${ALIASES_MAX} entries`)
+  modelAliases: map(
+    z.string().min(1).max(256).regex(ALIAS, 'may have one star, at its beginning or end'),
+    shortString(),
+    0,
+    ALIASES_MAX
+  )
     .optional()
     .describe("The client's name of a model, or a pattern with one star -> the provider's.")
 })

@@ -1,15 +1,16 @@
 /** Prompt guards (docs/specification.md#prompt-guards). */
+
 import type { AiGuard, AiGuards, AiRejection, AiRouteType } from '#backends/llm/config/snapshot.ts'
 import type { DocumentSources } from '#engine/contract/policy.ts'
 import { BUILTIN_NAMES } from '#engine/kit/scan/builtins.ts'
-import { atLeastOne, oneOf } from '#engine/schema/choice.ts'
-import { duration } from '#engine/schema/duration.ts'
+import { atLeastOne, oneOf, someOf } from '#engine/schema/choice.ts'
+import { positiveDuration } from '#engine/schema/duration.ts'
 import { fieldName, regexSource } from '#engine/schema/http.ts'
 import { realKeys, withNeutralNames } from '#engine/schema/names.ts'
 import { target } from '#engine/schema/net.ts'
 import { ENTRIES_MAX, list, whole, z } from '#engine/schema/schema.ts'
 import { backendRef } from '#engine/schema/service-ref.ts'
-import { sound } from '#engine/schema/together.ts'
+import { filledIn, inResources, onlyInFiles } from '#engine/schema/spelling.ts'
 import { moderation, translateModeration } from './moderation.ts'
 
 /** docs/specification.md#prompt-guards. */
@@ -33,38 +34,40 @@ const regex = () =>
     .strictObject({
       builtins: list(z.enum(BUILTIN_NAMES), 1, BUILTIN_NAMES.length).optional(),
       matches: list(regexSource(), 1, ENTRIES_MAX).optional().describe('Expressions in RE2 syntax.'),
-      action: z.enum(['Mask', 'Reject']).optional().describe('Of requests; answers are always masked. Default Mask.')
+      action: filledIn(z.enum(['Mask', 'Reject']), 'Mask')
+        .optional()
+        .describe('Of requests; answers are always masked. Default Mask.')
     })
-    .refine(({ builtins, matches }) => builtins !== undefined || matches !== undefined, {
-      when: sound(),
-      error: 'must have at least one of builtins, matches'
-    })
+    .check(someOf(['builtins', 'matches']))
 
 const failing = {
   failureMode: z
     .enum(['FailClosed', 'FailOpen'])
     .optional()
     .describe('What happens when it cannot be asked. Default FailClosed: 503.'),
-  timeout: duration()
-    .refine((ms) => ms > 0, 'must be longer than nothing: no answer comes in no time')
+  timeout: positiveDuration('must be longer than nothing: no answer comes in no time')
     .optional()
     .describe('Default 10s.')
 }
 
 const headerMatch = () =>
-  z.strictObject({
-    name: fieldName(),
-    value: oneOf({ exact: z.string().max(4096).optional(), regex: regexSource().optional() })
-  })
+  inResources(
+    z.strictObject({
+      name: fieldName(),
+      value: oneOf({ exact: z.string().max(4096).optional(), regex: regexSource().optional() })
+    }),
+    'HttpHeaderMatch'
+  )
 
 const webhook = () =>
   oneOf(
     {
       backendRef: backendRef().optional().describe('A backend of the file, with its own backend policies.'),
-      backend: z
-        .strictObject({ host: target().refine(({ unixPath }) => unixPath === null, 'must not be a unix socket') })
-        .optional()
-        .describe('Where it is, without TLS: "host:port".')
+      backend: onlyInFiles(
+        z
+          .strictObject({ host: target().refine(({ unixPath }) => unixPath === null, 'must not be a unix socket') })
+          .optional()
+      ).describe('Where it is, without TLS: "host:port".')
     },
     {
       forwardHeaderMatches: list(headerMatch(), 1, ENTRIES_MAX)

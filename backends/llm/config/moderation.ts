@@ -1,4 +1,5 @@
 /** Moderation as a guard (docs/specification.md#prompt-guards): the schema, and the server that it asks. */
+
 import type { AiModerationGuard } from '#backends/llm/config/snapshot.ts'
 import { refusedAuth } from '#backends/shared/auth/check.ts'
 import { authPolicies, validAuth } from '#engine/contract/backend-auth/policies.ts'
@@ -14,6 +15,7 @@ import { path } from '#engine/schema/http.ts'
 import { realKeys } from '#engine/schema/names.ts'
 import { host, port } from '#engine/schema/net.ts'
 import { entriesOf, objectOf, type Placed, text } from '#engine/schema/placed.ts'
+import { cels } from '#engine/schema/rule.ts'
 import { refusedKeys, shortString, z } from '#engine/schema/schema.ts'
 import { backendRef } from '#engine/schema/service-ref.ts'
 import { together } from '#engine/schema/together.ts'
@@ -24,6 +26,16 @@ const MODEL = 'omni-moderation-latest'
 
 /** What a backend of the file says itself. */
 const PLACE = ['host', 'port', 'policies'] as const
+
+const OF_THE_BACKEND = 'is said by the backend that backendRef names: keep one of them'
+
+const IN_RESOURCES = cels(
+  ...PLACE.map((key) => ({
+    expression: `!(has(self.backendRef) && has(self.${key}))`,
+    message: OF_THE_BACKEND,
+    field: key
+  }))
+)
 
 export const moderation = <Common extends Readonly<Record<string, z.ZodOptional>>>(common: Common) =>
   z
@@ -41,13 +53,16 @@ export const moderation = <Common extends Readonly<Record<string, z.ZodOptional>
       ...common
     })
     .check(
-      together<Readonly<Record<string, unknown>>>([], ({ value, issues }) => {
-        if (value.backendRef === undefined) return
-        for (const key of PLACE.filter((one) => value[one] !== undefined)) {
-          const message = 'is said by the backend that backendRef names: keep one of them'
-          issues.push({ code: 'custom', path: [key], message, input: value })
-        }
-      })
+      together<Readonly<Record<string, unknown>>>(
+        [],
+        ({ value, issues }) => {
+          if (value.backendRef === undefined) return
+          for (const key of PLACE.filter((one) => value[one] !== undefined)) {
+            issues.push({ code: 'custom', path: [key], message: OF_THE_BACKEND, input: value })
+          }
+        },
+        IN_RESOURCES
+      )
     )
 
 /** Of its schema; policies by the names that were given. */

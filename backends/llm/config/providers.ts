@@ -12,8 +12,9 @@ import { backendTls, type FileTls } from '#engine/contract/backend-transport/tls
 import type { BackendTransport } from '#engine/contract/backend-transport/transport.ts'
 import { atLeastOne, oneOf } from '#engine/schema/choice.ts'
 import { path } from '#engine/schema/http.ts'
-import { realKeys, withNeutralNames } from '#engine/schema/names.ts'
+import { namesOf, realKeys, withNeutralNames } from '#engine/schema/names.ts'
 import { host, port } from '#engine/schema/net.ts'
+import { cel } from '#engine/schema/rule.ts'
 import { misplacedKeys, refusedKeys, z } from '#engine/schema/schema.ts'
 import { sound } from '#engine/schema/together.ts'
 import { edits, editsOf, type FileEdits, overriddenModel } from './edits.ts'
@@ -28,6 +29,8 @@ const kinds = () =>
   )
 
 const WITH_DIALECT = PROVIDERS.filter(({ hasDialect }) => hasDialect).map(({ name }) => name)
+
+const WITHOUT_HOST = PROVIDERS.filter(({ needsHost }) => needsHost).map(({ name }) => name)
 
 /** Of chat completions; other formats have one author each. */
 export const dialect = () =>
@@ -60,12 +63,18 @@ export const provider = (others: Record<string, z.ZodType> = {}) =>
     .refine((input: FileProvider) => input.host !== undefined || hostless(input) === undefined, {
       path: ['host'],
       error: ({ input }) => `is required for a ${hostless(input as FileProvider)} provider`,
-      when: sound()
+      when: sound(),
+      params: cel(['has(self.host)', ...WITHOUT_HOST.map((kind) => `!has(self.${kind})`)].join(' || '), {
+        message: `is required for a ${WITHOUT_HOST.join(' or ')} provider`
+      })
     })
     .refine((input: FileProvider) => input.dialect === undefined || WITH_DIALECT.some((kind) => kind in input), {
       path: ['dialect'],
       error: `is for ${WITH_DIALECT.join(', ')}: only they are asked in the format of chat completions`,
-      when: sound()
+      when: sound(),
+      params: cel(
+        ['!has(self.dialect)', ...WITH_DIALECT.flatMap(namesOf).map((kind) => `has(self.${kind})`)].join(' || ')
+      )
     })
 
 /** The kind that is given and has no host of its own. */

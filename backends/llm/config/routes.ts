@@ -1,7 +1,10 @@
 /** What is spoken where (docs/specification.md#policies-for-models). */
+
 import type { AiBackend, AiRouteType } from '#backends/llm/config/snapshot.ts'
 import { CLIENT_FORMATS } from '#backends/llm/formats/index.ts'
-import { z } from '#engine/schema/schema.ts'
+import { cel, enforcedAs } from '#engine/schema/rule.ts'
+import { map, z } from '#engine/schema/schema.ts'
+import { inResources } from '#engine/schema/spelling.ts'
 
 const ROUTES_MAX = 64
 const SUFFIX_MAX = 1024
@@ -21,22 +24,27 @@ const IN_CAMEL_CASE: ReadonlyMap<string, AiRouteType> = new Map(
   ROUTE_TYPES.map((type) => [type[0]!.toLowerCase() + type.slice(1), type])
 )
 
-const routeType = z
-  .enum([...ROUTE_TYPES, ...IN_CAMEL_CASE.keys()], { error: `must be one of ${ROUTE_TYPES.join(', ')}` })
-  // The enum takes these two forms and no other.
-  .transform((word) => IN_CAMEL_CASE.get(word) ?? (word as AiRouteType))
+const routeType = inResources(
+  z
+    .enum([...ROUTE_TYPES, ...IN_CAMEL_CASE.keys()], { error: `must be one of ${ROUTE_TYPES.join(', ')}` })
+    // The enum takes these two forms and no other.
+    .transform((word) => IN_CAMEL_CASE.get(word) ?? (word as AiRouteType)),
+  z.enum(ROUTE_TYPES)
+)
+
+const SUFFIXES = cel("self.all(suffix, suffix == '*' || !suffix.contains('*'))", {
+  message: 'must have suffixes of paths, none of which has a *, or * itself'
+})
 
 export const routes = () =>
-  z
-    .record(z.string().min(1).max(SUFFIX_MAX), routeType)
-    .refine((map) => Object.keys(map).length <= ROUTES_MAX, `must have at most ${ROUTES_MAX} entries`)
-    .superRefine((map, context) => {
-      for (const suffix of Object.keys(map)) {
+  map(z.string().min(1).max(SUFFIX_MAX), routeType, 0, ROUTES_MAX)
+    .superRefine((named, context) => {
+      for (const suffix of Object.keys(named)) {
         if (suffix === '*' || !suffix.includes('*')) continue
         const message = `is a suffix of paths, and none has a *: write ${suffix.replace(/^.*\*/, '') || '*'}`
         context.addIssue({ code: 'custom', path: [suffix], message })
       }
-    })
+    }, enforcedAs(SUFFIXES))
     .describe('Path suffix, or * -> what is spoken there. Default: Completions everywhere.')
 
 export type FileRoutes = Readonly<Record<string, AiRouteType>>

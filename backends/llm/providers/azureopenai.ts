@@ -27,12 +27,12 @@ const fields = (make: Makers) =>
       endpoint: endpoint(make).describe('Host of the resource: name.openai.azure.com.'),
       deploymentName: make.shortString().optional().describe('Instead of the model that the request names.'),
       apiVersion: make
-        .tinyString()
-        .regex(API_VERSION, 'must be v1, preview or a date such as 2024-10-21')
+        .filledIn(make.tinyString().regex(API_VERSION, 'must be v1, preview or a date such as 2024-10-21'), 'v1')
         .optional()
         .describe('Default v1.')
     })
     .refine(({ apiVersion = 'v1', deploymentName }) => apiVersion === 'v1' || deploymentName !== undefined, {
+      params: make.cel("!has(self.apiVersion) || self.apiVersion == 'v1' || has(self.deploymentName)"),
       when: make.sound('apiVersion'),
       path: ['deploymentName'],
       error: 'is required when apiVersion is not v1'

@@ -6,10 +6,10 @@ import type { Makers, Output } from './fields.ts'
 import type { ProviderKind } from './kind.ts'
 import { type Provider, segment } from './provider.ts'
 
-const fields = ({ z, modelName, awsRegion, shortString }: Makers) =>
+const fields = ({ z, filledIn, modelName, awsRegion, shortString }: Makers) =>
   z.strictObject({
     model: modelName(),
-    region: awsRegion().optional().describe('Default us-east-1.'),
+    region: filledIn(awsRegion(), 'us-east-1').optional().describe('Default us-east-1.'),
     guardrail: z
       .strictObject({ identifier: shortString(), version: shortString() })
       .optional()

@@ -2,9 +2,12 @@
  * What schemas of providers' fields are made of. Rows get it as an argument: threads of the offload pool load the rows
  * and validate nothing, and loading the schema library takes 50 to 100 ms of each.
  */
+
 import { awsRegion } from '#engine/contract/backend-auth/schema.ts'
 import { authKey } from '#engine/schema/credential.ts'
+import { cel } from '#engine/schema/rule.ts'
 import { list, misplacedKeys, shortString, tinyString, z } from '#engine/schema/schema.ts'
+import { filledIn } from '#engine/schema/spelling.ts'
 import { sound } from '#engine/schema/together.ts'
 
 const FORMATS = ['completions', 'messages', 'responses'] as const
@@ -17,6 +20,8 @@ const modelName = () => shortString().optional().describe('Instead of the one th
 
 export const makers = {
   z,
+  cel,
+  filledIn,
   sound,
   shortString,
   tinyString,

@@ -2,11 +2,13 @@
  * Policies of backends that act on MCP servers (docs/specification.md#mcp-policies): rules of the gateway, a listener,
  * a route, a backend and its reference add up in the backends that they reach.
  */
+
 import { addRules } from '#backends/mcp/config/add-rules.ts'
 import type { McpRules } from '#backends/mcp/config/snapshot.ts'
 import type { BackendPolicies, PolicySets } from '#engine/contract/backend-config.ts'
 import { atLeastOne } from '#engine/schema/choice.ts'
 import { deferred, refused } from '#engine/schema/schema.ts'
+import { inResources, onlyInFiles } from '#engine/schema/spelling.ts'
 import { mcpRules } from './rules.ts'
 
 // One, so that the JSON Schema has it once.
@@ -18,10 +20,12 @@ const WHO = "the file has it on routes: 'mcpAuthentication'"
 export const mcpPolicies: BackendPolicies = {
   keys: { mcpAuthorization: 'mcpAuthorization', mcp: 'mcpAuthorization' },
   schemas: {
-    mcpAuthorization: RULES.optional().describe('Who sees and uses which tools, prompts and resources of MCP servers.'),
+    mcpAuthorization: onlyInFiles(RULES.optional()).describe(
+      'Who sees and uses which tools, prompts and resources of MCP servers.'
+    ),
     mcp: atLeastOne({
       authorization: RULES.optional().describe('Another name of mcpAuthorization.'),
-      authentication: refused("policy 'mcp.authentication'", WHO)
+      authentication: inResources(refused("policy 'mcp.authentication'", WHO), 'McpAuthentication')
     })
       .optional()
       .describe('As resources have it.')

@@ -4,7 +4,9 @@ import type { McpRules } from '#backends/mcp/config/snapshot.ts'
 import { MCP_ROOTS } from '#engine/cel/exchange.ts'
 import { expression } from '#engine/cel/expression.ts'
 import { oneOf } from '#engine/schema/choice.ts'
+import { ONLY_FILES } from '#engine/schema/rule.ts'
 import { ENTRIES_MAX, list, says, z } from '#engine/schema/schema.ts'
+import { filledIn, onlyInFiles } from '#engine/schema/spelling.ts'
 import { sound } from '#engine/schema/together.ts'
 
 /** A rule for each of a hundred tools of ten targets. */
@@ -24,20 +26,25 @@ const rule = () =>
 export const mcpRules = () =>
   oneOf(
     {
-      rules: list(rule(), 0, ENTRIES_MAX)
-        .optional()
-        .describe('What one of them is true for is listed and may be used. None: everything.'),
+      rules: onlyInFiles(list(rule(), 0, ENTRIES_MAX).optional()).describe(
+        'What one of them is true for is listed and may be used. None: everything.'
+      ),
       policy: z
         .strictObject({ matchExpressions: list(condition(), 1, ENTRIES_MAX) })
         .optional()
         .describe('Expressions of which one is enough, for one action.')
     },
-    { action: z.enum(['Allow', 'Deny', 'Require']).optional().describe('Of policy. Default Allow.') }
+    {
+      action: filledIn(z.enum(['Allow', 'Deny', 'Require']), 'Allow')
+        .optional()
+        .describe('Of policy. Default Allow.')
+    }
   )
     .refine(({ action, rules }) => action === undefined || rules === undefined, {
       when: sound(),
       path: ['action'],
-      error: 'belongs to policy: each of the rules says its own'
+      error: 'belongs to policy: each of the rules says its own',
+      params: ONLY_FILES
     })
     .transform(({ rules, policy, action = 'Allow' }): McpRules => {
       if (policy !== undefined) return fromPolicy(policy.matchExpressions, action)

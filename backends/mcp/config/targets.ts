@@ -1,9 +1,12 @@
 /** The targets of an `mcp` backend (docs/specification.md#mcp-backends): the schema. */
 
 import { TARGET_KEYS } from '#backends/mcp/targets/index.ts'
+import type { TargetKey } from '#backends/mcp/targets/kind.ts'
 import { oneOf } from '#engine/schema/choice.ts'
 import { objectOf, type Raw } from '#engine/schema/placed.ts'
+import { ONLY_FILES } from '#engine/schema/rule.ts'
 import { z } from '#engine/schema/schema.ts'
+import { inResources, onlyInFiles } from '#engine/schema/spelling.ts'
 import { together } from '#engine/schema/together.ts'
 import { CONNECTION_POLICIES, TARGET_POLICIES, type TargetPolicies } from './target-policies.ts'
 
@@ -22,20 +25,30 @@ const targetName = () =>
 const SHOWN_KEYS = TARGET_KEYS.filter(({ hasPolicies }) => !hasPolicies).map(({ name }) => `'${name}'`)
 const SELECTOR = `selector looks for Services of Kubernetes: in a file targets are named one by one, as ${SHOWN_KEYS.slice(0, -1).join(', ')} or ${SHOWN_KEYS.at(-1)!}`
 
+/** Policies stand inside of what resources have. */
+function schemaOf({ schema, hasPolicies }: TargetKey): z.ZodOptional {
+  const made = schema(TARGET_POLICIES)
+  return hasPolicies ? made : onlyInFiles(made.clone())
+}
+
 export const mcpTarget = () =>
   oneOf(
     {
-      ...Object.fromEntries(TARGET_KEYS.map(({ name, schema }) => [name, schema(TARGET_POLICIES)])),
-      selector: z.never({ error: SELECTOR }).optional()
+      ...Object.fromEntries(TARGET_KEYS.map((key) => [key.name, schemaOf(key)])),
+      selector: inResources(z.never({ error: SELECTOR }).optional(), 'McpSelector')
     },
     {
       name: targetName().describe('Unique in the backend. Before "_" in names of tools.'),
-      policies: TARGET_POLICIES.optional()
+      policies: onlyInFiles(TARGET_POLICIES.optional())
     }
   ).check(
-    together<Raw>([], ({ value, issues }) => {
-      checkPolicies(value, (path, message) => issues.push({ code: 'custom', path: [...path], message, input: value }))
-    })
+    together<Raw>(
+      [],
+      ({ value, issues }) => {
+        checkPolicies(value, (path, message) => issues.push({ code: 'custom', path: [...path], message, input: value }))
+      },
+      ONLY_FILES
+    )
   )
 
 /** That policies of connections stand where they act, and once. */

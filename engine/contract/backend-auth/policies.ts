@@ -4,6 +4,7 @@
  * or an MCP target of it. A backend that is asked as a service shows what it says itself: what stands around routes is
  * for the backends of routes.
  */
+
 import {
   type BackendPolicies,
   mergedFields,
@@ -12,6 +13,7 @@ import {
 } from '#engine/contract/backend-config.ts'
 import { FieldError, type Sources } from '#engine/contract/policy.ts'
 import { deferred } from '#engine/schema/schema.ts'
+import { onlyInFiles } from '#engine/schema/spelling.ts'
 import type { BackendAuth } from './auth.ts'
 import { backendAuth, type FileAuth, readAuth } from './schema.ts'
 
@@ -22,7 +24,7 @@ const SHOWN = AUTH.optional().describe('How backends are shown who asks.')
 
 export const authPolicies = {
   keys: { auth: 'auth', backendAuth: 'auth' },
-  schemas: { auth: SHOWN, backendAuth: SHOWN },
+  schemas: { auth: SHOWN, backendAuth: onlyInFiles(SHOWN.clone()) },
   actsOnAll: true,
   actsAroundRoutes: true,
   words: {

@@ -1,13 +1,15 @@
 /** The backend policy `auth` (docs/specification.md#backend-authentication): the schema, and what it refers to. */
+
 import { FieldError, type Sources } from '#engine/contract/policy.ts'
 import { headerEntry, type NamedSecret } from '#engine/contract/secrets.ts'
 import { secret } from '#engine/kit/secret.ts'
 import { oneOf } from '#engine/schema/choice.ts'
-import { authKey } from '#engine/schema/credential.ts'
-import { headerName } from '#engine/schema/http.ts'
+import { authKey, keyHeader } from '#engine/schema/credential.ts'
 import { realKeys, withNeutralNames } from '#engine/schema/names.ts'
+import { cel, ONLY_FILES } from '#engine/schema/rule.ts'
 import { longString, refusedKeys, shortString, type ZodType, z } from '#engine/schema/schema.ts'
 import { secretRef } from '#engine/schema/secret-ref.ts'
+import { onlyInFiles, words } from '#engine/schema/spelling.ts'
 import { sound, together } from '#engine/schema/together.ts'
 import type { AwsAuth, BackendAuth, GcpAuth, KeyAuth } from './auth.ts'
 
@@ -43,9 +45,9 @@ const KEYS = { accessKey: visible(256), secretKey: visible(256), sessionToken: v
 const aws = () =>
   z
     .strictObject({
-      accessKeyId: KEYS.accessKey.optional(),
-      secretAccessKey: KEYS.secretKey.optional(),
-      sessionToken: KEYS.sessionToken.optional().describe('Of temporary keys.'),
+      accessKeyId: onlyInFiles(KEYS.accessKey.optional()),
+      secretAccessKey: onlyInFiles(KEYS.secretKey.optional()),
+      sessionToken: onlyInFiles(KEYS.sessionToken.optional()).describe('Of temporary keys.'),
       region: awsRegion()
         .optional()
         .describe("Signed for; default: the model provider's, that of a host of AWS, else us-east-1 for models."),
@@ -56,57 +58,55 @@ const aws = () =>
     })
     .refine(({ accessKeyId, secretAccessKey }) => (accessKeyId === undefined) === (secretAccessKey === undefined), {
       when: sound('accessKeyId', 'secretAccessKey'),
-      error: 'accessKeyId and secretAccessKey belong together'
+      error: 'accessKeyId and secretAccessKey belong together',
+      params: ONLY_FILES
     })
     .refine(({ sessionToken, accessKeyId }) => sessionToken === undefined || accessKeyId !== undefined, {
       when: sound(),
       path: ['sessionToken'],
-      error: 'is only used with accessKeyId and secretAccessKey'
+      error: 'is only used with accessKeyId and secretAccessKey',
+      params: ONLY_FILES
     })
     .refine(({ secretRef: named, accessKeyId }) => named === undefined || accessKeyId === undefined, {
       when: sound(),
       path: ['secretRef'],
-      error: 'says again what accessKeyId and secretAccessKey say: keep one of them'
+      error: 'says again what accessKeyId and secretAccessKey say: keep one of them',
+      params: ONLY_FILES
     })
 
-const TOKENS = ['AccessToken', 'IdToken', 'accessToken', 'idToken'] as const
+const TOKENS = ['AccessToken', 'IdToken'] as const
 
 const gcp = () =>
   z
     .strictObject({
-      type: z.enum(TOKENS).optional().describe('Default AccessToken; IdToken is for Cloud Run.'),
+      type: words(TOKENS).optional().describe('Default AccessToken; IdToken is for Cloud Run.'),
       audience: shortString().optional().describe("Of an id token. Default: https:// and the backend's host."),
-      credential: oneOf({
-        file: longString()
-          .regex(/^\//, 'must be an absolute path')
-          .optional()
-          .describe('JSON of a service account; read again for each token.'),
-        inline: z.string().min(2).max(ACCOUNT_CHARS_MAX).optional().describe('JSON of a service account.')
-      }).optional()
+      credential: onlyInFiles(
+        oneOf({
+          file: longString()
+            .regex(/^\//, 'must be an absolute path')
+            .optional()
+            .describe('JSON of a service account; read again for each token.'),
+          inline: z.string().min(2).max(ACCOUNT_CHARS_MAX).optional().describe('JSON of a service account.')
+        }).optional()
+      )
     })
     .refine(({ type, audience }) => audience === undefined || isIdToken(type), {
       when: sound('type'),
       path: ['audience'],
-      error: 'is only used with type IdToken'
+      error: 'is only used with type IdToken',
+      params: cel("!has(self.audience) || (has(self.type) && self.type == 'IdToken')")
     })
 
 const isIdToken = (type: string | undefined) => type === 'IdToken' || type === 'idToken'
 
 const location = () =>
   oneOf({
-    header: z
-      .strictObject({
-        name: headerName().refine((name) => !name.startsWith(':'), 'must be a header name, not a pseudo header'),
-        prefix: z
-          .string()
-          .max(64)
-          .regex(/^[!-~]*[!-~ ]?$/, 'must be visible characters, with at most one space at the end')
-          .optional()
-          .describe('Before the key. Default nothing.')
-      })
-      .optional(),
+    header: keyHeader().optional(),
     ...refusedKeys('location of a key', ['cookie', 'queryParameter'])
   })
+
+const NO_KEY = 'is only used with key or secretRef'
 
 export const backendAuth = () =>
   oneOf(
@@ -130,8 +130,9 @@ export const backendAuth = () =>
       ({ value, issues }) => {
         const hasKey = value.key !== undefined || value.secretRef !== undefined
         if (value.location === undefined || hasKey) return
-        issues.push({ code: 'custom', path: ['location'], message: 'is only used with key or secretRef', input: value })
-      }
+        issues.push({ code: 'custom', path: ['location'], message: NO_KEY, input: value })
+      },
+      cel('!has(self.location) || has(self.key) || has(self.secretRef)', { field: 'location', message: NO_KEY })
     )
   )
 

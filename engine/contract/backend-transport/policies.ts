@@ -16,6 +16,7 @@ import {
 import type { BackendTransport } from '#engine/contract/backend-transport/transport.ts'
 import { FieldError, type Sources } from '#engine/contract/policy.ts'
 import { objectOf } from '#engine/schema/placed.ts'
+import { onlyInFiles } from '#engine/schema/spelling.ts'
 import { backendTcp, type FileTcp, tcpOf } from './tcp.ts'
 import { backendTls, type FileTls, readTls, verifyOf } from './tls.ts'
 
@@ -30,7 +31,7 @@ export const transportPolicies = {
   keys: { tls: 'tls', backendTLS: 'tls', tcp: 'tcp' },
   schemas: {
     tls: TLS.optional().describe('TLS to backends.'),
-    backendTLS: TLS.optional().describe('Another name of tls.'),
+    backendTLS: onlyInFiles(TLS.optional()).describe('Another name of tls.'),
     tcp: TCP.optional().describe('TCP connections to backends.')
   },
   actsOnAll: true,

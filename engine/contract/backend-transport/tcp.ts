@@ -1,8 +1,11 @@
 /** Policy `tcp` of a file, for backends (docs/specification.md#backend-connections). */
+
 import type { BackendTcp } from '#engine/contract/backend-transport/transport.ts'
 import { atLeastOne } from '#engine/schema/choice.ts'
-import { duration } from '#engine/schema/duration.ts'
+import { duration, positiveDuration } from '#engine/schema/duration.ts'
+import { cel, ONLY_FILES } from '#engine/schema/rule.ts'
 import { refusedKeys, z } from '#engine/schema/schema.ts'
+import { filledIn, onlyInFiles } from '#engine/schema/spelling.ts'
 import { together } from '#engine/schema/together.ts'
 
 /** docs/specification.md#frontend-policies. */
@@ -11,19 +14,23 @@ const KEEPALIVE_MS = 180_000
 /** Node lets a program set the idle time only; retries and interval are refused, not ignored. */
 const keepalive = () =>
   z.strictObject({
-    time: duration()
-      .refine((ms) => ms === 0 || ms >= 1000, 'must be 0s or at least 1s, the unit of TCP keepalive')
+    time: filledIn(
+      duration().refine((ms) => ms === 0 || ms >= 1000, {
+        error: 'must be 0s or at least 1s, the unit of TCP keepalive',
+        params: cel("duration(self) == duration('0s') || duration(self) >= duration('1s')")
+      }),
+      '180s'
+    )
       .optional()
       .describe('Idle time before the first probe; 0s sends none. Default 180s.'),
     ...refusedKeys('TCP setting', ['enabled', 'retries', 'interval'])
   })
 
 const SCHEMA = atLeastOne({
-  connectTimeout: duration()
-    .refine((ms) => ms > 0, 'must be longer than 0')
+  connectTimeout: positiveDuration('must be longer than 0')
     .optional()
     .describe('Longest time to connect, TLS included. Default: config.upstream.connectTimeout.'),
-  keepalives: keepalive().optional().describe("TCP keepalive probes. Default: the system's."),
+  keepalives: onlyInFiles(keepalive().optional()).describe("TCP keepalive probes. Default: the system's."),
   keepalive: keepalive().optional().describe('Another name of keepalives.'),
   proxyProtocol: z
     .enum(['v1', 'v2'])
@@ -33,11 +40,15 @@ const SCHEMA = atLeastOne({
     )
 })
   .check(
-    together<{ readonly keepalives?: unknown; readonly keepalive?: unknown }>([], ({ value, issues }) => {
-      if (value.keepalives === undefined || value.keepalive === undefined) return
-      const message = 'says again what keepalives says: keep one of them'
-      issues.push({ code: 'custom', path: ['keepalive'], message, input: value })
-    })
+    together<{ readonly keepalives?: unknown; readonly keepalive?: unknown }>(
+      [],
+      ({ value, issues }) => {
+        if (value.keepalives === undefined || value.keepalive === undefined) return
+        const message = 'says again what keepalives says: keep one of them'
+        issues.push({ code: 'custom', path: ['keepalive'], message, input: value })
+      },
+      ONLY_FILES
+    )
   )
   .meta({ id: 'BackendTcp' })
 

@@ -1,4 +1,5 @@
 /** Policy `backendTLS` of a file (docs/specification.md#backend-tls): the schema, and the files that it names. */
+
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { isIP } from 'node:net'
 import type { BackendTls } from '#engine/contract/backend-transport/transport.ts'
@@ -6,8 +7,10 @@ import { FieldError, type Sources } from '#engine/contract/policy.ts'
 import { type NamedSecret, secretEntry } from '#engine/contract/secrets.ts'
 import { secret } from '#engine/kit/secret.ts'
 import { host } from '#engine/schema/net.ts'
+import { cel, cels, keywords } from '#engine/schema/rule.ts'
 import { list, longString, misplacedKeys, refusedKeys, shortString, tinyString, z } from '#engine/schema/schema.ts'
 import { secretRef } from '#engine/schema/secret-ref.ts'
+import { onlyInFiles } from '#engine/schema/spelling.ts'
 import { together } from '#engine/schema/together.ts'
 
 /** docs/specification.md#backend-tls. */
@@ -40,9 +43,13 @@ const sni = () =>
     .min(1, 'must not be empty')
     .max(SNI_CHARS_MAX, `must have at most ${SNI_CHARS_MAX} characters`)
     .refine((name) => name === '' || name.length > SNI_CHARS_MAX || SNI.test(name), {
-      error: 'must be a host name: labels of lower-case letters, digits and "-", with dots between them'
+      error: 'must be a host name: labels of lower-case letters, digits and "-", with dots between them',
+      params: keywords({ pattern: SNI.source })
     })
-    .refine((name) => isIP(name) === 0, 'must be a name: SNI has no addresses (RFC 6066)')
+    .refine((name) => isIP(name) === 0, {
+      error: 'must be a name: SNI has no addresses (RFC 6066)',
+      params: cel('!isIP(self)')
+    })
 const altName = () =>
   shortString().regex(
     /^(?:[a-z][a-z0-9+.-]*:\/\/[!-~]+|[A-Za-z0-9_.:-]+)$/i,
@@ -50,21 +57,40 @@ const altName = () =>
   )
 const protocol = () => tinyString().regex(/^[!-~]+$/, 'must be visible ASCII characters')
 
+/** Of what is checked here, what resources have. */
+const IN_RESOURCES = cels(
+  {
+    expression: '!(has(self.verifySubjectAltNames) && has(self.insecureSkipVerify))',
+    message: 'must have at most one of verifySubjectAltNames, insecureSkipVerify'
+  },
+  {
+    expression: "!(has(self.caCertificateRefs) && has(self.insecureSkipVerify) && self.insecureSkipVerify == 'All')",
+    message: 'is never looked at with insecureSkipVerify: All',
+    field: 'caCertificateRefs'
+  }
+)
+
 const SCHEMA = z
   .strictObject({
-    cert: longString().optional().describe('File with our own certificate and its chain (PEM), for mTLS.'),
-    key: longString().optional().describe('File with the key of cert (PEM).'),
-    root: longString().optional().describe("File with the authorities that are trusted (PEM). Default: the system's."),
-    hostname: serverName().optional().describe("In SNI and in the certificate. Default: the destination's host."),
+    cert: onlyInFiles(longString().optional()).describe('File with our own certificate and its chain (PEM), for mTLS.'),
+    key: onlyInFiles(longString().optional()).describe('File with the key of cert (PEM).'),
+    root: onlyInFiles(longString().optional()).describe(
+      "File with the authorities that are trusted (PEM). Default: the system's."
+    ),
+    hostname: onlyInFiles(serverName().optional()).describe(
+      "In SNI and in the certificate. Default: the destination's host."
+    ),
     sni: sni().optional().describe('Another name of hostname.'),
-    insecure: z.boolean().optional().describe('Nothing of the certificate is verified. As insecureSkipVerify: All.'),
-    insecureHost: z.boolean().optional().describe('Its name is not. As insecureSkipVerify: Hostname.'),
+    insecure: onlyInFiles(z.boolean().optional()).describe(
+      'Nothing of the certificate is verified. As insecureSkipVerify: All.'
+    ),
+    insecureHost: onlyInFiles(z.boolean().optional()).describe('Its name is not. As insecureSkipVerify: Hostname.'),
     insecureSkipVerify: z.enum(['All', 'Hostname']).optional().describe('What of the certificate is not verified.'),
-    subjectAltNames: list(altName(), 1, NAMES_MAX)
-      .optional()
-      .describe('The certificate must be for one of these instead: DNS names, addresses or URIs.'),
+    subjectAltNames: onlyInFiles(list(altName(), 1, NAMES_MAX).optional()).describe(
+      'The certificate must be for one of these instead: DNS names, addresses or URIs.'
+    ),
     verifySubjectAltNames: list(altName(), 1, NAMES_MAX).optional().describe('Another name of subjectAltNames.'),
-    alpn: list(protocol(), 1, NAMES_MAX).optional().describe('Protocols to offer. Default h2, http/1.1.'),
+    alpn: onlyInFiles(list(protocol(), 1, NAMES_MAX).optional()).describe('Protocols to offer. Default h2, http/1.1.'),
     alpnProtocols: list(protocol(), 1, NAMES_MAX).optional().describe('Another name of alpn.'),
     mtlsCertificateRef: list(secretRef(`${CERT_ENTRY}, ${KEY_ENTRY} and perhaps ${CA_ENTRIES[0]}`), 1, 1)
       .optional()
@@ -83,28 +109,32 @@ const SCHEMA = z
     ])
   })
   .check(
-    together<RawTls>([], ({ value, issues }) => {
-      const report = (path: string, message: string) => {
-        issues.push({ code: 'custom', path: [path], message, input: value })
-      }
-      for (const [one, other] of TWINS) {
-        if (value[one] !== undefined && value[other] !== undefined) {
-          report(other, `says again what ${one} says: keep one of them`)
+    together<RawTls>(
+      [],
+      ({ value, issues }) => {
+        const report = (path: string, message: string) => {
+          issues.push({ code: 'custom', path: [path], message, input: value })
         }
-      }
-      for (const [ref, ...instead] of SECRETS) {
-        for (const key of value[ref] === undefined ? [] : instead.filter((one) => value[one] !== undefined)) {
-          report(ref, `says again what ${key} says: keep one of them`)
+        for (const [one, other] of TWINS) {
+          if (value[one] !== undefined && value[other] !== undefined) {
+            report(other, `says again what ${one} says: keep one of them`)
+          }
         }
-      }
-      if ((value.cert === undefined) !== (value.key === undefined)) {
-        report(
-          value.cert === undefined ? 'key' : 'cert',
-          `needs ${value.cert === undefined ? 'cert' : 'key'} beside it`
-        )
-      }
-      checkVerify(value, report)
-    })
+        for (const [ref, ...instead] of SECRETS) {
+          for (const key of value[ref] === undefined ? [] : instead.filter((one) => value[one] !== undefined)) {
+            report(ref, `says again what ${key} says: keep one of them`)
+          }
+        }
+        if ((value.cert === undefined) !== (value.key === undefined)) {
+          report(
+            value.cert === undefined ? 'key' : 'cert',
+            `needs ${value.cert === undefined ? 'cert' : 'key'} beside it`
+          )
+        }
+        checkVerify(value, report)
+      },
+      IN_RESOURCES
+    )
   )
   .meta({ id: 'BackendTls' })
 

@@ -1,11 +1,13 @@
 /** TLS towards clients: `tls` of a listener, and frontendPolicies.tls (docs/specification.md#frontend-tls). */
+
 import type { Sources } from '#engine/contract/policy.ts'
 import type { FrontendTls, ListenerTls, TlsVersion } from '#engine/ir/frontend.ts'
 import { PROTOCOL_DEFAULTS } from '#engine/ir/plain.ts'
 import { secret } from '#engine/kit/secret.ts'
 import { atLeastOne } from '#engine/schema/choice.ts'
-import { duration } from '#engine/schema/duration.ts'
+import { positiveDuration } from '#engine/schema/duration.ts'
 import { list, longString, misplacedKeys, refusedKeys, z } from '#engine/schema/schema.ts'
+import { inResources } from '#engine/schema/spelling.ts'
 import { CIPHER_SUITES } from '#engine/socket/cipher-suites.ts'
 
 const ALPN_MAX = 16
@@ -13,9 +15,10 @@ const ALPN_MAX = 16
 const VERSIONS: Readonly<Record<string, TlsVersion>> = { TLS_V1_2: '1.2', TLS_V1_3: '1.3' }
 
 const listenerVersion = () => z.enum(['TLS_V1_2', 'TLS_V1_3'])
+const VERSION = z.enum(['1.2', '1.3'])
 /** YAML reads 1.2 without quotes as a number, which is never intended. */
 const version = () =>
-  z.union([z.enum(['1.2', '1.3']), z.literal([1.2, 1.3])], { error: 'must be 1.2 or 1.3' }).transform(String)
+  inResources(z.union([VERSION, z.literal([1.2, 1.3])], { error: 'must be 1.2 or 1.3' }).transform(String), VERSION)
 const cipherSuites = () => list(z.enum(CIPHER_SUITES as [string, ...string[]]), 1, CIPHER_SUITES.length).optional()
 
 export const listenerTlsSchema = z
@@ -38,8 +41,7 @@ export const listenerTlsSchema = z
   .describe('Of protocols HTTPS and TLS: TLS ends here. The files are read again when they change.')
 
 export const frontendTlsSchema = atLeastOne({
-  handshakeTimeout: duration()
-    .refine((ms) => ms > 0, 'must be longer than 0')
+  handshakeTimeout: positiveDuration('must be longer than 0')
     .optional()
     .describe('From the accepted connection to the end of the handshake. Default 15s.'),
   alpnProtocols: list(z.enum(['h2', 'http/1.1'], { error: alpnMessage }), 1, ALPN_MAX)

@@ -1,11 +1,14 @@
 /** The policy `health` of backends: when an address is left out. Names and defaults are those of Envoy. */
+
 import { RESPONSE_HEAD_ROOTS } from '#engine/cel/exchange.ts'
 import { expression } from '#engine/cel/expression.ts'
 import type { ActiveCheck, Ejection, HealthPlan } from '#engine/contract/resilience.ts'
-import { atLeastOne } from '#engine/schema/choice.ts'
-import { duration } from '#engine/schema/duration.ts'
+import { atLeastOne, exactlyOne, someOf } from '#engine/schema/choice.ts'
+import { duration, positiveDuration } from '#engine/schema/duration.ts'
 import { port } from '#engine/schema/net.ts'
+import { cel, ONLY_FILES } from '#engine/schema/rule.ts'
 import { list, refusedKeys, whole, z } from '#engine/schema/schema.ts'
+import { onlyInFiles } from '#engine/schema/spelling.ts'
 import { together } from '#engine/schema/together.ts'
 
 const COUNT_MAX = 1_000_000
@@ -22,7 +25,7 @@ const TIMEOUT_MS = 1_000
 const STATUSES_MAX = 16
 const SERVICE_MAX = 1_000
 
-const positive = () => duration().refine((ms) => ms > 0, 'must be longer than 0')
+const positive = () => positiveDuration('must be longer than 0')
 const percent = () => whole(0, 100)
 const condition = () =>
   expression(RESPONSE_HEAD_ROOTS, 'bool').describe('Which answers are failures, in place of statuses from 500 on.')
@@ -41,12 +44,7 @@ const latency = () =>
         .optional()
         .describe('Answers before it is judged, and before others are compared with it. Default 100.')
     })
-    .check(
-      together<{ readonly factor?: unknown; readonly threshold?: unknown }>([], ({ value, issues }) => {
-        if (value.factor !== undefined || value.threshold !== undefined) return
-        issues.push({ code: 'custom', path: [], message: 'must have at least one of factor, threshold', input: value })
-      })
-    )
+    .check(someOf(['factor', 'threshold']))
 
 const ejection = () =>
   z
@@ -54,7 +52,7 @@ const ejection = () =>
       consecutive5xx: whole(0, COUNT_MAX)
         .optional()
         .describe('Failed requests in a row: statuses from 500 on, resets, timeouts. 0: they do not count. Default 5.'),
-      consecutiveFailures: whole(0, COUNT_MAX).optional().describe('Another name of consecutive5xx.'),
+      consecutiveFailures: onlyInFiles(whole(0, COUNT_MAX).optional()).describe('Another name of consecutive5xx.'),
       connectFailures: whole(0, COUNT_MAX)
         .optional()
         .describe('Failed connections in a row. 0: they do not count here. Default 5.'),
@@ -68,12 +66,16 @@ const ejection = () =>
       ...refusedKeys('ejection setting', ['successRate', 'failurePercentage', 'interval'])
     })
     .check(
-      together<{ readonly consecutive5xx?: unknown; readonly consecutiveFailures?: unknown }>([], (payload) => {
-        const { value, issues } = payload
-        if (value.consecutive5xx === undefined || value.consecutiveFailures === undefined) return
-        const message = 'says again what consecutive5xx says: keep one of them'
-        issues.push({ code: 'custom', path: ['consecutiveFailures'], message, input: value })
-      })
+      together<{ readonly consecutive5xx?: unknown; readonly consecutiveFailures?: unknown }>(
+        [],
+        (payload) => {
+          const { value, issues } = payload
+          if (value.consecutive5xx === undefined || value.consecutiveFailures === undefined) return
+          const message = 'says again what consecutive5xx says: keep one of them'
+          issues.push({ code: 'custom', path: ['consecutiveFailures'], message, input: value })
+        },
+        ONLY_FILES
+      )
     )
 
 /** As other gateways' files say it. */
@@ -123,7 +125,10 @@ const active = () =>
         .describe('grpc.health.v1.Health/Check about a service, or the server as a whole.'),
       tcp: z.strictObject({}).optional().describe('A connection, with TLS where that is spoken.'),
       interval: duration()
-        .refine((ms) => ms >= INTERVAL_MIN_MS, 'must be at least 100ms')
+        .refine((ms) => ms >= INTERVAL_MIN_MS, {
+          error: 'must be at least 100ms',
+          params: cel(`duration(self) >= duration('${INTERVAL_MIN_MS}ms')`)
+        })
         .optional()
         .describe('From one check of an address to the next, for the whole process. Default 10s.'),
       timeout: positive().optional().describe('For one check. Default 1s.'),
@@ -136,19 +141,7 @@ const active = () =>
       port: port().optional().describe('Another port than that of the server.'),
       ...refusedKeys('health check setting', ['headers', 'payload', 'eventLogPath'])
     })
-    .check(
-      together<Readonly<Record<string, unknown>>>([], ({ value, issues }) => {
-        const kinds = KINDS.filter((kind) => value[kind] !== undefined)
-        if (kinds.length === 1) return
-        const also = kinds.length === 0 ? '' : `, not ${kinds.join(' and ')}`
-        issues.push({
-          code: 'custom',
-          path: [],
-          message: `must have exactly one of http, grpc, tcp${also}`,
-          input: value
-        })
-      })
-    )
+    .check(exactlyOne(KINDS))
 
 function activeOf(file: z.output<ReturnType<typeof active>>): ActiveCheck {
   const { http, grpc } = file
@@ -166,35 +159,44 @@ function activeOf(file: z.output<ReturnType<typeof active>>): ActiveCheck {
   return grpc === undefined ? { kind: 'tcp', ...times } : { kind: 'grpc', service: grpc.service ?? '', ...times }
 }
 
+const PANIC_ALONE = 'does nothing by itself: say active or ejection beside it'
+
 const SCHEMA = atLeastOne({
   active: active().optional().describe('Addresses are asked whether they are well; those that are not are left out.'),
   ejection: ejection().optional().describe('Addresses that fail requests, or are slow, are left out for a while.'),
   panicThreshold: percent()
     .optional()
     .describe('With fewer usable addresses than so many percent, all that can be reached are used. Default 50.'),
-  eviction: eviction().optional().describe('Another way to say ejection.'),
-  unhealthyCondition: condition().optional().describe('Another place of ejection.unhealthyCondition.'),
-  unhealthyExpression: condition().optional().describe('Another name of unhealthyCondition.')
+  eviction: onlyInFiles(eviction().optional()).describe('Another way to say ejection.'),
+  unhealthyCondition: onlyInFiles(condition().optional()).describe('Another place of ejection.unhealthyCondition.'),
+  unhealthyExpression: onlyInFiles(condition().optional()).describe('Another name of unhealthyCondition.')
 })
   .check(
-    together<Record<string, unknown>>([], ({ value, issues }) => {
-      const again = (path: string, first: string) => {
-        if (value[path] === undefined || value[first] === undefined) return
-        issues.push({
-          code: 'custom',
-          path: [path],
-          message: `says again what ${first} says: keep one of them`,
-          input: value
-        })
-      }
-      again('eviction', 'ejection')
-      again('unhealthyCondition', 'ejection')
-      again('unhealthyExpression', 'ejection')
-      again('unhealthyExpression', 'unhealthyCondition')
-      if (value.panicThreshold === undefined || Object.keys(value).length > 1) return
-      const message = 'does nothing by itself: say active or ejection beside it'
-      issues.push({ code: 'custom', path: ['panicThreshold'], message, input: value })
-    })
+    together<Record<string, unknown>>(
+      [],
+      ({ value, issues }) => {
+        const again = (path: string, first: string) => {
+          if (value[path] === undefined || value[first] === undefined) return
+          issues.push({
+            code: 'custom',
+            path: [path],
+            message: `says again what ${first} says: keep one of them`,
+            input: value
+          })
+        }
+        again('eviction', 'ejection')
+        again('unhealthyCondition', 'ejection')
+        again('unhealthyExpression', 'ejection')
+        again('unhealthyExpression', 'unhealthyCondition')
+        if (value.panicThreshold === undefined || Object.keys(value).length > 1) return
+        const message = PANIC_ALONE
+        issues.push({ code: 'custom', path: ['panicThreshold'], message, input: value })
+      },
+      cel('!has(self.panicThreshold) || has(self.active) || has(self.ejection)', {
+        message: PANIC_ALONE,
+        field: 'panicThreshold'
+      })
+    )
   )
   .meta({ id: 'BackendHealth' })
 

@@ -1,7 +1,9 @@
 /** The policy `loadBalancing` of backends: which of their addresses gets a request. */
+
 import { REQUEST_HEAD_ROOTS } from '#engine/cel/exchange.ts'
 import { expression } from '#engine/cel/expression.ts'
 import type { LoadBalancing } from '#engine/contract/resilience.ts'
+import { cels } from '#engine/schema/rule.ts'
 import { refusedKeys, whole, z } from '#engine/schema/schema.ts'
 import { together } from '#engine/schema/together.ts'
 
@@ -14,6 +16,17 @@ interface Fields {
   readonly hash?: string | undefined
   readonly hashBalanceFactor?: number | undefined
 }
+
+const NO_HASH = 'needs hash beside it, such as request.headers["x-user"]'
+
+const IN_RESOURCES = cels(
+  { expression: "self.policy != 'ConsistentHash' || has(self.hash)", message: NO_HASH, field: 'policy' },
+  ...['hash', 'hashBalanceFactor'].map((field) => ({
+    expression: `!has(self.${field}) || self.policy == 'ConsistentHash'`,
+    message: 'is for the policy ConsistentHash',
+    field
+  }))
+)
 
 const SCHEMA = z
   .strictObject({
@@ -31,19 +44,23 @@ const SCHEMA = z
     ...refusedKeys('load balancing setting', ['slowStart', 'zoneAware', 'localityWeights'])
   })
   .check(
-    together<Fields>([], ({ value, issues }) => {
-      const { policy, hash, hashBalanceFactor } = value
-      const report = (path: keyof Fields, message: string) =>
-        issues.push({ code: 'custom', path: [path], message, input: value })
-      if (policy === 'ConsistentHash' && hash === undefined) {
-        report('policy', 'needs hash beside it, such as request.headers["x-user"]')
-      }
-      if (policy === 'ConsistentHash') return
-      if (hash !== undefined) report('hash', `is for the policy ConsistentHash, and this is ${policy}`)
-      if (hashBalanceFactor !== undefined) {
-        report('hashBalanceFactor', `is for the policy ConsistentHash, and this is ${policy}`)
-      }
-    })
+    together<Fields>(
+      [],
+      ({ value, issues }) => {
+        const { policy, hash, hashBalanceFactor } = value
+        const report = (path: keyof Fields, message: string) =>
+          issues.push({ code: 'custom', path: [path], message, input: value })
+        if (policy === 'ConsistentHash' && hash === undefined) {
+          report('policy', NO_HASH)
+        }
+        if (policy === 'ConsistentHash') return
+        if (hash !== undefined) report('hash', `is for the policy ConsistentHash, and this is ${policy}`)
+        if (hashBalanceFactor !== undefined) {
+          report('hashBalanceFactor', `is for the policy ConsistentHash, and this is ${policy}`)
+        }
+      },
+      IN_RESOURCES
+    )
   )
   .meta({ id: 'LoadBalancing' })
 

@@ -1,12 +1,15 @@
 /** What tracing, log records and metrics have in common: which collector gets them, and how. */
+
 import { expression } from '#engine/cel/expression.ts'
 import type { BatchSettings, OtlpPlan } from '#engine/contract/otlp.ts'
 import type { CompileContext } from '#engine/contract/policy.ts'
 import type { InlineService } from '#engine/contract/service.ts'
 import type { Secret } from '#engine/kit/secret.ts'
-import { duration } from '#engine/schema/duration.ts'
+import { positiveDuration } from '#engine/schema/duration.ts'
+import { ONLY_GATEWAY } from '#engine/schema/rule.ts'
 import { whole, z } from '#engine/schema/schema.ts'
 import { serviceFields, serviceOf } from '#engine/schema/service-ref.ts'
+import { inResources } from '#engine/schema/spelling.ts'
 import { together } from '#engine/schema/together.ts'
 import { addedEither } from '#policies/shared/log-attributes.ts'
 import type { Signal } from './export-response.ts'
@@ -25,7 +28,7 @@ const BATCH_DEFAULTS = {
 const resourceExpression = () => expression(RESOURCE_ROOTS)
 
 /** Longer than 0. */
-export const positive = () => duration().refine((ms) => ms > 0, 'must be longer than 0')
+export const positive = () => positiveDuration('must be longer than 0')
 
 export const exportTimeout = () => positive().optional().describe('For one attempt to send a batch. Default 10s.')
 
@@ -35,8 +38,7 @@ export const otlpPath = () => z.string().regex(/^\/[!-~]*$/, 'must begin with "/
 /** Fields of a policy that sends a signal: spread into its schema, which also has namesService(). */
 export const otlpFields = (signal: Signal) => ({
   ...serviceFields,
-  protocol: z
-    .enum(['HTTP', 'GRPC', 'http', 'grpc'])
+  protocol: inResources(z.enum(['HTTP', 'GRPC', 'http', 'grpc']), z.enum(['HTTP', 'GRPC']).default('HTTP'))
     .optional()
     .describe('OTLP over HTTP (protobuf) or over gRPC. Default HTTP; for a host with port 4317 GRPC.'),
   path: otlpPath().optional().describe(`Of OTLP over HTTP. Default /v1/${signal}.`),
@@ -69,12 +71,16 @@ export const batch = (items: string) =>
         )
     })
     .check(
-      together<Batch>([], ({ value, issues }) => {
-        const { maxExportBatchBytes, maxQueueBytes } = settingsOf(value)
-        if (maxQueueBytes >= maxExportBatchBytes) return
-        const message = 'must be at least maxExportBatchBytes'
-        issues.push({ code: 'custom', path: ['maxQueueBytes'], message, input: value })
-      })
+      together<Batch>(
+        [],
+        ({ value, issues }) => {
+          const { maxExportBatchBytes, maxQueueBytes } = settingsOf(value)
+          if (maxQueueBytes >= maxExportBatchBytes) return
+          const message = 'must be at least maxExportBatchBytes'
+          issues.push({ code: 'custom', path: ['maxQueueBytes'], message, input: value })
+        },
+        ONLY_GATEWAY
+      )
     )
 
 type Fields = { readonly [K in keyof ReturnType<typeof otlpFields>]?: z.output<ReturnType<typeof otlpFields>[K]> } & {

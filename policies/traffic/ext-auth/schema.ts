@@ -1,11 +1,14 @@
 /** How external authorization is configured, in the words of the resource and in those of the closest peer's file. */
+
 import { REQUEST_HEAD_ROOTS, RESPONSE_ROOTS } from '#engine/cel/exchange.ts'
 import { expression } from '#engine/cel/expression.ts'
 import type { ServiceRef } from '#engine/contract/service.ts'
 import { oneOf } from '#engine/schema/choice.ts'
-import { duration } from '#engine/schema/duration.ts'
-import { deferred, list, refused, shortString, whole, z } from '#engine/schema/schema.ts'
+import { positiveDuration } from '#engine/schema/duration.ts'
+import { enforcedAs, ONLY_GATEWAY } from '#engine/schema/rule.ts'
+import { deferred, list, map, refused, shortString, whole, z } from '#engine/schema/schema.ts'
 import { namesService, serviceFields, serviceOf } from '#engine/schema/service-ref.ts'
+import { inResources } from '#engine/schema/spelling.ts'
 import { type FailureMode, failureMode, statusOf } from '#policies/shared/failure-mode.ts'
 import { headerName } from '#policies/shared/field.ts'
 
@@ -68,10 +71,7 @@ export interface ExtAuthConfig {
   readonly when: string | null
 }
 
-const entries = <T extends z.ZodType<string>>(value: T) =>
-  z
-    .record(shortString(), value)
-    .refine((map) => Object.keys(map).length <= ENTRIES_MAX, `must have at most ${ENTRIES_MAX} entries`)
+const entries = <T extends z.ZodType<string>>(value: T) => map(shortString(), value, 0, ENTRIES_MAX)
 
 const expressions = () => entries(expression(REQUEST_HEAD_ROOTS))
 const answerExpressions = () => entries(expression(RESPONSE_ROOTS))
@@ -84,13 +84,13 @@ const AUTHORITY = ':authority'
 
 /** Expressions for header fields, and for method and authority. */
 const fields = () =>
-  expressions().superRefine((map, context) => {
-    for (const key of Object.keys(map)) {
+  expressions().superRefine((named, context) => {
+    for (const key of Object.keys(named)) {
       if (key === METHOD || key === AUTHORITY) continue
       for (const { message } of headerName().safeParse(key).error?.issues ?? [])
         context.addIssue({ code: 'custom', path: [key], message })
     }
-  })
+  }, enforcedAs(ONLY_GATEWAY))
 
 const bodyText = () => text().optional().describe('The body that the service gets, in place of that of the request.')
 
@@ -106,7 +106,7 @@ const bodyFields = {
     .describe('The service gets the body, which is buffered for it; 413 beyond maxSize bytes.')
 }
 
-const positive = () => duration().refine((ms) => ms > 0, 'must be longer than 0s')
+const positive = () => positiveDuration('must be longer than 0s')
 
 const lifetime = () =>
   z
@@ -124,9 +124,14 @@ const lifetime = () =>
       'A duration, or an expression that gives a duration or when the verdict ends (a timestamp, seconds of Unix time).'
     )
 
+const cacheKey = () => {
+  const several = list(expression(REQUEST_HEAD_ROOTS), 1, 16)
+  return inResources(z.union([expression(REQUEST_HEAD_ROOTS), several]), several)
+}
+
 const cache = () =>
   z.strictObject({
-    key: z.union([expression(REQUEST_HEAD_ROOTS), list(expression(REQUEST_HEAD_ROOTS), 1, 16)]),
+    key: cacheKey(),
     ttl: lifetime(),
     maxEntries: whole(1, CACHE_ENTRIES_MAX).optional()
   })

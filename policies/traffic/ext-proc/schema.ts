@@ -1,11 +1,14 @@
 /** How external processing is configured: the fields of Envoy's filter, in camelCase. */
+
 import { REQUEST_HEAD_ROOTS, RESPONSE_HEAD_ROOTS } from '#engine/cel/exchange.ts'
 import { expression } from '#engine/cel/expression.ts'
 import type { ServiceRef } from '#engine/contract/service.ts'
 import { patternProblem } from '#engine/kit/pattern.ts'
-import { duration } from '#engine/schema/duration.ts'
-import { deferred, longString, shortString, z } from '#engine/schema/schema.ts'
+import { positiveDuration } from '#engine/schema/duration.ts'
+import { cel, enforcedAs, ONLY_FILES, ONLY_GATEWAY } from '#engine/schema/rule.ts'
+import { deferred, longString, map, shortString, z } from '#engine/schema/schema.ts'
 import { namesService, serviceFields, serviceOf } from '#engine/schema/service-ref.ts'
+import { onlyInFiles } from '#engine/schema/spelling.ts'
 import { failureMode, statusOf } from '#policies/shared/failure-mode.ts'
 
 const ENTRIES_MAX = 64
@@ -57,10 +60,7 @@ export interface ExtProcConfig {
   readonly when: string | null
 }
 
-const entries = <T extends z.ZodType>(value: T) =>
-  z
-    .record(shortString(), value)
-    .refine((map) => Object.keys(map).length <= ENTRIES_MAX, `must have at most ${ENTRIES_MAX} entries`)
+const entries = <T extends z.ZodType>(value: T) => map(shortString(), value, 0, ENTRIES_MAX)
 
 const HEADER_MODES = ['DEFAULT', 'SEND', 'SKIP'] as const
 const BODY_MODES = ['NONE', 'STREAMED', 'BUFFERED', 'BUFFERED_PARTIAL', 'FULL_DUPLEX_STREAMED'] as const
@@ -99,7 +99,7 @@ const pattern = () =>
   longString().superRefine((source, context) => {
     const problem = patternProblem(source)
     if (problem !== null) context.addIssue({ code: 'custom', message: problem })
-  })
+  }, enforcedAs(ONLY_GATEWAY))
 
 // --- the spelling of agentgateway ---
 
@@ -158,14 +158,26 @@ const mutationRules = () =>
     disallowExpression: pattern().optional().describe('Regular expression for names that may not.')
   })
 
-const positive = () => duration().refine((ms) => ms > 0, 'must be longer than 0s')
+const positive = () => positiveDuration('must be longer than 0s')
+
+const OBSERVED = 'must be NONE or STREAMED with observabilityMode: all others wait for the service'
+
+const isObserved = (key: string) =>
+  `(!has(self.processingMode.${key}) || self.processingMode.${key} in ['NONE', 'STREAMED'])`
+
+const OBSERVED_IN_RESOURCES = cel(
+  `!has(self.observabilityMode) || !self.observabilityMode || !has(self.processingMode) || ${isObserved('requestBodyMode')} && ${isObserved('responseBodyMode')}`,
+  { message: `bodies ${OBSERVED}`, field: 'processingMode' }
+)
 
 export const schema = deferred(() =>
   z
     .strictObject({
       ...serviceFields,
       processingMode: processingMode().optional().describe('Default: headers of both sides, no bodies, no trailers.'),
-      processingOptions: processingOptions().optional().describe('In place of both, as agentgateway spells it.'),
+      processingOptions: onlyInFiles(processingOptions().optional()).describe(
+        'In place of both, as agentgateway spells it.'
+      ),
       allowModeOverride: z.boolean().optional().describe('The service may change the mode for one exchange.'),
       messageTimeout: positive().optional().describe('For the answer to one message. Default 200ms.'),
       maxMessageTimeout: positive().optional().describe('Longest time that the service may ask for.'),
@@ -182,7 +194,7 @@ export const schema = deferred(() =>
       if (options === undefined || (mode === undefined && allowModeOverride === undefined)) return
       const message = 'stands in place of processingMode and allowModeOverride: write one or the other'
       context.addIssue({ code: 'custom', path: ['processingOptions'], message })
-    })
+    }, enforcedAs(ONLY_FILES))
     .superRefine(({ observabilityMode, processingMode: mode = {}, processingOptions: options }, context) => {
       if (observabilityMode !== true) return
       if (options !== undefined) {
@@ -192,10 +204,9 @@ export const schema = deferred(() =>
       for (const key of ['requestBodyMode', 'responseBodyMode'] as const) {
         const body = mode[key] ?? 'NONE'
         if (body === 'NONE' || body === 'STREAMED') continue
-        const message = 'must be NONE or STREAMED with observabilityMode: all others wait for the service'
-        context.addIssue({ code: 'custom', path: ['processingMode', key], message })
+        context.addIssue({ code: 'custom', path: ['processingMode', key], message: OBSERVED })
       }
-    })
+    }, enforcedAs(OBSERVED_IN_RESOURCES))
     .transform((input): ExtProcConfig => {
       const { processingMode: mode = {}, processingOptions: options } = input
       const modeOf = (side: 'request' | 'response') =>

@@ -3,6 +3,7 @@
  * about all descriptors, and charges each with 1. What counts tokens is charged with the rest when the answer is over,
  * and its cost is known.
  */
+
 import { REQUEST_ROOTS } from '#engine/cel/exchange.ts'
 import { expression } from '#engine/cel/expression.ts'
 import type { Value } from '#engine/cel/index.ts'
@@ -14,9 +15,10 @@ import type { CompileContext } from '#engine/contract/policy.ts'
 import { refuse, setRefusalStatus } from '#engine/contract/refuse.ts'
 import type { GrpcService, ServiceRef } from '#engine/contract/service.ts'
 import { Slot } from '#engine/contract/slot.ts'
-import { duration } from '#engine/schema/duration.ts'
+import { positiveDuration } from '#engine/schema/duration.ts'
 import { list, shortString, tinyString, z } from '#engine/schema/schema.ts'
 import { namesService, serviceFields, serviceOf } from '#engine/schema/service-ref.ts'
+import { filledIn } from '#engine/schema/spelling.ts'
 import { failureMode, statusOf } from '#policies/shared/failure-mode.ts'
 import { textOf, utf8OfOctets } from '#policies/shared/text.ts'
 import type { Admission } from './local.ts'
@@ -60,10 +62,7 @@ const limitsBy = <T extends z.ZodType<DescriptorConfig>>(descriptor: T) =>
       ...serviceFields,
       domain: shortString().describe('Limits of the service that are meant.'),
       failureMode: failureMode(),
-      timeout: duration()
-        .refine((ms) => ms > 0, 'must be longer than 0s')
-        .optional()
-        .describe('Default 1s.'),
+      timeout: positiveDuration('must be longer than 0s').optional().describe('Default 1s.'),
       descriptors: list(descriptor, 1, ITEMS_MAX)
     })
     .check(namesService())
@@ -81,7 +80,9 @@ export const globalLimit = () => {
   const entry = z.strictObject({ name: tinyString(), expression: expression(REQUEST_ROOTS) })
   const descriptor = z.strictObject({
     entries: list(entry, 1, ITEMS_MAX),
-    unit: z.enum(['Requests', 'Tokens']).optional().describe('What is counted. Default Requests.')
+    unit: filledIn(z.enum(['Requests', 'Tokens']), 'Requests')
+      .optional()
+      .describe('What is counted. Default Requests.')
   })
   return limitsBy(descriptor.transform(({ entries, unit }) => ({ entries, isTokens: unit === 'Tokens' })))
 }

@@ -11,7 +11,7 @@ import { CONTINUE, type Hook, type Verdict } from '#engine/contract/filter.ts'
 import type { CompileContext } from '#engine/contract/policy.ts'
 import { refuse } from '#engine/contract/refuse.ts'
 import { oneOf } from '#engine/schema/choice.ts'
-import { duration } from '#engine/schema/duration.ts'
+import { positiveDuration } from '#engine/schema/duration.ts'
 import { whole, z } from '#engine/schema/schema.ts'
 import { sound } from '#engine/schema/together.ts'
 import { noteQuota, QUOTA } from './quota.ts'
@@ -53,7 +53,7 @@ export const fillLimit = () =>
     .strictObject({
       maxTokens: whole(1, AMOUNT_MAX),
       tokensPerFill: whole(1, AMOUNT_MAX),
-      fillInterval: duration().refine((ms) => ms > 0, 'must be longer than 0s'),
+      fillInterval: positiveDuration('must be longer than 0s'),
       type: z.enum(KINDS).optional(),
       key: key()
     })

@@ -1,0 +1,70 @@
+/**
+ * What resources of Kubernetes spell otherwise than files. Schemas are written for files; engine/kubernetes/resources
+ * makes those of resources from them. A mark is kept by what is made of its schema (describe, meta), so it stands on a
+ * schema of its own, never on one that is shared.
+ */
+import { type says, z } from './schema.ts'
+
+/** What resources have their own schemas for (engine/kubernetes/resources/words.ts). */
+export type ResourceWord =
+  | 'BackendObjectReference'
+  | 'LocalObjectReference'
+  | 'McpSelector'
+  | 'McpAuthentication'
+  | 'HttpHeaderMatch'
+  | 'Json'
+
+export type Spelling =
+  | { readonly kind: 'absent' }
+  | { readonly kind: 'word'; readonly word: ResourceWord }
+  | { readonly kind: 'schema'; readonly schema: z.ZodType }
+
+const spellings = new WeakMap<z.core.$ZodType, Spelling>()
+
+/** A field that files have, and resources do not: a path, a key in place, another gateway's name. */
+export function onlyInFiles<T extends z.ZodType>(schema: T): T {
+  spellings.set(schema, { kind: 'absent' })
+  return schema
+}
+
+/** All fields of `shape`. */
+export function allOnlyInFiles<S extends Readonly<Record<string, z.ZodOptional>>>(shape: S): S {
+  const marked = Object.entries(shape).map(([key, schema]) => [key, onlyInFiles(schema.clone())])
+  return Object.fromEntries(marked) as S
+}
+
+/** Resources have one of the forms that files have, or a word of their own. */
+export function inResources<T extends z.ZodType>(schema: T, spelling: ResourceWord | z.ZodType): T {
+  spellings.set(
+    schema,
+    typeof spelling === 'string' ? { kind: 'word', word: spelling } : { kind: 'schema', schema: spelling }
+  )
+  return schema
+}
+
+/** Any JSON value. */
+export const anyJson = (error?: ReturnType<typeof says>) =>
+  inResources(z.json(error === undefined ? {} : { error }), 'Json')
+
+export function spellingOf(schema: z.core.$ZodType): Spelling | null {
+  // What describe and meta give has the schema that they were called on as its parent.
+  for (let at: z.core.$ZodType | undefined = schema; at !== undefined; at = at._zod.parent) {
+    const known = spellings.get(at)
+    if (known !== undefined) return known
+  }
+  return null
+}
+
+/** API servers fill in `value`, which is what the gateway takes for a field that is left out. */
+export function filledIn<T extends z.ZodType>(schema: T, value: z.input<T>): T {
+  return inResources(schema.clone(), schema.clone().default(value as never))
+}
+
+/**
+ * Words that resources begin with a capital letter, and files also with a small one. `usual`: what API servers fill in.
+ */
+export function words<const W extends string>(all: readonly W[], usual?: NoInfer<W>) {
+  const small = all.map((word) => `${word.charAt(0).toLowerCase()}${word.slice(1)}` as Uncapitalize<W>)
+  const capitals = z.enum(all)
+  return inResources(z.enum([...all, ...small]), usual === undefined ? capitals : capitals.default(usual as never))
+}
