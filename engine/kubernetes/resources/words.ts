@@ -1,0 +1,42 @@
+/** What resources have their own words for (ResourceWord of engine/schema/spelling.ts). */
+import type { Policy } from '#engine/contract/policy.ts'
+import { atLeastOne } from '#engine/schema/choice.ts'
+import { fieldName } from '#engine/schema/http.ts'
+import { z } from '#engine/schema/schema.ts'
+import type { ResourceWord } from '#engine/schema/spelling.ts'
+import { backendObjectReference, labelSelector, localObjectReference } from './references.ts'
+import type { ResourceSchemas } from './resource-schema.ts'
+
+const mcpSelector = () =>
+  atLeastOne({
+    namespaces: labelSelector().optional().describe("Default: the backend's own namespace alone."),
+    services: labelSelector().optional().describe('Services with these labels.')
+  }).describe('Services that are MCP servers, by their labels.')
+
+/** HTTPHeaderMatch of the Gateway API. */
+const httpHeaderMatch = () =>
+  z.strictObject({
+    type: z.enum(['Exact', 'RegularExpression']).default('Exact').describe('RegularExpression: in RE2 syntax.'),
+    name: fieldName(),
+    value: z.string().check(z.minLength(1), z.maxLength(4096))
+  })
+
+/** Any JSON value. */
+const json = () => z.any().meta({ description: 'Any JSON.' })
+
+type Words = Readonly<Record<ResourceWord, (schemas: ResourceSchemas) => z.ZodType>>
+
+export function resourceWords(policies: readonly Policy[]): Words {
+  return {
+    BackendObjectReference: backendObjectReference,
+    LocalObjectReference: localObjectReference,
+    McpSelector: mcpSelector,
+    // Files have it on routes; resources on what it protects.
+    McpAuthentication: (schemas) => {
+      const policy = policies.find(({ inResources }) => inResources === 'McpAuthentication')
+      return policy === undefined ? z.never() : schemas.of(policy.schema)
+    },
+    HttpHeaderMatch: httpHeaderMatch,
+    Json: json
+  }
+}
