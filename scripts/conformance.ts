@@ -26,6 +26,9 @@
  * providers, `llm-clients: N passed, M failed`, and with `--misses` why. `--unsupported=MODE` sets that instead of the
  * default; CLIENT is part of a client's name. Exit code 1: something failed.
  *
+ * `npm run conformance -- kubernetes`: the CRDs at a real API server, which is built with Go (scripts/kubernetes).
+ * Prints how many objects it takes and refuses as it should, with `--misses` the others. Exit code 1: there are such.
+ *
  * `npm run conformance -- guards`: the builtins of prompt guards over public corpora, beside Presidio's recognisers;
  * Python packages in fixed versions are installed as above. Prints the tables of docs/guards.md. Exit code 1: the
  * precision of a detector over all corpora is below 0.95.
@@ -101,12 +104,15 @@ if (suite === 'cel') {
 } else if (suite === 'jwks') {
   const { runJwks } = await import('./services/jwks.ts')
   process.exit((await runJwks(console.log)) ? 0 : 1)
+} else if (suite === 'kubernetes') {
+  const { runKubernetes } = await import('./kubernetes/run.ts')
+  if (!(await runKubernetes(console.log, withMisses))) process.exitCode = 1
 } else if (suite === 'guards') {
   const { runGuards } = await import('./guards/run.ts')
   if (!(await runGuards(console.log))) process.exitCode = 1
 } else {
   console.error(
-    `conformance: the suites are: cel, collector, ext-auth, guards, h2, jwks, llm-clients, mcp (${REVISIONS.join(' or ')}, or both), mcp-clients, mcp-login, openapi, ratelimit, services`
+    `conformance: the suites are: cel, collector, ext-auth, guards, h2, jwks, kubernetes, llm-clients, mcp (${REVISIONS.join(' or ')}, or both), mcp-clients, mcp-login, openapi, ratelimit, services`
   )
   process.exitCode = 2
 }

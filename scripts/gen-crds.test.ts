@@ -9,7 +9,7 @@ import { structureProblems } from '#engine/kubernetes/testing/structure.ts'
 import { policies } from '#policies/index.ts'
 import { crdFiles } from './gen-crds.ts'
 
-test('the CRDs in the repository are those of the code (npm run crds writes them)', () => {
+test('the CRDs in the repository are those of the code (npm run schema writes them)', () => {
   for (const [name, text] of crdFiles()) {
     assert.ok(readFileSync(new URL(name, CRDS_FOLDER), 'utf8') === text, `${name} is not fresh`)
   }

@@ -1,4 +1,4 @@
-/** Writes the CRDs of the resources: npm run crds. */
+/** Writes the CRDs of the resources: npm run schema. */
 
 import { writeFileSync } from 'node:fs'
 import { stringify } from 'yaml'

@@ -1,5 +1,5 @@
-/** Where the CRDs are: files that "npm run crds" writes. */
+/** Where the CRDs are: files that "npm run schema" writes. */
 export const CRDS_FOLDER = new URL('./', import.meta.url)
 
 /** The first line of each. */
-export const HEADER = '# Made from the schemas of the configuration by "npm run crds": change those.\n'
+export const HEADER = '# Made from the schemas of the configuration by "npm run schema": change those.\n'

@@ -1,0 +1,152 @@
+/** An API server with its etcd, on loopback, at ports of their own: RBAC, tokens, certificates made at the start. */
+import { generateKeyPairSync } from 'node:crypto'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as after } from 'node:timers/promises'
+import { freePort } from '#bench/load/ports.ts'
+import { authority } from '#engine/testing/certificates.ts'
+import { type RunningProgram, runCommand } from '#engine/testing/program.ts'
+import { ApiClient } from './client.ts'
+import { serverPrograms } from './programs.ts'
+
+const START_MS_MAX = 180_000
+const RETRY_MS = 100
+const HOST = '127.0.0.1'
+
+/** Of the file of tokens: one who may do everything, one who may do nothing. */
+const USERS = {
+  admin: { token: 'token-of-admin', line: 'token-of-admin,admin,1,system:masters' },
+  nobody: { token: 'token-of-nobody', line: 'token-of-nobody,nobody,2' }
+} as const
+
+export interface KubernetesServers {
+  readonly origin: string
+  /** PEM, of the certificate of the server. */
+  readonly ca: string
+  clientOf(user: keyof typeof USERS): ApiClient
+  clientWith(token: string): ApiClient
+  stop(): Promise<void>
+}
+
+export async function startKubernetes(): Promise<KubernetesServers> {
+  const programs = serverPrograms()
+  const folder = mkdtempSync(join(tmpdir(), 'weir-kubernetes-'))
+  const running: RunningProgram[] = []
+  const clients: ApiClient[] = []
+  const [clientPort, peerPort, port] = [await freePort(), await freePort(), await freePort()]
+  const { ca, files } = credentials(folder)
+  const run = (program: string, settings: Readonly<Record<string, string>>) => {
+    const args = Object.entries(settings).map(([name, value]) => `--${name}=${value}`)
+    const started = runCommand(program, args)
+    process.once('exit', () => started.signal('SIGKILL'))
+    running.push(started)
+  }
+  run(programs.etcd, etcdSettings(join(folder, 'etcd'), clientPort, peerPort))
+  run(programs['kube-apiserver'], apiServerSettings(port, `http://${HOST}:${clientPort}`, folder, files))
+  const origin = `https://${HOST}:${port}`
+  const clientWith = (token: string) => {
+    const client = new ApiClient(origin, ca, token)
+    clients.push(client)
+    return client
+  }
+  const servers: KubernetesServers = {
+    origin,
+    ca,
+    clientOf: (user) => clientWith(USERS[user].token),
+    clientWith,
+    async stop() {
+      for (const client of clients) await client.close()
+      // The API server first: it waits for etcd.
+      for (const program of running.toReversed()) await program.stop()
+      rmSync(folder, { recursive: true })
+    }
+  }
+  try {
+    await isReady(servers.clientOf('admin'), running)
+    return servers
+  } catch (error) {
+    await servers.stop()
+    throw error
+  }
+}
+
+interface Files {
+  readonly cert: string
+  readonly key: string
+  readonly tokens: string
+  readonly signing: string
+  readonly verifying: string
+}
+
+function credentials(folder: string): { readonly ca: string; readonly files: Files } {
+  const file = (name: string, text: string) => {
+    const path = join(folder, name)
+    writeFileSync(path, text, { mode: 0o600 })
+    return path
+  }
+  const own = authority('kubernetes-ca')
+  const server = own.issue('/CN=kube-apiserver', [`IP:${HOST}`, 'DNS:localhost', 'DNS:kubernetes.default.svc'])
+  const { privateKey, publicKey } = generateKeyPairSync('rsa', {
+    modulusLength: 2048,
+    privateKeyEncoding: { type: 'pkcs1', format: 'pem' },
+    publicKeyEncoding: { type: 'spki', format: 'pem' }
+  })
+  const lines = Object.values(USERS).map(({ line }) => line)
+  const files = {
+    cert: file('server.crt', server.cert),
+    key: file('server.key', server.key),
+    tokens: file('tokens.csv', `${lines.join('\n')}\n`),
+    signing: file('accounts.key', privateKey),
+    verifying: file('accounts.pub', publicKey)
+  }
+  return { ca: own.cert, files }
+}
+
+const etcdSettings = (folder: string, clientPort: number, peerPort: number) => ({
+  'data-dir': folder,
+  'listen-client-urls': `http://${HOST}:${clientPort}`,
+  'advertise-client-urls': `http://${HOST}:${clientPort}`,
+  'listen-peer-urls': `http://${HOST}:${peerPort}`,
+  'initial-advertise-peer-urls': `http://${HOST}:${peerPort}`,
+  'initial-cluster': `default=http://${HOST}:${peerPort}`,
+  // What a test has written need not outlive the machine.
+  'unsafe-no-fsync': 'true',
+  'log-level': 'warn'
+})
+
+const apiServerSettings = (port: number, etcd: string, folder: string, files: Files) => ({
+  'etcd-servers': etcd,
+  'bind-address': HOST,
+  'advertise-address': HOST,
+  'secure-port': `${port}`,
+  'cert-dir': folder,
+  'tls-cert-file': files.cert,
+  'tls-private-key-file': files.key,
+  'token-auth-file': files.tokens,
+  'service-account-issuer': 'https://kubernetes.default.svc',
+  'service-account-signing-key-file': files.signing,
+  'service-account-key-file': files.verifying,
+  'authorization-mode': 'RBAC',
+  'anonymous-auth': 'false',
+  'service-cluster-ip-range': '10.0.0.0/16',
+  // Nobody is to be told of this address.
+  'endpoint-reconciler-type': 'none'
+})
+
+async function isReady(client: ApiClient, running: readonly RunningProgram[]): Promise<void> {
+  const late = AbortSignal.timeout(START_MS_MAX)
+  const ended = Promise.race(running.map((program) => program.exited())).then(() => 'ended' as const)
+  const answers = (): Promise<boolean> =>
+    client.ask('GET', '/readyz').then(
+      ({ status }) => status === 200,
+      // Nobody listens yet.
+      () => false
+    )
+  while (!(await answers())) {
+    const state = await Promise.race([ended, after(RETRY_MS)])
+    if (state === undefined && !late.aborted) continue
+    const output = running.map((program) => program.output.slice(-2_000)).join('\n')
+    throw new Error(`the API server does not start:\n${output}`)
+  }
+}
