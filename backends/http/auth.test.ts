@@ -1,75 +1,14 @@
 /** The policy `auth` on plain servers, through the whole gateway: what servers are shown, and who else sees it. */
 import { deepEqual, equal, match, ok, rejects } from 'node:assert/strict'
 import { generateKeyPairSync } from 'node:crypto'
-import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
-import { createServer, request as httpRequest, type IncomingMessage } from 'node:http'
+import { createServer } from 'node:http'
 import { createServer as createServer2 } from 'node:http2'
-import type { AddressInfo, Server } from 'node:net'
-import { type TestContext, test } from 'node:test'
-import { signatureProblem } from '#engine/testing/aws.ts'
+import { test } from 'node:test'
 import { startGateway } from '#engine/testing/gateway.ts'
 import { freePort } from '#engine/testing/program.ts'
 import { exchangeRaw } from '#engine/testing/raw.ts'
-
-interface Seen {
-  readonly method: string
-  readonly url: string
-  readonly headers: IncomingMessage['headers']
-  readonly body: Buffer
-}
-
-async function listening(t: TestContext, server: Server): Promise<number> {
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.after(() => server.close())
-  return (server.address() as AddressInfo).port
-}
-
-/** A server that answers with `status` and notes what it was sent. */
-async function serverOf(t: TestContext, statusOf: (url: string) => number = () => 200) {
-  const seen: Seen[] = []
-  const server = createServer(async (request, response) => {
-    const pieces: Buffer[] = []
-    for await (const piece of request) pieces.push(piece as Buffer)
-    const { method = '', url = '', headers } = request
-    seen.push({ method, url, headers, body: Buffer.concat(pieces) })
-    response.writeHead(statusOf(url)).end('ok')
-  })
-  t.after(() => server.closeAllConnections())
-  return { seen, port: await listening(t, server) }
-}
-
-interface Place {
-  readonly gateway?: object
-  readonly listener?: object
-  readonly route?: object
-  readonly backends: readonly object[]
-  readonly named?: readonly object[]
-  readonly secrets?: readonly object[]
-}
-
-const fileOf = ({ gateway = {}, listener = {}, route = {}, backends, named, secrets }: Place) =>
-  JSON.stringify({
-    policies: gateway,
-    ...(secrets === undefined ? {} : { secrets }),
-    ...(named === undefined ? {} : { backends: named }),
-    binds: [{ port: 0, listeners: [{ policies: listener, routes: [{ policies: route, backends }] }] }]
-  })
-
-async function gatewayOf(t: TestContext, place: Place) {
-  const gateway = await startGateway(fileOf(place))
-  t.after(() => gateway.close())
-  return gateway
-}
-
-const ask = (port: number, headers: Record<string, string> = {}, path = '/') =>
-  fetch(`http://127.0.0.1:${port}${path}`, { headers })
-
-const at = (port: number, auth?: object) => ({
-  host: `127.0.0.1:${port}`,
-  ...(auth === undefined ? {} : { policies: { auth } })
-})
+import { ask, at, fileOf, gatewayOf, listening, type Place, serverOf } from './auth.fixture.ts'
 
 test('a key of each level takes the place of what the client says; the most precise one holds', async (t) => {
   const { port, seen } = await serverOf(t)
@@ -164,75 +103,6 @@ test('a key goes to no host that a client chooses', async (t) => {
     equal(await to(host), 403, host)
   }
   deepEqual([seen.length, other.seen.length], [1, 0])
-})
-
-const KEYS = { accessKeyId: 'AKIAEXAMPLE', secretAccessKey: 'canary-of-aws', sessionToken: 'session' }
-
-/** Null: AWS's own signer signs what arrived in the same way. */
-const problemOf = ({ method, url, headers, body }: Seen, service = 'execute-api'): Promise<string | null> =>
-  signatureProblem({ method, path: url, headers, bytes: body }, KEYS, 'eu-west-1', service)
-
-test("requests of every kind are signed as AWS's own library signs them, bodies included", async (t) => {
-  const { port, seen } = await serverOf(t)
-  const aws = { ...KEYS, region: 'eu-west-1', service: 'execute-api' }
-  const gateway = await gatewayOf(t, { backends: [at(port, { aws })] })
-  const url = `http://127.0.0.1:${gateway.port}`
-  const forged = { authorization: 'AWS4-HMAC-SHA256 x', 'x-amz-date': '19990101T000000Z', 'x-amz-security-token': 'y' }
-  for (const path of [
-    '/',
-    '/a//b/',
-    '/a%20b/%C3%A9',
-    '/~x/(1)!*',
-    '/a?b=c&a=%2F%3D&b=a',
-    '/a?x',
-    '/?%E2%9C%93=1&a=b%20c'
-  ]) {
-    equal((await fetch(url + path, { headers: forged })).status, 200, path)
-    equal(await problemOf(seen.at(-1)!), null, path)
-  }
-  const bodies = ['', 'hello', Buffer.alloc(1_500_000, 'x')]
-  for (const body of bodies) {
-    await fetch(`${url}/put`, { method: 'PUT', body, headers: { 'x-amz-meta-a': ' two  blanks ' } })
-    equal(await problemOf(seen.at(-1)!), null)
-    equal(seen.at(-1)!.body.length, body.length)
-  }
-  // A body whose length is not known ahead gets one.
-  const chunked = httpRequest(`${url}/chunked`, { method: 'POST', headers: { 'transfer-encoding': 'chunked' } })
-  chunked.write('one')
-  chunked.end('two')
-  await once(chunked, 'response')
-  const last = seen.at(-1)!
-  deepEqual([last.headers['content-length'], last.body.toString(), await problemOf(last)], ['6', 'onetwo', null])
-})
-
-test('a body that is too long to be signed is refused, and is not sent', async (t) => {
-  const { port, seen } = await serverOf(t)
-  const aws = { ...KEYS, region: 'eu-west-1', service: 'execute-api' }
-  const file = JSON.parse(fileOf({ backends: [at(port, { aws })] })) as object
-  const gateway = await startGateway(JSON.stringify({ ...file, frontendPolicies: { http: { maxBufferSize: 1000 } } }))
-  t.after(() => gateway.close())
-  const answer = await fetch(`http://127.0.0.1:${gateway.port}/`, { method: 'POST', body: 'x'.repeat(1001) })
-  deepEqual([answer.status, seen.length], [413, 0])
-})
-
-test('each retry is signed again, with the keys of a secret', async (t) => {
-  let count = 0
-  const { port, seen } = await serverOf(t, () => (++count < 3 ? 503 : 200))
-  const secrets = [
-    {
-      name: 'aws',
-      entries: { accessKey: KEYS.accessKeyId, secretKey: KEYS.secretAccessKey, sessionToken: KEYS.sessionToken }
-    }
-  ]
-  const auth = { aws: { secretRef: { name: 'aws' }, region: 'eu-west-1', service: 's3' } }
-  const route = { retry: { attempts: 3, codes: [503] } }
-  const gateway = await gatewayOf(t, { route, secrets, backends: [at(port, auth)] })
-  const answer = await fetch(`http://127.0.0.1:${gateway.port}/key%2Fwith/../dots//x`, { method: 'PUT', body: 'again' })
-  equal(answer.status, 200)
-  equal(seen.length, 3)
-  for (const one of seen) equal(await problemOf(one, 's3'), null)
-  // Without TLS the body is signed, also for S3.
-  match(String(seen[0]!.headers['x-amz-content-sha256']), /^[0-9a-f]{64}$/)
 })
 
 test('an id token is for the host of the backend; without a token the client is told, and no secret', async (t) => {
@@ -337,7 +207,8 @@ test('mistakes say what to write', async () => {
     })
   }
   // Hosts of AWS say both.
-  const signed = { host: 'abc.execute-api.eu-west-1.amazonaws.com:443', policies: { auth: { aws: KEYS } } }
+  const keys = { accessKeyId: 'AKIAEXAMPLE', secretAccessKey: 'canary-of-aws' }
+  const signed = { host: 'abc.execute-api.eu-west-1.amazonaws.com:443', policies: { auth: { aws: keys } } }
   await (await startGateway(fileOf({ backends: [signed] }))).close()
 })
 

@@ -7,8 +7,9 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import type { TLSSocket } from 'node:tls'
 import { accountOf } from '#engine/testing/account.ts'
-import { authority } from '#engine/testing/certificates.ts'
+import { type Authority, authority, type Pair } from '#engine/testing/certificates.ts'
 import { startGateway } from '#engine/testing/gateway.ts'
 import { type Body, startModels } from '#engine/testing/models.ts'
 import { CHAT, chat } from './guards.fixture.ts'
@@ -117,27 +118,66 @@ test('an answer that finds no room is 503 with Retry-After, also where a guard t
   }
 })
 
-test('the TLS policy of the backend holds', async (t) => {
-  const ours = authority('ours')
-  const folder = mkdtempSync(join(tmpdir(), 'weir-webhook-'))
-  t.after(() => rmSync(folder, { recursive: true }))
-  const server = createServer(ours.issue('/CN=judge', ['DNS:judge.example']), (request, response) => {
-    request.resume().on('end', () => response.end('{"action":{}}'))
-  })
+/** A server that wants certificates of its own authority, and notes the names of client and server in each handshake. */
+async function tlsService(t: TestContext, ours: Authority, answer: string) {
+  const seen: string[] = []
+  const server = createServer(
+    { ...ours.issue('/CN=judge', ['DNS:judge.example']), ca: ours.cert, requestCert: true, rejectUnauthorized: true },
+    (request, response) => {
+      const { servername } = request.socket as TLSSocket & { servername: string }
+      seen.push(`${(request.socket as TLSSocket).getPeerCertificate().subject.CN} ${servername}`)
+      request.resume().on('end', () => response.end(answer))
+    }
+  )
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
-  t.after(() => server.close())
-  for (const [name, ca, status] of [
-    ['ours', ours.cert, 200],
-    ['theirs', authority('theirs').cert, 503]
-  ] as const) {
-    const root = join(folder, `${name}.pem`)
-    writeFileSync(root, ca)
-    const host = `127.0.0.1:${(server.address() as AddressInfo).port}`
-    const { ask } = await stand(t, { host, policies: { tls: { root, sni: 'judge.example' } } }, { request: [named()] })
-    equal((await ask(chat('hello'))).status, status, name)
-  }
-})
+  t.after(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return { seen, host: `127.0.0.1:${(server.address() as AddressInfo).port}` }
+}
+
+const CLEAN = '{"results":[{"flagged":false}]}'
+const moderation = { openAIModeration: { backendRef: { name: 'judge' } } }
+
+for (const [kind, guard, answer] of [
+  ['webhook', named(), '{"action":{}}'],
+  ['moderation', moderation, CLEAN]
+] as const) {
+  test(`${kind}: the TLS policy of the backend holds: authorities, SNI, the certificate of the gateway`, async (t) => {
+    const [ours, theirs] = [authority('ours'), authority('theirs')]
+    const folder = mkdtempSync(join(tmpdir(), 'weir-guards-'))
+    t.after(() => rmSync(folder, { recursive: true }))
+    const file = (name: string, text: string) => {
+      writeFileSync(join(folder, name), text)
+      return join(folder, name)
+    }
+    const own = (name: string, pair: Pair) => ({
+      cert: file(`${name}.pem`, pair.cert),
+      key: file(`${name}.key`, pair.key)
+    })
+    const root = file('ours.root', ours.cert)
+    const sni = 'judge.example'
+    const mine = own('mine', ours.issue('/CN=weir'))
+    const { seen, host } = await tlsService(t, ours, answer)
+    const cases: [string, object, number][] = [
+      ['all of it', { root, sni, ...mine }, 200],
+      ['other authority', { root: file('theirs.root', theirs.cert), sni, ...mine }, 503],
+      ['other name', { root, sni: 'jury.example', ...mine }, 503],
+      ['another name of the certificate', { root, sni, subjectAltNames: ['jury.example'], ...mine }, 503],
+      ['no certificate', { root, sni }, 503],
+      ['certificate of others', { root, sni, ...own('theirs', theirs.issue('/CN=weir')) }, 503],
+      ['nothing verified', { insecure: true, ...mine }, 200]
+    ]
+    for (const [name, tls, status] of cases) {
+      const { ask, models } = await stand(t, { host, policies: { tls } }, { request: [guard] })
+      equal((await ask(chat('hello'))).status, status, name)
+      equal(models.requests.length, status === 200 ? 1 : 0, name)
+    }
+    deepEqual(seen, ['weir judge.example', 'weir false'])
+  })
+}
 
 test('a name that is no server of the file is a mistake at its place', async (t) => {
   const { reload } = await stand(t, { host: '127.0.0.1:1' }, { request: [named()] })
