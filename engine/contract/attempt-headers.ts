@@ -18,6 +18,11 @@ export function beginAttemptHeaders(ex: Exchange): HeaderBlock {
   return ex.request
 }
 
+/** The fields of the request as policies left them, also while an attempt has its own. */
+export function headersBeforeAttempt(ex: Exchange): HeaderBlock {
+  return OWN.get(ex) ?? ex.request
+}
+
 /** For the lifecycle, when the attempt is over; and for backends that begin another one themselves. */
 export function endAttemptHeaders(ex: Exchange): void {
   const own = OWN.get(ex)

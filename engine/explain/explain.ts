@@ -1,5 +1,6 @@
 /** What would become of a request under a configuration: nothing is sent, asked or taken. */
 import { buildRuntime, type Runtime, type RuntimeDeps } from '#engine/build/runtime.ts'
+import { headersBeforeAttempt } from '#engine/contract/attempt-headers.ts'
 import type { Buckets } from '#engine/contract/buckets.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import { NO_SERVICES, newStateStore } from '#engine/contract/state-store.ts'
@@ -202,7 +203,7 @@ class Explainer {
       method: ex.method,
       host: ex.upstreamHost ?? ex.authority,
       target: shownTarget(`${ex.path}${ex.query}`),
-      headers: shownHeaders(ex.request),
+      headers: shownHeaders(ex.request, headersBeforeAttempt(ex)),
       bodyBytes,
       shares: sharesOf(references.map(({ backend: name, weight }) => ({ name, weight }))),
       llm: llm && {

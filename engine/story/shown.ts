@@ -22,10 +22,13 @@ export function shownHeader(name: string, value: string): ShownHeader {
   return [shownText(name), isSensitive(name) ? REDACTED : shownText(value)]
 }
 
-export function shownHeaders(block: HeaderBlock): ShownHeader[] {
+/** `before`: what is not in it as well says who asks, whatever its name is, and is hidden. */
+export function shownHeaders(block: HeaderBlock, before = block): ShownHeader[] {
   const headers: ShownHeader[] = []
+  const isNew = (name: string) => before !== block && before.getAll(name) !== block.getAll(name)
   block.forEach((name, value) => {
-    if (headers.length < HEADERS_MAX) headers.push(shownHeader(name, value))
+    if (headers.length >= HEADERS_MAX) return
+    headers.push(isNew(name.toLowerCase()) ? [shownText(name), REDACTED] : shownHeader(name, value))
   })
   return headers
 }
