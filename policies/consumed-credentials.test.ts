@@ -98,16 +98,17 @@ test('services, mirrors, backends of retries, logs and metrics see no credential
   const all = JSON.stringify([judge.seen, copy.seen, broken.seen, site.seen])
   const [log, metrics] = [await gateway.log(), gateway.metrics()]
   deepEqual([judge.seen.length, site.seen.length > 0, processor.requests.length > 0], [1, true, true])
-  const told = processor.requests.map((request) => Buffer.from(JSON.stringify(request)).toString()).join('\n')
+  const decoded = processor.requests.map((request) => Buffer.from(JSON.stringify(request)).toString()).join('\n')
   const bytes = JSON.stringify(processor.requests, (_name, value: unknown) =>
     isBuffer(value) ? Buffer.from(value.data).toString() : value
   )
   for (const canary of [jwt, jwt.split('.')[2]!, API_KEY, 'canary-of-trailers']) {
-    for (const [place, text] of Object.entries({ all, log, metrics, told, bytes, answer })) {
+    for (const [place, text] of Object.entries({ all, log, metrics, decoded, bytes, answer })) {
       equal(text.includes(canary), false, `${place} has ${canary.slice(0, 20)}`)
     }
   }
-  for (const [place, text] of Object.entries({ log, metrics, told, bytes, answer, site: JSON.stringify(site.seen) })) {
+  const next = JSON.stringify(site.seen)
+  for (const [place, text] of Object.entries({ log, metrics, decoded, bytes, answer, next })) {
     equal(text.includes(OWN), false, `${place} has the key of another backend`)
   }
   equal(JSON.stringify([judge.seen, copy.seen]).includes(OWN), false)

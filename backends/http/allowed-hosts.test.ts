@@ -138,14 +138,14 @@ test('a name whose addresses change is judged by what is dialled, each time', as
   const server = await serverOf(t)
   const { port: p } = server
   let addresses = ['127.0.0.1']
-  let asked = Promise.withResolvers<void>()
+  let resolved = Promise.withResolvers<void>()
   const { lookup, resolve4, resolve6 } = dns
   const none = () => Promise.reject(Object.assign(new Error('none'), { code: 'ENOTFOUND' }))
   Object.assign(dns, {
     resolve4: none,
     resolve6: none,
     lookup: async () => {
-      setImmediate(() => asked.resolve())
+      setImmediate(() => resolved.resolve())
       return addresses.map((address) => ({ address, family: 4 }))
     }
   })
@@ -164,11 +164,11 @@ test('a name whose addresses change is judged by what is dialled, each time', as
   addresses = ['127.0.0.1', '127.0.0.2']
   equal(await to('two.test'), 403)
   addresses = ['127.0.0.2']
-  asked = Promise.withResolvers()
+  resolved = Promise.withResolvers()
   ahead += 60_000
   // The old addresses serve until the new ones are known.
   await to('one.test')
-  await asked.promise
+  await resolved.promise
   await new Promise((resolve) => setImmediate(resolve))
   equal(await to('one.test'), 403)
   equal(server.seen.length, 2)

@@ -118,7 +118,7 @@ test('an answer that finds no room is 503 with Retry-After, also where a guard t
   }
 })
 
-/** A server that wants certificates of its own authority, and notes the names of client and server in each handshake. */
+/** A server that wants certificates of its own authority, and notes the names of both sides of each handshake. */
 async function tlsService(t: TestContext, ours: Authority, answer: string) {
   const seen: string[] = []
   const server = createServer(
