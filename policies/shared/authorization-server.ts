@@ -2,9 +2,10 @@
  * Authorization server metadata (RFC 8414, OpenID Connect Discovery 1.0) of one issuer: fetched on demand,
  * kept for a while, and for longer while the issuer does not answer.
  */
+
+import { type FetchedText, fetchText } from '#engine/contract/outbound-text.ts'
 import { parseJson } from '#engine/kit/json.ts'
 import { Lru } from '#engine/kit/lru.ts'
-import { type Fetched, fetchText } from './fetch-text.ts'
 
 export type Metadata = Readonly<Record<string, unknown>>
 
@@ -83,7 +84,7 @@ export class AuthorizationServers {
 async function fetchMetadata(issuer: string, isOpenIdOnly: boolean): Promise<Metadata | string> {
   let reason = ''
   for (const url of metadataUrls(issuer, isOpenIdOnly)) {
-    let answer: Fetched
+    let answer: FetchedText
     try {
       answer = await fetchText(url, { headers: { accept: 'application/json' } }, FETCH)
     } catch (error) {

@@ -1,7 +1,8 @@
 /** One fetch of a key set (RFC 7517) over HTTP: bounded in time and size, redirects are not followed. */
+
+import { fetchText } from '#engine/contract/outbound-text.ts'
 import type { HttpService, HttpServiceAnswer, ServiceFailure } from '#engine/contract/service.ts'
 import { HeaderBlock } from '#engine/http/headers.ts'
-import { fetchText } from './fetch-text.ts'
 import { KEY_SET_CHARS_MAX, type KeySet, readKeySet } from './jwt-keys.ts'
 import type { MinRsaExponent } from './weak-keys.ts'
 

@@ -6,8 +6,8 @@ import { collectRequest } from '#engine/contract/body.ts'
 import { type Exchange, STEP_REQUEST } from '#engine/contract/exchange.ts'
 import { signalOf } from '#engine/contract/exchange-signal.ts'
 import { STOP, type Verdict } from '#engine/contract/filter.ts'
+import { fetchText } from '#engine/contract/outbound-text.ts'
 import { answer } from '#engine/contract/refuse.ts'
-import { fetchText } from './fetch-text.ts'
 import { type McpAuthority, registered, registrationUrl } from './mcp-metadata.ts'
 
 const BODY_BYTES_MAX = 64 * 1024

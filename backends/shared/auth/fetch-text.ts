@@ -1,5 +1,5 @@
 /** One request to a token endpoint or a metadata server: bounded in time and size, redirects are not followed. */
-import { outboundFetch } from '#engine/contract/outbound.ts'
+import { fetchText as askText, FetchTextError } from '#engine/contract/outbound-text.ts'
 import { parseJson } from '#engine/kit/json.ts'
 
 export interface FetchOptions {
@@ -27,33 +27,20 @@ export class TokenFetchError extends Error {
 const BYTES_MAX = 64 * 1024
 
 export const fetchText: FetchText = async (url, { timeoutMs, method = 'GET', headers = {}, body }) => {
-  const signal = AbortSignal.timeout(timeoutMs)
   const { host } = new URL(url)
-  try {
-    const init = { method, headers, signal, redirect: 'manual', ...(body === undefined ? {} : { body }) } as const
-    const response = await outboundFetch(url, init)
-    const text = await readText(response, host)
-    if (response.status === 200) return text
-    throw new TokenFetchError(`${host} answered with status ${response.status}${oauthCode(text)}`, response.status)
-  } catch (error) {
-    if (error instanceof TokenFetchError) throw error
-    if (signal.aborted) throw new TokenFetchError(`${host} gave no complete answer within ${timeoutMs} ms`)
-    const { code } = ((error as Error).cause ?? {}) as NodeJS.ErrnoException
-    throw new TokenFetchError(`${host} cannot be reached${code === undefined ? '' : ` (${code})`}`)
-  }
+  const request = { method, headers, ...(body === undefined ? {} : { body }) }
+  const bounds = { bytesMax: BYTES_MAX, timeoutMs }
+  const { status, text } = await askText(url, request, bounds, () => true).catch((error: unknown) => {
+    throw error instanceof FetchTextError ? new TokenFetchError(`${host} ${reasonOf(error, timeoutMs)}`) : error
+  })
+  if (status === 200) return text
+  throw new TokenFetchError(`${host} answered with status ${status}${oauthCode(text)}`, status)
 }
 
-async function readText({ body }: Response, host: string): Promise<string> {
-  const pieces: Uint8Array[] = []
-  let bytes = 0
-  if (body !== null) {
-    for await (const piece of body) {
-      bytes += piece.length
-      if (bytes > BYTES_MAX) throw new TokenFetchError(`${host} answered with more than ${BYTES_MAX} bytes`)
-      pieces.push(piece)
-    }
-  }
-  return Buffer.concat(pieces).toString('utf8')
+function reasonOf({ kind, code }: FetchTextError, timeoutMs: number): string {
+  if (kind === 'tooLong') return `answered with more than ${BYTES_MAX} bytes`
+  if (kind === 'timeout') return `gave no complete answer within ${timeoutMs} ms`
+  return `cannot be reached${code === null ? '' : ` (${code})`}`
 }
 
 /** RFC 6749 section 5.2: a word, and safe to show. */

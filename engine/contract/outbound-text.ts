@@ -1,5 +1,5 @@
-/** Fetches one document over HTTP: bounded in time and size, redirects are not followed. */
-import { outboundFetch } from '#engine/contract/outbound.ts'
+/** One request for a text, beside exchanges: bounded in time and size, redirects are not followed. */
+import { outboundFetch } from './outbound.ts'
 
 export interface FetchBounds {
   readonly bytesMax: number
@@ -9,22 +9,35 @@ export interface FetchBounds {
   readonly signal?: AbortSignal
 }
 
-export interface Fetched {
+export interface FetchedText {
   readonly status: number
   /** UTF-8; '' unless the status is wanted. */
   readonly text: string
 }
 
+/** Says in words why there is no text; nothing that was sent or came is quoted. */
+export class FetchTextError extends Error {
+  readonly kind: 'timeout' | 'tooLong' | 'unreachable'
+  /** Of the system, of what cannot be reached: "ECONNREFUSED"; null: it gives none. */
+  readonly code: string | null
+
+  constructor(kind: FetchTextError['kind'], message: string, code: string | null = null) {
+    super(message)
+    this.kind = kind
+    this.code = code
+  }
+}
+
 /**
- * The answer, whatever its status; its body is read when `wanted` says so (200 when left out). Rejects with an Error
- * that says in words why there is none; nothing of the response is quoted.
+ * The answer, whatever its status; its body is read when `wanted` says so (200 when left out). Rejects with
+ * FetchTextError.
  */
 export async function fetchText(
   url: string,
   request: Pick<RequestInit, 'headers' | 'method' | 'body'>,
   { bytesMax, timeoutMs, signal: over }: FetchBounds,
   wanted: (status: number) => boolean = (status) => status === 200
-): Promise<Fetched> {
+): Promise<FetchedText> {
   const timeout = AbortSignal.timeout(timeoutMs)
   const signal = over === undefined ? timeout : AbortSignal.any([timeout, over])
   try {
@@ -34,14 +47,11 @@ export async function fetchText(
     await response.body?.cancel()
     return { status, text: '' }
   } catch (error) {
-    if (error instanceof Refused) throw error
-    if (timeout.aborted) throw new Error(`no complete answer within ${timeoutMs} ms`)
-    throw new Error(explain(error as Error))
+    if (error instanceof FetchTextError) throw error
+    if (timeout.aborted) throw new FetchTextError('timeout', `no complete answer within ${timeoutMs} ms`)
+    throw unreachable(error as Error)
   }
 }
-
-/** Our own reason, as opposed to one of the HTTP client. */
-class Refused extends Error {}
 
 async function readBody({ body }: Response, bytesMax: number): Promise<string> {
   const pieces: Uint8Array[] = []
@@ -49,7 +59,7 @@ async function readBody({ body }: Response, bytesMax: number): Promise<string> {
   if (body !== null) {
     for await (const piece of body) {
       bytes += piece.length
-      if (bytes > bytesMax) throw new Refused(`the answer is longer than ${bytesMax} bytes`)
+      if (bytes > bytesMax) throw new FetchTextError('tooLong', `the answer is longer than ${bytesMax} bytes`)
       pieces.push(piece)
     }
   }
@@ -57,7 +67,7 @@ async function readBody({ body }: Response, bytesMax: number): Promise<string> {
 }
 
 /** The HTTP client says "fetch failed"; the reason is its cause. */
-function explain({ message, cause }: Error): string {
-  const { code } = (cause ?? {}) as NodeJS.ErrnoException
-  return code === undefined ? message : `${message} (${code})`
+function unreachable({ message, cause }: Error): FetchTextError {
+  const { code = null } = (cause ?? {}) as { readonly code?: string }
+  return new FetchTextError('unreachable', code === null ? message : `${message} (${code})`, code)
 }
