@@ -100,3 +100,65 @@ binds:
   await many(gateway, 20)
   equal(worst.seen.length, 2)
 })
+
+test('a condition that fails says nothing against the server, and is counted', async (t) => {
+  const origins = await start(t, [bad, bad])
+  // There is no such header field.
+  const policies = `{ health: { ejection: { consecutive5xx: 1, unhealthyCondition: 'response.headers["x-none"] == "1"' } } }`
+  const gateway = await gate(t, origins, policies)
+  deepEqual([...new Set(await many(gateway, 8))], ['500'])
+  match(gateway.metrics(), /^weir_expression_failures_total\{policy="health"\} 8$/m)
+  ok(!gateway.metrics().includes('weir_upstream_ejections_total{'))
+})
+
+test('an ejection in the middle of retries: those that follow go elsewhere', async (t) => {
+  const origins = await start(t, [bad, bad, good])
+  const retry = '{ retry: { attempts: 6, codes: [500], backoff: 1ms } }'
+  const policies = RULE.replace('consecutive5xx: 3', 'consecutive5xx: 1, maxEjectedPercent: 100').replace(
+    'ejection:',
+    'panicThreshold: 0, ejection:'
+  )
+  const gateway = await gate(t, origins, policies, {}, retry)
+  // Each bad one fails one attempt of the first exchanges, and none after that.
+  deepEqual([...new Set(await many(gateway, 12))], ['200'])
+  deepEqual(
+    origins.map(({ seen }) => seen.length),
+    [1, 1, 12]
+  )
+})
+
+test('with all left out a reload that brings another host makes it the one that is used', async (t) => {
+  const origins = await start(t, [bad, bad, good])
+  const [first, second, third] = origins as [Origin, Origin, Origin]
+  for (const panicThreshold of [0, 50]) {
+    const policies = (hosts: readonly Origin[]) => `
+binds: [{ port: 0, listeners: [{ routes: [{ backends: [{ backend: shop }] }] }] }]
+backends:
+  - name: shop
+    hosts: [${hosts.map(({ port }) => `"127.0.0.1:${port}"`).join()}]
+    policies:
+      loadBalancing: { policy: RoundRobin }
+      health: { panicThreshold: ${panicThreshold}, ejection: { consecutive5xx: 1, baseTime: 300s, maxEjectedPercent: 100 } }`
+    const gateway = await startGateway(policies([first, second]))
+    t.after(() => gateway.close())
+    await many(gateway, 4)
+    // Nothing else can be reached: they are tried.
+    equal(await get(gateway), '500')
+    const under = many(gateway, 20)
+    await gateway.reload(policies([first, second, third]))
+    await under
+    const before = third.seen.length
+    const statuses = await many(gateway, 9)
+    // Of three one is usable: less than half, so that with a threshold of 50 all share the load.
+    const expected = panicThreshold === 0 ? 9 : 3
+    equal(third.seen.length - before, expected)
+    equal(statuses.filter((status) => status === '200').length, expected)
+    await gateway.reload(policies([third]))
+    deepEqual([...new Set(await many(gateway, 4))], ['200'])
+    // Those that come back are still left out.
+    await gateway.reload(policies([third, first]))
+    const again = first.seen.length
+    await many(gateway, 6)
+    if (panicThreshold === 0) equal(first.seen.length, again)
+  }
+})

@@ -60,6 +60,8 @@ export interface UpstreamTelemetry {
   overflowed(metricLabel: string, kind: string): void
   /** The addresses of a destination by state, if it is this worker that reports them; null: it is not. */
   counted(destination: string, counts: Readonly<Record<AddressState, number>> | null): void
+  /** The unhealthyCondition of a backend has failed. */
+  expressionFailed(): void
   /** How it is now; counted by the worker twice a second, not by every exchange. */
   sample(now: Sample): void
   /** An exchange starts another attempt. */
@@ -125,6 +127,7 @@ export function upstreamTelemetry(
     overflowed: (metricLabel, kind) => {
       metrics.counter('weir_upstream_overflows_total', { destination: metricLabel, kind }).add(1)
     },
+    expressionFailed: () => metrics.counter('weir_expression_failures_total', { policy: 'health' }).add(1),
     sample: (now) => {
       budget.look(clock())
       idle.set(now.idle)

@@ -47,6 +47,8 @@ export interface CheckerParts {
   readonly addresses: () => readonly DialledAddress[]
   /** Sends to one address alone. */
   readonly sender: (address: DialledAddress, options: EndpointOptions) => (ex: Exchange) => void
+  /** No check follows: connections for them are closed. */
+  readonly ended: () => void
   /** What it has to show cannot be had. */
   readonly fail: (ex: Exchange) => void
   readonly calls: () => InProcess
@@ -73,7 +75,9 @@ export class ActiveChecker implements Background {
 
   /** One is in force no more. */
   end(): void {
-    if (--this.#users === 0) this.#parts.timers.remove(this.#timer)
+    if (--this.#users > 0) return
+    this.#parts.timers.remove(this.#timer)
+    this.#parts.ended()
   }
 
   #look(): void {
@@ -107,6 +111,8 @@ export class ActiveChecker implements Background {
       isOver = true
       this.#running--
       if (this.#users > 0) health.checked(finding, check)
+      // In a turn of its own: its connection becomes idle when the answer is over.
+      else setImmediate(() => this.#users === 0 && this.#parts.ended())
     }
     if (check.kind === 'tcp') this.#byTcp(address, done)
     else if (check.kind === 'grpc') this.#byGrpc(check, address, done)

@@ -28,7 +28,7 @@ import { OutlierDetector } from './outlier.ts'
 import { ProxyProtocolEndpoint } from './proxy-protocol.ts'
 import type { UpstreamShared } from './shared.ts'
 import { type StreamOptions, TcpEndpoint } from './tcp.ts'
-import { type ThresholdKind, Thresholds } from './thresholds.ts'
+import { type ThresholdKind, Thresholds, type WorkerPlace } from './thresholds.ts'
 
 /** More is no help to people. */
 const REPORTED_MAX = 512
@@ -54,7 +54,7 @@ export interface UpstreamOptions extends UpstreamShared {
   /** What all workers know of addresses. */
   readonly rows: SharedRows
   /** Which of the workers of the process this is. */
-  readonly worker: { readonly index: number; readonly count: number }
+  readonly worker: WorkerPlace
 }
 
 export function createUpstream(shared: UpstreamOptions): Upstream {
@@ -150,6 +150,7 @@ class Checks {
 
   of(check: ActiveCheck, endpoint: EndpointState | ProxyProtocolEndpoint): ActiveChecker {
     const { timers, sockets, events } = this.#shared
+    const used = new Map<string, EndpointState | ProxyProtocolEndpoint>()
     const checker = new ActiveChecker({
       check,
       hosts: endpoint.hosts,
@@ -157,8 +158,15 @@ class Checks {
       random: this.#random,
       addresses: () => endpoint.addresses,
       sender: (address, options) => {
-        const to = this.#endpoint(checkedAt(address, check.port), options)
+        const to = this.#endpoint(checkedAt(address, check.port), options, used)
         return (ex) => to.send(ex)
+      },
+      ended: () => {
+        for (const [key, one] of used) {
+          this.#endpoints.delete(key)
+          one.closeIdle()
+        }
+        used.clear()
       },
       fail: (ex) => events.onServerFault(ex, 'BACKEND_CREDENTIALS'),
       calls: () => this.calls,
@@ -181,13 +189,18 @@ class Checks {
     }
   }
 
-  #endpoint(destination: Destination, options: EndpointOptions): EndpointState | ProxyProtocolEndpoint {
+  /** Noted in `used`. */
+  #endpoint(
+    destination: Destination,
+    options: EndpointOptions,
+    used: Map<string, EndpointState | ProxyProtocolEndpoint>
+  ): EndpointState | ProxyProtocolEndpoint {
     const key = keyOf(destination, options)
     const known = this.#endpoints.get(key)
-    if (known !== undefined) return known
-    if (this.#endpoints.size >= ENDPOINTS_MAX) forgetUnused(this.#endpoints)
-    const made = newEndpoint(hostsOf(destination, options, this.#shared), this.#shared)
+    if (known === undefined && this.#endpoints.size >= ENDPOINTS_MAX) forgetUnused(this.#endpoints)
+    const made = known ?? newEndpoint(hostsOf(destination, options, this.#shared), this.#shared)
     this.#endpoints.set(key, made)
+    used.set(key, made)
     return made
   }
 

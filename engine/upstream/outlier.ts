@@ -62,7 +62,7 @@ export interface OutlierParts {
   readonly key: string
   readonly plan: HealthPlan
   readonly rows: SharedRows
-  readonly observer: Pick<UpstreamObserver, 'ejected' | 'returned' | 'checked'>
+  readonly observer: Pick<UpstreamObserver, 'ejected' | 'returned' | 'checked' | 'expressionFailed'>
 }
 
 /** The addresses of one endpoint, as they are compared with each other. */
@@ -80,7 +80,7 @@ export class OutlierDetector {
     this.ejection = ejection
     this.clock = parts.rows.clock
     this.#parts = parts
-    this.#isUnhealthy = conditionOf(ejection?.unhealthyCondition ?? null)
+    this.#isUnhealthy = conditionOf(ejection?.unhealthyCondition ?? null, parts.observer)
   }
 
   /** `label`: of the address. `host`: whose it is. */
@@ -152,10 +152,14 @@ const GRPC_FAILURES: ReadonlySet<number> = new Set([
 ])
 
 /** An expression that fails says nothing against the server. */
-function conditionOf(source: string | null): ((ex: Exchange) => boolean) | null {
+function conditionOf(source: string | null, observer: OutlierParts['observer']): ((ex: Exchange) => boolean) | null {
   if (source === null) return null
   const program = compileExpression(source, RESPONSE_HEAD_ROOTS, 'bool')
-  return (ex) => program.run(ex) === true
+  return (ex) => {
+    const verdict = program.run(ex)
+    if (typeof verdict !== 'boolean') observer.expressionFailed?.()
+    return verdict === true
+  }
 }
 
 /** One address whose answers are judged. */

@@ -62,6 +62,8 @@ export interface UpstreamObserver {
   checked?(address: CheckedAddress): void
   /** Something was refused because as much is under way to the endpoint as may be. */
   overflowed?(metricLabel: string, kind: string): void
+  /** An expression about answers has failed. */
+  expressionFailed?(): void
   /** The addresses of a configured destination. Null: this worker does not report them, or no more. */
   counted?(destination: string, counts: AddressCounts | null): void
 }

@@ -12,12 +12,22 @@ export const CONNECTIONS = 0
 export const PENDING = 1
 export const REQUESTS = 2
 const RETRIES = 3
+/** Whose numbers these are: deaths in its place before it came. */
+const DEATHS = 4
 type Kind = typeof CONNECTIONS | typeof PENDING | typeof REQUESTS | typeof RETRIES
 
 /** As metrics and the log name them. */
 export type ThresholdKind = 'connections' | 'pending_requests' | 'requests' | 'retries'
 const KINDS: readonly ThresholdKind[] = ['connections', 'pending_requests', 'requests', 'retries']
 const FIELDS = ['maxConnections', 'maxPendingRequests', 'maxRequests', 'maxRetries'] as const
+
+/** Which of the workers of the process this is. */
+export interface WorkerPlace {
+  readonly index: number
+  readonly count: number
+  /** How many threads have died in the place of a worker; absent: none does. */
+  readonly deaths?: (worker: number) => number
+}
 
 export interface ThresholdParts {
   /** Of the endpoint. */
@@ -26,7 +36,7 @@ export interface ThresholdParts {
   readonly key: string
   readonly limits: ThresholdLimits
   readonly rows: SharedRows
-  readonly worker: { readonly index: number; readonly count: number }
+  readonly worker: WorkerPlace
   readonly overflowed: (kind: ThresholdKind) => void
 }
 
@@ -37,13 +47,14 @@ export class Thresholds {
   readonly #rows: readonly SharedRow[]
   /** Of this one: where its numbers stand too, in case its row goes to another name. */
   readonly #own = [0, 0, 0, 0]
+  readonly #deaths: number
 
   constructor(parts: ThresholdParts) {
     const { key, limits, rows, worker } = parts
     this.#parts = parts
     this.#most = FIELDS.map((field) => limits[field] ?? Number.POSITIVE_INFINITY)
     this.#rows = Array.from({ length: worker.count }, (_, i) => rows.row(`threshold ${i} ${key}`))
-    // What a worker that has died had under way is over.
+    this.#deaths = worker.deaths?.(worker.index) ?? 0
     this.#publish()
   }
 
@@ -56,6 +67,7 @@ export class Thresholds {
     const row = this.#row
     row.touch()
     for (let kind = 0; kind < this.#own.length; kind++) row.set(kind, this.#own[kind]!)
+    row.set(DEATHS, this.#deaths)
   }
 
   change(kind: Kind, by: number): void {
@@ -66,8 +78,13 @@ export class Thresholds {
 
   /** Of all workers. */
   #count(kind: Kind): number {
-    let count = 0
-    for (let i = 0; i < this.#rows.length; i++) count += this.#rows[i]!.get(kind)
+    const { index, deaths } = this.#parts.worker
+    let count = this.#own[kind]!
+    for (let i = 0; i < this.#rows.length; i++) {
+      const row = this.#rows[i]!
+      // What a thread that has died had under way is over, and its successor may never ask this endpoint.
+      if (i !== index && (deaths?.(i) ?? 0) === row.get(DEATHS)) count += row.get(kind)
+    }
     return count
   }
 

@@ -12,6 +12,8 @@ const BEATS = 1
 /** In units of KiB, so that 2 TiB have room. */
 const HELD = 2
 const HELD_UNIT_BYTES = 1024
+/** Threads that have died in its place. */
+const DEATHS = 3
 
 import type { Revocations } from '#engine/contract/revocations.ts'
 
@@ -63,6 +65,15 @@ export class SharedState {
     let units = 0
     for (let row = ROWS; row < this.#cells.length; row += ROW_LENGTH) units += Atomics.load(this.#cells, row + HELD)
     return units * HELD_UNIT_BYTES
+  }
+
+  /** What a thread has written for others that died in its place holds no more. */
+  deaths(worker: number): number {
+    return Atomics.load(this.#cells, ROWS + worker * ROW_LENGTH + DEATHS)
+  }
+
+  addDeath(worker: number): void {
+    Atomics.add(this.#cells, ROWS + worker * ROW_LENGTH + DEATHS, 1)
   }
 
   /** A sign of life: rises while the worker's event loop turns. */

@@ -139,6 +139,10 @@ test('a worker that dies takes only its own exchanges with it, and is replaced',
   }
   assert.deepEqual(await load.stop(), [])
   assert.equal(supervisor.restarts, 3)
+  assert.deepEqual(
+    [0, 1].map((worker) => supervisor.state.deaths(worker)),
+    [2, 1]
+  )
 })
 
 test('a snapshot that one worker cannot serve fails whole, and the one before stays', async (t) => {

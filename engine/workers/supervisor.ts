@@ -314,6 +314,7 @@ export class Supervisor {
     if (thread !== slot.thread) return
     this.state.setConnections(slot.index, 0)
     this.buckets.release(slot.index)
+    this.state.addDeath(slot.index)
     if (this.#stopping) {
       this.#markStopped(slot)
       return

@@ -23,6 +23,7 @@ import { Follower } from '#engine/story/follower.ts'
 import type { Story } from '#engine/story/story.ts'
 import { createUpstream, type Upstream } from '#engine/upstream/client.ts'
 import type { UpstreamObserver } from '#engine/upstream/shared.ts'
+import type { WorkerPlace } from '#engine/upstream/thresholds.ts'
 import type { ArmedTraces } from './armed-traces.ts'
 import type { ChildEvent } from './children/messages.ts'
 import { WorkerHeldBytes } from './held-bytes.ts'
@@ -66,6 +67,10 @@ export interface WorkerTelemetry {
   /** The metrics of all workers have come, for this one to send. */
   takeMetrics(chunks: unknown): void
   flush(): Promise<void>
+}
+
+function placeOf({ worker: index, state }: WorkerParts): WorkerPlace {
+  return { index, count: state.workers, deaths: (worker) => state.deaths(worker) }
 }
 
 export class WorkerThread {
@@ -166,7 +171,7 @@ export class WorkerThread {
       requestsPerConnectionMax: upstream.requestsPerConnectionMax,
       observer: telemetry.upstream,
       rows: this.#parts.rows,
-      worker: { index: this.#parts.worker, count: this.#parts.state.workers }
+      worker: placeOf(this.#parts)
     })
     this.#upstream.checkBy(inProcess({ events: lifecycle, upstream: this.#upstream, timers: this.#timers }))
     return lifecycle
