@@ -140,6 +140,8 @@ export interface GrpcStream extends ServiceCall {
   send(message: Uint8Array): boolean
   /** No further message follows. */
   finish(): void
+  /** It does not end with its exchange any more, only by its server or by `cancel`. */
+  detach(): void
   resume(): void
 }
 
@@ -172,6 +174,7 @@ export const NO_REMOTE_SERVICES: Services = {
       ...unserved((failure) => events.failed(failure)),
       send: () => true,
       finish() {},
+      detach() {},
       resume() {}
     })
   })

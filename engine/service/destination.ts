@@ -58,6 +58,13 @@ export abstract class OpenCall implements ServiceCall, CallEvents, EndListener {
     this.fail(CANCELLED)
   }
 
+  detach(): void {
+    if (this.#ex !== null) forgetEnd(this.#ex, this)
+    // The story ends with the exchange.
+    this.#whenClosed?.('ok')
+    this.#whenClosed = null
+  }
+
   exchangeOver(): void {
     this.fail(CANCELLED)
   }
@@ -86,8 +93,9 @@ export abstract class OpenCall implements ServiceCall, CallEvents, EndListener {
 
   protected close(result: ServiceResult): void {
     this.isOver = true
-    if (this.#ex !== null) forgetEnd(this.#ex, this)
     this.#whenClosed?.(result)
+    this.#whenClosed = null
+    this.detach()
     this.#destination.recorder.record(result, performance.now() - this.#startedAt)
   }
 }

@@ -36,6 +36,8 @@ export interface TestGateway {
   reload(yaml: string): Promise<void>
   /** What policies have written to the log: "level: message". */
   readonly logged: readonly string[]
+  /** Takes no connection any more. Resolves when the last one is over. */
+  drain(): Promise<void>
   close(): Promise<void>
 }
 
@@ -132,10 +134,9 @@ export async function startGateway(yaml: string, options: TestOptions = {}): Pro
   return {
     port: await publish(first),
     metrics: () => table.expose(),
-    async reload(next) {
-      await publish(edit(snapshotOf(next, ++version, folder)))
-    },
+    reload: async (next) => void (await publish(edit(snapshotOf(next, ++version, folder)))),
     logged,
+    drain: async () => void (await ask({ kind: 'drain' })),
     async close() {
       await ask({ kind: 'stop' })
       await hub.close()

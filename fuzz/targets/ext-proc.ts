@@ -59,7 +59,7 @@ function answersOf(bytes: Buffer): Answer[] {
     unary: () => ({ cancel() {} }),
     stream(_: unknown, events: GrpcStreamEvents) {
       streams.push(events)
-      return { send: () => true, finish() {}, resume() {}, cancel() {} }
+      return { send: () => true, finish() {}, detach() {}, resume() {}, cancel() {} }
     }
   }
   const options = { messageTimeoutMs: 1, maxMessageTimeoutMs: 10, messageBytesMax: 1000, ignoresAnswers: false }

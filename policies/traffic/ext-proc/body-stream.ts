@@ -299,8 +299,9 @@ export class BodyStream implements BodyProcessor {
     }
     if (this.#made.length > 0 || this.#end === null || this.#isOver) return
     this.#isOver = true
-    this.#output.end(this.#end)
+    // First: the end of the body may be the end of the exchange.
     this.#options.events.over(this.#options.side)
+    this.#output.end(this.#end)
   }
 
   #dropWaiting(): void {

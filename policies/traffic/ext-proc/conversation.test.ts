@@ -13,6 +13,11 @@ import { answer, answerTo } from './services.fixture.ts'
 
 const QUESTION: ProcessingRequest = ProcessingRequest.decode(Buffer.alloc(0))
 
+const QUESTION_OF_HEADERS: ProcessingRequest = {
+  ...QUESTION,
+  request: { $case: 'requestHeaders', value: { headers: undefined, attributes: {}, endOfStream: true } }
+}
+
 function open(maxMessageTimeoutMs: number) {
   const clocks: { ms: number; ring: () => void; isOff: boolean }[] = []
   const answers: Answer[] = []
@@ -26,7 +31,7 @@ function open(maxMessageTimeoutMs: number) {
       const cancel = () => {
         isCancelled = true
       }
-      return { send: () => true, finish() {}, resume() {}, cancel }
+      return { send: () => true, finish() {}, detach() {}, resume() {}, cancel }
     }
   }
   const after = (ms: number, ring: () => void) => {
@@ -46,6 +51,8 @@ function open(maxMessageTimeoutMs: number) {
   return {
     answers,
     ask,
+    conversation,
+    end: () => events!.ended({ status: 0, message: '', trailers: '' }),
     running: () => clocks.filter(({ isOff }) => !isOff).map(({ ms }) => ms),
     ring: () => clocks.find(({ isOff }) => !isOff)!.ring(),
     say: (response: ProcessingResponse) => events!.message(ProcessingResponse.encode(response).finish()),
@@ -97,3 +104,21 @@ describe('the time for one message', () => {
 })
 
 const NO_HEADERS = { headers: undefined, attributes: {}, endOfStream: true }
+
+describe('the end of a conversation', () => {
+  it('is left to the service, for a time', () => {
+    const { conversation, running, ring, isCancelled, say } = open(0)
+    say(answerTo(QUESTION_OF_HEADERS))
+    conversation.finish()
+    deepEqual([isCancelled(), running()], [false, [1000]])
+    ring()
+    equal(isCancelled(), true)
+  })
+
+  it('is good where the service ends it', () => {
+    const { conversation, running, isCancelled, end } = open(0)
+    conversation.leave()
+    end()
+    deepEqual([isCancelled(), running()], [false, []])
+  })
+})

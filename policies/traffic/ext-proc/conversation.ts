@@ -7,6 +7,8 @@ import {
 } from '#engine/proto/generated/envoy/service/ext_proc/v3/external_processor.ts'
 import { type Answer, type Failed, Lane, type LaneOptions } from './lane.ts'
 
+/** As Envoy's remote_close_timeout_milliseconds. */
+const CLOSE_MS = 1_000
 const PROCESS = '/envoy.service.ext_proc.v3.ExternalProcessor/Process'
 
 export interface ConversationOptions extends LaneOptions {
@@ -34,6 +36,8 @@ export class Conversation implements GrpcStreamEvents {
   /** Gets the parts of a reply that the service makes itself; null: there can be none. */
   reply: ReplyListener | null = null
   #isReplyFull = false
+  /** Of the time that the service has to end the stream. */
+  #stopClock: (() => void) | null = null
   readonly #options: ConversationOptions
   readonly #stream: GrpcStream
   /** How it has ended; undefined: it has not. */
@@ -74,11 +78,21 @@ export class Conversation implements GrpcStreamEvents {
     if (this.#ended === undefined) this.hasRoom = this.#stream.send(ProcessingRequest.encode(message).finish())
   }
 
-  /** Nothing more is told. */
-  finish(): void {
+  /** Nothing more is sent. A service that does not end the stream within `closeMs` has it reset. */
+  finish(closeMs = CLOSE_MS): void {
     if (this.#ended !== undefined) return
     this.#ended = null
     this.#stream.finish()
+    // Servers that bound resets (CVE-2023-44487) take many behind good exchanges for an attack.
+    this.#stream.detach()
+    this.#stopClock = this.#options.time.after(closeMs, () => this.#stream.cancel())
+  }
+
+  /** The same, and what the service still says is for nobody. */
+  leave(): void {
+    this.request.close()
+    this.response.close()
+    this.finish()
   }
 
   cancel(): void {
@@ -126,10 +140,12 @@ export class Conversation implements GrpcStreamEvents {
   }
 
   ended({ status }: GrpcStatus): void {
+    this.#stopClock?.()
     this.#end(status === 0 ? null : this.failure(`it ends the stream with grpc-status ${status}`))
   }
 
   failed({ error, detail }: ServiceFailure): void {
+    this.#stopClock?.()
     this.#end(this.failure(`${error}, ${detail}`))
   }
 

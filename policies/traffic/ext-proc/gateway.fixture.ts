@@ -61,6 +61,12 @@ export const bodyIn = ({ request }: ProcessingRequest): readonly [string, boolea
     ? [request.value.body.toString(), request.value.endOfStream]
     : null
 
+/** Calls of services that are over, each with its result. */
+export function callsEnded(gateway: TestGateway): number {
+  const lines = gateway.metrics().match(/^weir_service_calls_total\{.*/gm) ?? []
+  return lines.reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0)
+}
+
 export interface Harness {
   readonly seen: Seen[]
   readonly service: TestProcessor

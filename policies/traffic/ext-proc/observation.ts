@@ -71,9 +71,7 @@ export class Observation implements EndListener {
   }
 
   exchangeOver(): void {
-    const conversation = this.#conversation!
-    conversation.finish()
-    this.#plan.conversation.time.after(CLOSE_MS, () => conversation.cancel())
+    this.#conversation!.finish(CLOSE_MS)
   }
 }
 

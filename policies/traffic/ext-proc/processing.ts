@@ -253,7 +253,7 @@ export class Processing implements BodyStreamEvents, ReplyOwner {
   immediate(response: ImmediateResponse): void {
     const conversation = this.#talk()
     const reply = replyOf(response, this.#plan.rules)
-    this.#stop()
+    this.#stop(true)
     if (typeof reply === 'string') this.failed(conversation.failure(reply))
     else if (!this.#plan.bodies.reply(this.#ex, reply))
       this.failed(conversation.failure('it answers when the response has begun'))
@@ -286,7 +286,7 @@ export class Processing implements BodyStreamEvents, ReplyOwner {
 
   replyOver(): void {
     this.#progress.request.stream?.drop()
-    this.#stop()
+    this.#stop(true)
   }
 
   over(side: Side): void {
@@ -362,10 +362,12 @@ export class Processing implements BodyStreamEvents, ReplyOwner {
 
   // --- ends ---
 
-  #stop(): void {
+  /** `isGood`: the service has said how the exchange ends. */
+  #stop(isGood = false): void {
     this.#isOver = true
     this.#side = null
-    this.#conversation?.cancel()
+    if (isGood) this.#conversation?.leave()
+    else this.#conversation?.cancel()
   }
 
   #fail(side: Side, detail: string): Verdict {
@@ -392,7 +394,7 @@ export class Processing implements BodyStreamEvents, ReplyOwner {
   #answer(side: Side, response: ImmediateResponse): Verdict {
     const reply = replyOf(response, this.#plan.rules)
     if (typeof reply === 'string') return this.#fail(side, reply)
-    this.#stop()
+    this.#stop(true)
     return side.end(this.#ex, { code: null, reply })
   }
 }

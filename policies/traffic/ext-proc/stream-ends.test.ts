@@ -4,10 +4,11 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { type AddressInfo, createServer as createNetServer, type Server } from 'node:net'
 import { describe, it } from 'node:test'
+import { setImmediate as turn } from 'node:timers/promises'
 import { Client, credentials, Server as GrpcServer, ServerCredentials, type ServerDuplexStream } from '@grpc/grpc-js'
 import { startGateway } from '#engine/testing/gateway.ts'
 import { rawClient } from '#engine/testing/raw.ts'
-import { at, bodyIn, harness, piece, post, statusOf } from './gateway.fixture.ts'
+import { at, bodyIn, callsEnded, harness, immediate, piece, post, statusOf } from './gateway.fixture.ts'
 import { answerTo, type Call, type Processor } from './services.fixture.ts'
 
 const { seen, service, stops, start, sentBody } = harness()
@@ -163,6 +164,31 @@ binds:
         ok(chunks.startsWith(long), `${chunks.length}`)
       })
     }
+
+    it('a stream whose service is slow to end it is not reset behind a good exchange', async () => {
+      const gateway = await start(modeOf(mode))
+      const calls: Call[] = []
+      const resets: Call[] = []
+      service.process = (message, call) => {
+        if (!calls.includes(call)) {
+          calls.push(call)
+          // The fixture ends it at once.
+          call.removeAllListeners('end')
+          call.once('cancelled', () => resets.push(call))
+        }
+        return echoFor(mode)(message, call)
+      }
+      equal(statusOf(await post(gateway, 'hello')), 200)
+      const [call] = calls
+      if (!call!.readableEnded) await once(call!, 'end')
+      equal(resets.length, 0)
+      call!.end()
+      await once(call!, 'finish')
+      service.process = at('requestBody', () => [immediate({ status: { code: 429 } })])
+      equal(statusOf(await post(gateway, 'hello')), 429)
+      while (callsEnded(gateway) < 2) await turn()
+      match(gateway.metrics(), /weir_service_calls_total\{.*result="ok"\} 2\n/)
+    })
 
     it('another configuration takes its place: the exchange ends as it began', async () => {
       const gateway = await start(modeOf(mode))
