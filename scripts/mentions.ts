@@ -8,6 +8,9 @@ const PATH =
   /(?<![\w./<-])#?((?:engine|policies|backends|bench|fuzz|scripts|docs)\/(?:[\w.{},*<>-]+\/)*(?:[\w.{},*<>-]*[\w}*>])?)(#[\w-]+)?/g
 /** A file of code by its name alone. */
 const NAME = /(?<![\w./}{,*<>#-])[a-z][\w-]*(?:\.\w+)?\.ts\b/g
+/** ... and by the folders before it, which may begin anywhere ('plan/attempts.ts'). */
+const PARTIAL_PATH =
+  /(?<![\w./}{,*<>#-])(?!(?:engine|policies|backends|bench|fuzz|scripts|docs|dist)\/)(?:[a-z][\w-]*\/)+[a-z][\w.-]*\.ts\b/g
 const LINK = /\]\(([^)\s#]*)(#[^)\s]+)?\)/g
 /** Papers that lie elsewhere. */
 const ELSEWHERE = new RegExp(
@@ -25,6 +28,9 @@ const ELSEWHERE = new RegExp(
 export class Tree {
   readonly #paths = new Set(['.'])
   readonly #names = new Set<string>()
+  readonly #folders = new Set<string>()
+  /** Each file by the ends of its path. */
+  readonly #ends = new Set<string>()
   readonly #read: (path: string) => string
   readonly #anchors = new Map<string, ReadonlySet<string>>()
 
@@ -33,7 +39,11 @@ export class Tree {
     this.#read = read
     for (const file of files) {
       this.#names.add(posix.basename(file))
-      for (let path = file; path !== '.'; path = posix.dirname(path)) this.#paths.add(path)
+      for (let path = file; path !== '.'; path = posix.dirname(path)) {
+        this.#paths.add(path)
+        if (path !== file) this.#folders.add(posix.basename(path))
+      }
+      for (let at = file.indexOf('/'); at > 0; at = file.indexOf('/', at + 1)) this.#ends.add(file.slice(at + 1))
     }
   }
 
@@ -41,6 +51,11 @@ export class Tree {
   has(path: string): boolean {
     const bare = path.replace(/\/$/, '')
     return this.#paths.has(bare) || this.#paths.has(`${bare}.ts`)
+  }
+
+  /** Whether `path`, which begins anywhere, leads to a file. One whose first folder is none of ours lies elsewhere. */
+  mayMention(path: string): boolean {
+    return this.#ends.has(path) || !this.#folders.has(path.slice(0, path.indexOf('/')))
   }
 
   hasName(name: string): boolean {
@@ -84,6 +99,8 @@ export function checkMentions(file: string, text: string, tree: Tree): Finding[]
   }
   for (const { 0: name, index } of text.matchAll(NAME))
     if (!tree.hasName(name)) found(index, `no file is called ${name}`)
+  for (const { 0: path, index } of text.matchAll(PARTIAL_PATH))
+    if (!tree.mayMention(path)) found(index, `no path ends with ${path}`)
   return findings
 }
 

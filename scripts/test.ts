@@ -2,7 +2,7 @@
  * `npm test`: types, format and lint, floating promises, project rules, layers, and every *.test.ts under node's own
  * test runner, all from one queue: those of units in three processes, the others in one each. The bundle is made
  * first: tests start it. The last line says how many tests there were.
- * `npm test -- path/to/one.test.ts ...` runs only those tests.
+ * `npm test -- FILE ...` runs only those tests.
  */
 import { spawn } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'

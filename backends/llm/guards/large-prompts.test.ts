@@ -42,7 +42,7 @@ test('a guarded prompt: of 10 MB the guards read nothing on the event loop, of s
     reads.filter(({ isGuards }) => isGuards),
     []
   )
-  // Nor does the backend itself (offload/large-body.ts).
+  // Nor does the backend itself (offload/large-request.ts).
   equal(reads.filter(isBig).length, 0)
   for (const units of [100, INLINE_BYTES_MAX - 200, INLINE_BYTES_MAX + 1, 100_000]) {
     await ask(CHAT, chat(`${'x '.repeat(units / 2)}${SSN}`))
