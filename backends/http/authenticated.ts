@@ -1,4 +1,4 @@
-/** Requests to plain servers that the policy `auth` acts on: who asks is shown, and forgotten when it has been sent. */
+/** Requests to servers with the policy `auth`. Their credentials are in the headers of the attempt alone. */
 import {
   type AuthenticatedServer,
   type RequestAuthenticator,
@@ -14,11 +14,15 @@ import type { Endpoint } from '#engine/contract/endpoint.ts'
 import { BODY_NONE, BODY_STREAM, type Exchange } from '#engine/contract/exchange.ts'
 import { CONTINUE, type Verdict } from '#engine/contract/filter.ts'
 
-/** Sends an exchange to an endpoint: that of the server. */
-export type Send = (ex: Exchange, endpoint: Endpoint) => void
+/** Sends an exchange to an endpoint of the server. */
+export type SendToEndpoint = (ex: Exchange, endpoint: Endpoint) => void
 
-/** `auth` undefined: nothing is said, and requests are sent as they are. */
-export function senderFor(auth: BackendAuth | undefined, server: AuthenticatedServer, context: BackendContext): Send {
+/** `auth` undefined: requests are sent as they are. */
+export function senderFor(
+  auth: BackendAuth | undefined,
+  server: AuthenticatedServer,
+  context: BackendContext
+): SendToEndpoint {
   const { upstream } = context
   if (auth === undefined) return (ex, endpoint) => upstream.send(ex, endpoint)
   const sender = new AuthenticatedSender(requestAuthenticator(auth, server, context), context)
@@ -37,7 +41,7 @@ class AuthenticatedSender {
   send(ex: Exchange, endpoint: Endpoint): void {
     const isWhole = ex.requestBytes !== null || ex.requestBody === BODY_NONE || ex.upgrade !== null
     if (isWhole || !this.#authenticator.needsBody) {
-      this.#show(ex, endpoint)
+      this.#authorize(ex, endpoint)
       return
     }
     if (resumePreparation(ex, this)) return
@@ -45,17 +49,17 @@ class AuthenticatedSender {
     whenRequest(ex, this.#context.maxBufferBytes, (verdict) => this.#gathered(ex, endpoint, verdict))
   }
 
-  /** The body is here, or will not be. */
+  /** The body has been collected, or cannot be. */
   #gathered(ex: Exchange, endpoint: Endpoint, verdict: Verdict): void {
     // A timeout may have answered meanwhile, or the client may have gone.
     if (ex.response !== null || ex.responseDone) return
-    if (verdict === CONTINUE) finishPreparation(ex, () => this.#show(ex, endpoint))
+    if (verdict === CONTINUE) finishPreparation(ex, () => this.#authorize(ex, endpoint))
     else this.#context.fail(ex, ex.error ?? 'INTERNAL')
   }
 
-  /** Once for each attempt: signatures have a time. */
-  #show(ex: Exchange, endpoint: Endpoint): void {
-    // What is signed has a length that is known: servers that verify bodies take no others.
+  /** Runs for each attempt, since signatures contain the time. */
+  #authorize(ex: Exchange, endpoint: Endpoint): void {
+    // Servers that verify the signature of a body require its length.
     if (this.#authenticator.needsBody && ex.requestBytes !== null && ex.requestBody === BODY_STREAM) {
       replaceRequestBody(ex, ex.requestBytes)
     }
@@ -70,16 +74,16 @@ class AuthenticatedSender {
         waiting,
         // A timeout may have answered or begun another attempt, or the client may have gone.
         () => ex.request === headers && ex.response === null && !ex.responseDone,
-        (put) => this.#sendLater(ex, endpoint, put)
+        (addCredentials) => this.#sendLater(ex, endpoint, addCredentials)
       )
   }
 
-  #sendLater(ex: Exchange, endpoint: Endpoint, put: (() => void) | null): void {
-    if (put === null) {
+  #sendLater(ex: Exchange, endpoint: Endpoint, addCredentials: (() => void) | null): void {
+    if (addCredentials === null) {
       this.#context.fail(ex, 'BACKEND_CREDENTIALS')
       return
     }
-    put()
+    addCredentials()
     this.#context.upstream.send(ex, endpoint)
   }
 

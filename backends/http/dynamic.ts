@@ -9,7 +9,7 @@ import { parseAuthority } from '#engine/http/authority.ts'
 import { hasBeenHere, VIA } from '#engine/http/via.ts'
 import { Lru } from '#engine/kit/lru.ts'
 import { comparedHost, isAllowedHost } from './allowed-hosts.ts'
-import { type Send, senderFor } from './authenticated.ts'
+import { type SendToEndpoint, senderFor } from './authenticated.ts'
 import { dynamicConfig } from './config/plain.ts'
 import { proxyProtocol, spokenHttp } from './spoken.ts'
 
@@ -18,7 +18,7 @@ const ENDPOINTS_MAX = 1024
 
 interface Destination {
   readonly endpoint: Endpoint
-  readonly send: Send
+  readonly send: SendToEndpoint
 }
 
 // --- build time ---

@@ -3,7 +3,7 @@
  * stands beside the Snapshot, in memory that all threads share: a worker reads it only when a place is wanted.
  */
 
-/** Path in the Snapshot, and what the source calls its place: text of one line. */
+/** Path in the Snapshot, and its place in the words of the source: text of one line. */
 export type PlaceEntry = readonly [path: string, place: string]
 
 const LINE_END = 10
@@ -19,11 +19,11 @@ export class Places {
     this.#text = Buffer.from(shared)
   }
 
-  /** Of several entries for a path the first holds. */
+  /** The first of several entries for a path counts. */
   static of(entries: readonly PlaceEntry[]): Places {
     const known = new Map<string, string>()
     for (const [path, place] of entries) {
-      // Names may hold anything; what would break the lines is nothing that a field is called.
+      // Names may hold any character. No field has one that would break the lines.
       if (!known.has(path) && !/[\t\n]/.test(path + place)) known.set(path, place)
     }
     const lines = [...known].map(([path, place]) => `${path}${BETWEEN}${place}\n`)

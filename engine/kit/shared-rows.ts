@@ -1,18 +1,18 @@
 /**
- * Rows of numbers that all threads of a process share, found by a name. A row belongs to its name as long as anybody
- * uses it; one that nobody has used for long goes to another name, and its holders find out and look for their row
- * again. Numbers are whole, of 32 bits.
+ * Rows of 32-bit integers that all threads of a process share, found by name. A row belongs to its name while it is
+ * used. One that has been unused for ten minutes may go to another name; its holders notice, and look for their row
+ * again.
  */
 import { createHash } from 'node:crypto'
 
 const ROWS = 8_192
-/** Places where a row may lie: the set that its name chooses. */
+/** Rows in a set. The hash of a name chooses the set in which its row may lie. */
 const SET = 32
 const ROW_WORDS = 16
 // The first words of a row: a hash of its name (64 bits; zero: free), and when it was last used, in seconds.
 const TOUCHED = 2
 const FIELDS = 3
-/** As many numbers as a row has. */
+/** How many numbers a row has. */
 export const ROW_FIELDS = ROW_WORDS - FIELDS
 const UNUSED_S = 600
 
@@ -28,7 +28,7 @@ export class SharedRows {
     this.#clock = clock
   }
 
-  /** What is not used of it costs no memory. */
+  /** Pages of it that are never written cost no memory. */
   static create(): SharedArrayBuffer {
     return new SharedArrayBuffer(ROWS * ROW_WORDS * Int32Array.BYTES_PER_ELEMENT)
   }
@@ -42,7 +42,7 @@ export class SharedRows {
     return new SharedRow(this.#words, () => this.#find(key === 0n ? 1n : key), this.#clock)
   }
 
-  /** First word of the row; -1: all places are in use. */
+  /** Index of the first word of the row; -1: all rows of its set are in use. */
   #find(key: bigint): number {
     const first = Number(BigInt.asUintN(32, key >> 32n) % BigInt(ROWS / SET)) * SET
     const seconds = Math.floor(this.#clock() / 1000)

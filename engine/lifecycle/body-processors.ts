@@ -1,4 +1,4 @@
-/** The lifecycle's side of what works on bodies while they pass (contract/body-processor.ts). */
+/** The lifecycle's side of body processors, which work on bodies while they pass (contract/body-processor.ts). */
 import { askForBody } from '#engine/contract/body.ts'
 import {
   type BodyOutput,
@@ -24,26 +24,26 @@ import { inTurn } from '#engine/socket/round.ts'
 import { type AnswerLifecycle, InnerServer } from './inner-server.ts'
 import { takeRequestBody, takeRequestEnd } from './request-body.ts'
 
-/** Where a body goes that has passed all of them. */
+/** The receiver of a body behind its last processor. */
 interface BodyEnd {
   body(ex: Exchange, chunk: Buffer, start: number, end: number, slot: ReadSlot | null): boolean
   end(ex: Exchange, trailers: string): void
 }
 
-type Make = (output: BodyOutput) => BodyProcessor
+type MakeProcessor = (output: BodyOutput) => BodyProcessor
 
-/** The processors of one side of an exchange: each gets what the one before has made of the body. */
-class Row implements BodyProcessor {
+/** The processors of one side of an exchange. Each gets the output of the one before it. */
+class ProcessorChain implements BodyProcessor {
   readonly #ex: Exchange
   readonly #end: BodyEnd
-  /** The other side of the exchange, which sends the body, takes up again. */
+  /** Lets the sender of the body, which is paused, go on. */
   readonly #more: () => void
   readonly #processors: BodyProcessor[] = []
-  /** What is still to come out of it is for nobody. */
+  /** Further output is dropped. */
   isCut = false
-  /** All has come. */
+  /** The whole body has gone in. */
   isEnding = false
-  /** All has come out of it. */
+  /** The whole body has come out. */
   hasEnded = false
 
   constructor(ex: Exchange, end: BodyEnd, more: () => void) {
@@ -52,7 +52,7 @@ class Row implements BodyProcessor {
     this.#more = more
   }
 
-  add(make: Make): BodyProcessor {
+  add(make: MakeProcessor): BodyProcessor {
     const at = this.#processors.length
     const next = (): BodyProcessor | undefined => this.#processors[at + 1]
     const processor = make({
@@ -74,7 +74,7 @@ class Row implements BodyProcessor {
     return processor
   }
 
-  /** The last processor takes more. */
+  /** The last processor has room again. */
   pull(): void {
     this.#pull(this.#processors.length - 1)
   }
@@ -103,12 +103,12 @@ class Row implements BodyProcessor {
 }
 
 /** Only this file sets these slots. */
-const rowOf = (slot: Slot<BodyProcessor | null>, ex: Exchange): Row | null =>
-  ex.slots === null ? null : (slot.get(ex) as Row | null)
+const chainOf = (slot: Slot<BodyProcessor | null>, ex: Exchange): ProcessorChain | null =>
+  ex.slots === null ? null : (slot.get(ex) as ProcessorChain | null)
 
-/** All that has come out of these is the request. */
-export const requestRow = (ex: Exchange): Row | null => rowOf(REQUEST_PROCESSORS, ex)
-export const responseRow = (ex: Exchange): Row | null => rowOf(RESPONSE_PROCESSORS, ex)
+/** Null: the request has no processors. Otherwise its body is what comes out of them. */
+export const requestChain = (ex: Exchange): ProcessorChain | null => chainOf(REQUEST_PROCESSORS, ex)
+export const responseChain = (ex: Exchange): ProcessorChain | null => chainOf(RESPONSE_PROCESSORS, ex)
 
 const REQUEST_END: BodyEnd = {
   body: takeRequestBody,
@@ -118,13 +118,13 @@ const REQUEST_END: BodyEnd = {
   }
 }
 
-/** What the lifecycle does with an exchange that a processor ends. */
+/** What a processor needs of the lifecycle to end an exchange. */
 export interface Ends extends AnswerLifecycle {
   fail(ex: Exchange, code: ErrorCode): void
   replyInstead(ex: Exchange, reply: LocalReply): void
 }
 
-/** `response`: where responses go. */
+/** `response`: the receiver of response bodies. */
 export function bodyProcessing(response: BodyEnd, ends: Ends): BodyProcessing {
   return {
     request: (ex, make) => inTurn(() => addToRequest(ex, make)),
@@ -144,84 +144,84 @@ export function bodyProcessing(response: BodyEnd, ends: Ends): BodyProcessing {
       const answer = new InnerServer(ex, events, ends)
       ex.heldRequest = null
       answer.begin(status, headers, hasBody ? BODY_STREAM : BODY_NONE)
-      // The hook may have held it up.
+      // A hook that waits has paused the request.
       if (!ex.requestDone) inTurn(() => resumeRequest(ex))
       return answer
     }
   }
 }
 
-/** What has come of the request belongs to the processor from now on. */
-function addToRequest(ex: Exchange, make: Make): void {
-  let row = requestRow(ex)
-  if (row === null) {
-    row = new Row(ex, REQUEST_END, () => inviteClient(ex))
-    REQUEST_PROCESSORS.set(ex, row)
+/** The part of the request that has been read goes to the processor, as all of the rest will. */
+function addToRequest(ex: Exchange, make: MakeProcessor): void {
+  let chain = requestChain(ex)
+  if (chain === null) {
+    chain = new ProcessorChain(ex, REQUEST_END, () => askClientForBody(ex))
+    REQUEST_PROCESSORS.set(ex, chain)
   }
   const { heldRequest, requestDone, requestTrailers } = ex
   ex.heldRequest = null
   ex.requestBytes = null
   ex.requestPrefix = null
-  // For what stands behind a processor the request is done when all has come out of it.
+  // Behind a processor the request is done when the whole body has come out.
   ex.requestDone = false
   ex.requestTrailers = ''
-  row.hasEnded = false
-  const hasRoom = fed(row.add(make), heldRequest, requestDone ? requestTrailers : null)
-  if (!requestDone && hasRoom) row.pull()
+  chain.hasEnded = false
+  const hasRoom = feed(chain.add(make), heldRequest, requestDone ? requestTrailers : null)
+  if (!requestDone && hasRoom) chain.pull()
 }
 
 /** The same for a response of a backend. */
-function addToResponse(ex: Exchange, make: Make, end: BodyEnd): void {
-  let row = responseRow(ex)
-  if (row === null) {
-    row = new Row(ex, end, () => ex.server?.resumeBody())
-    RESPONSE_PROCESSORS.set(ex, row)
+function addToResponse(ex: Exchange, make: MakeProcessor, end: BodyEnd): void {
+  let chain = responseChain(ex)
+  if (chain === null) {
+    chain = new ProcessorChain(ex, end, () => ex.server?.resumeBody())
+    RESPONSE_PROCESSORS.set(ex, chain)
   }
   const { heldResponse, heldTrailers } = ex
   ex.heldResponse = null
   ex.heldTrailers = null
   ex.responseBytes = null
   ex.responsePrefix = null
-  row.hasEnded = false
-  const hasRoom = fed(row.add(make), heldResponse, heldTrailers)
-  if (heldTrailers === null && hasRoom) row.pull()
+  chain.hasEnded = false
+  const hasRoom = feed(chain.add(make), heldResponse, heldTrailers)
+  if (heldTrailers === null && hasRoom) chain.pull()
 }
 
-/** Gives `processor` what is there already; null trailers: the end has not come. */
-function fed(processor: BodyProcessor, pieces: readonly Buffer[] | null, trailers: string | null): boolean {
+/** Writes what has been read already. Null trailers: the end has not been read. True: there is room for more. */
+function feed(processor: BodyProcessor, pieces: readonly Buffer[] | null, trailers: string | null): boolean {
   let hasRoom = true
   if (pieces !== null) for (const piece of pieces) hasRoom = processor.write(piece, 0, piece.length)
   if (trailers !== null) processor.end(trailers)
   return hasRoom
 }
 
-/** It may wait to be asked for the body. */
-function inviteClient(ex: Exchange): void {
+/** The client may be paused, or wait for a 100 (RFC 9110 section 10.1.1). */
+function askClientForBody(ex: Exchange): void {
   askForBody(ex)
   ex.client.resumeBody()
 }
 
-/** The response of ex is given up. */
+/** Drops the rest of the response. */
 export function cutResponse(ex: Exchange): void {
-  const row = responseRow(ex)
-  if (row !== null) row.isCut = true
+  const chain = responseChain(ex)
+  if (chain !== null) chain.isCut = true
 }
 
 /**
- * A backend broke its response off, of which the client has a part: `tap` may tell the client so in its own terms. That
- * passes what works on the body, too. False: it is to be broken off.
+ * The backend broke off a response that has begun. `tap` may write an error in the client's format, which passes the
+ * processors, too. False: it has none, and the client's connection must be broken.
  */
 export function endWithTap(ex: Exchange, tap: ResponseTap, code: ErrorCode, finish: () => void): boolean {
-  const row = responseRow(ex)
-  if (row !== null && (row.isCut || row.isEnding)) return false
+  const chain = responseChain(ex)
+  if (chain !== null && (chain.isCut || chain.isEnding)) return false
   const last = tap.fault(ex, code)
   if (last === null) return false
-  if (row === null) {
+  if (chain === null) {
     ex.client.sendBody(ex, last, 0, last.length, null)
     finish()
   } else {
-    row.write(last, 0, last.length)
-    row.end('')
+    chain.write(last, 0, last.length)
+    chain.end('')
   }
   return true
 }

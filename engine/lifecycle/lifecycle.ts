@@ -22,7 +22,7 @@ import { xorshift32 } from '#engine/kit/random.ts'
 import type { ReadSlot } from '#engine/socket/memory.ts'
 import { inTurn, turnStartedAt } from '#engine/socket/round.ts'
 import type { TimerWheel } from '#engine/socket/timer-wheel.ts'
-import { bodyProcessing, endWithTap, requestRow, responseRow } from './body-processors.ts'
+import { bodyProcessing, endWithTap, requestChain, responseChain } from './body-processors.ts'
 import { buildReply, dropServer, replyFor, sendReply, takeReplacement } from './local-reply.ts'
 import { Mirrors } from './mirrors.ts'
 import { sendRequest, takeRequestBody, takeRequestEnd } from './request-body.ts'
@@ -127,17 +127,17 @@ export class Lifecycle implements ClientEvents, ServerEvents {
   }
 
   onRequestBody(ex: Exchange, chunk: Buffer, start: number, end: number, slot: ReadSlot | null): boolean {
-    const row = requestRow(ex)
-    return row === null ? takeRequestBody(ex, chunk, start, end, slot) : row.write(chunk, start, end)
+    const chain = requestChain(ex)
+    return chain === null ? takeRequestBody(ex, chunk, start, end, slot) : chain.write(chunk, start, end)
   }
 
   onRequestEnd(ex: Exchange, trailers: string): void {
-    const row = requestRow(ex)
-    if (row === null) takeRequestEnd(ex, trailers)
+    const chain = requestChain(ex)
+    if (chain === null) takeRequestEnd(ex, trailers)
     else {
       // What has come out of the processors is the request: that may have ended already.
-      ex.requestDone = row.hasEnded
-      row.end(trailers)
+      ex.requestDone = chain.hasEnded
+      chain.end(trailers)
     }
   }
 
@@ -222,8 +222,8 @@ export class Lifecycle implements ClientEvents, ServerEvents {
   }
 
   #tapped(ex: Exchange, chunk: Buffer, start: number, end: number, slot: ReadSlot | null): boolean {
-    const row = responseRow(ex)
-    return row === null ? this.#responseBody(ex, chunk, start, end, slot) : row.write(chunk, start, end)
+    const chain = responseChain(ex)
+    return chain === null ? this.#responseBody(ex, chunk, start, end, slot) : chain.write(chunk, start, end)
   }
 
   #responseBody(ex: Exchange, chunk: Buffer, start: number, end: number, slot: ReadSlot | null): boolean {
@@ -242,9 +242,9 @@ export class Lifecycle implements ClientEvents, ServerEvents {
       tap.whenDone!(() => this.onResponseEnd(ex, trailers))
       return
     }
-    const row = responseRow(ex)
-    if (row === null) this.#responseEnd(ex, trailers)
-    else row.end(trailers)
+    const chain = responseChain(ex)
+    if (chain === null) this.#responseEnd(ex, trailers)
+    else chain.end(trailers)
   }
 
   #responseEnd(ex: Exchange, trailers: string): void {

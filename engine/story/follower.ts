@@ -1,6 +1,6 @@
 /**
- * Follows the requests that bring a good token. Only while one is good a router of its own stands before that of the
- * configuration: a worker where nothing is armed has the very router that it was given.
+ * Follows requests that bring a valid token. A router of its own wraps that of the configuration only while a token is
+ * valid, so a worker without one routes as if this did not exist.
  */
 import type { ErrorCode } from '#engine/contract/errors.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
@@ -12,11 +12,11 @@ import type { Story } from './story.ts'
 import { StoryWriter } from './story-writer.ts'
 import { type Side, type Watch, WatchedRoutes } from './watch.ts'
 
-/** What is known of tokens. Times are milliseconds since 1970. */
+/** Tokens in memory that all workers share. Times are milliseconds since 1970. */
 export interface TokenCheck {
-  /** The id that a token stands for, of which one use is taken; null: it is not good. */
+  /** Takes one use of `token` and returns its id; null: it is not valid. */
   take(token: string, now: number): string | null
-  /** When the last good token expires; 0: there is none. */
+  /** When the last valid token expires; 0: there is none. */
   armedUntil(now: number): number
 }
 
@@ -24,7 +24,7 @@ export interface FollowerOptions {
   readonly tokens: TokenCheck
   /** Takes the story of an exchange that is over. */
   readonly tell: (story: Story) => void
-  /** Of exchanges that get no listener, where the Runtime says nothing else. */
+  /** Records exchanges without a listener, where the Runtime has no recorder for them. */
   readonly unrouted: Recorder
 }
 
@@ -48,7 +48,7 @@ export class Follower implements Watch {
     this.look()
   }
 
-  /** Something may have been armed, used up or expired. */
+  /** Called when a token may have been armed, used up or expired. */
   look(): void {
     const now = Date.now()
     const until = this.#options.tokens.armedUntil(now)

@@ -1,6 +1,6 @@
 /**
  * Routes and listeners as one request sees them that somebody watches: the very same hooks run, and say what they have
- * decided. Who is not watched has the routes as they were built, and pays nothing.
+ * decided. Requests that are not watched have the routes as they were built, and pay nothing.
  */
 import type { ErrorCode } from '#engine/contract/errors.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'

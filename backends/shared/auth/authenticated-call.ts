@@ -1,4 +1,4 @@
-/** Calls of the gateway's own to a server that the policy `auth` acts on. */
+/** The gateway's own calls to servers with the policy `auth`. */
 import type { BackendContext } from '#engine/contract/backend.ts'
 import type { BackendAuth } from '#engine/contract/backend-auth/auth.ts'
 import type { BackendTransport } from '#engine/contract/backend-transport/transport.ts'
@@ -14,16 +14,16 @@ export interface WholeRequest extends CallRequest {
   readonly body: Buffer | null
 }
 
-/** Asks the server. */
-export type Ask = (request: WholeRequest, events: CallEvents) => Call
+/** Begins a call to the server. */
+export type StartCall = (request: WholeRequest, events: CallEvents) => Call
 
-/** `auth` null: requests are sent as they are. `passthrough` shows what stands in their headers. */
+/** `auth` null or `passthrough`: requests are sent as they are. */
 export function callerFor(
   auth: BackendAuth | null,
   server: AuthenticatedServer & { readonly transport?: BackendTransport | undefined },
   endpoint: Endpoint,
   context: BackendContext
-): Ask {
+): StartCall {
   const { inProcess } = context
   showInChecks(endpoint, { ...server, auth }, context)
   if (auth === null || auth.kind === 'passthrough') {
@@ -36,14 +36,14 @@ export function callerFor(
       { method, path, query, host: authority ?? endpoint.hostHeader, headers, body },
       null
     )
-    const noted = authenticator.refused === null ? events : new NotedEvents(events, authenticator)
-    if (waiting === null) return inProcess.call(endpoint, request, noted)
-    return new LaterCall(waiting, () => inProcess.call(endpoint, request, noted), events)
+    const observed = authenticator.refused === null ? events : new RefusalEvents(events, authenticator)
+    if (waiting === null) return inProcess.call(endpoint, request, observed)
+    return new DeferredCall(waiting, () => inProcess.call(endpoint, request, observed), events)
   }
 }
 
-/** Tells the authenticator of a refusal. */
-class NotedEvents implements CallEvents {
+/** Reports refusals (401, 403) to the authenticator. */
+class RefusalEvents implements CallEvents {
   readonly #events: CallEvents
   readonly #authenticator: RequestAuthenticator
 
@@ -70,8 +70,8 @@ class NotedEvents implements CallEvents {
   }
 }
 
-/** A call that is begun when something has been fetched. */
-class LaterCall implements Call {
+/** A call that begins when its credentials have been fetched. */
+class DeferredCall implements Call {
   #call: Call | null = null
   #isAborted = false
 

@@ -1,4 +1,4 @@
-/** The policy `auth` of backends that are servers: what each request to them shows. */
+/** The policy `auth` of backends that are servers: adds credentials to each request. */
 import type { BackendContext } from '#engine/contract/backend.ts'
 import type { AwsAuth, BackendAuth, GcpAuth, KeyAuth } from '#engine/contract/backend-auth/auth.ts'
 import { reveal } from '#engine/kit/secret.ts'
@@ -7,15 +7,15 @@ import { awsScopeOf } from './aws-host.ts'
 import { googleTokens } from './google.ts'
 
 export interface RequestAuthenticator {
-  /** The body is signed: it must be whole before. */
+  /** The signature covers the body, so it must be whole first. */
   readonly needsBody: boolean
   /**
-   * Shows in the headers of `request` who asks, in place of what they say of it. `consumed`: header lines of the client
-   * that policies of the gateway have taken out (Identity.credentials). Null: done; a promise only where something has
-   * to be fetched first: of what then does it, for callers who still want it. Rejects when that fails.
+   * Replaces the credentials in the headers of `request`. `consumed`: header lines of the client that policies of the
+   * gateway have removed (Identity.credentials). Null: done. A promise where a token or keys must be fetched first: it
+   * resolves to a function that does it, so that a caller may drop the request meanwhile, or rejects.
    */
   authorize(request: OutgoingRequest, consumed: readonly string[] | null): Promise<() => void> | null
-  /** The server answered 401 or 403. Null: nothing is fetched that could have been withdrawn. */
+  /** Called when the server answers 401 or 403. Null: the credentials are fixed, so none can be fetched anew. */
   readonly refused: (() => void) | null
 }
 
@@ -35,7 +35,7 @@ type Kinds = {
 
 const KINDS: Kinds = { passthrough: () => PASSTHROUGH, key: withKey, aws: signing, gcp: withToken }
 
-/** `context`: what is fetched is kept in it, and told to its log. */
+/** Fetched credentials are state of `context`, and its log gets failures. */
 export function requestAuthenticator(
   auth: BackendAuth,
   server: AuthenticatedServer,
@@ -64,14 +64,14 @@ function withKey({ key: sealed, location }: KeyAuth): RequestAuthenticator {
   }
 }
 
-/** What a policy has taken is put back; what none has taken is there. */
+/** Puts back what policies have removed. */
 const PASSTHROUGH: RequestAuthenticator = {
   needsBody: false,
   authorize({ headers }, consumed) {
     if (consumed === null) return null
     for (let i = 0; i < consumed.length; i += 2) {
       const name = consumed[i]!
-      // Two lines of one name are none that a server should have to choose from.
+      // A server must not have to choose from two lines of one name.
       if (!headers.has(name)) headers.append(name, consumed[i + 1]!)
     }
     return null
@@ -97,7 +97,7 @@ function withToken(auth: GcpAuth, { host }: AuthenticatedServer, context: Backen
   }
 }
 
-/** The client's own signature. Its other fields of AWS are part of what it asks, and are signed. */
+/** Fields of the client's own signature. Its other x-amz fields are part of the request, and are signed. */
 const SIGNATURE_FIELDS = ['authorization', 'x-amz-date', 'x-amz-security-token', 'x-amz-content-sha256'] as const
 
 /** "Signature Calculations" of the S3 API reference, and "SigV4 authenticated requests for VPC Lattice". */
@@ -105,9 +105,9 @@ const UNSIGNED_BODIES = /^(?:s3|vpc-lattice-svcs)/
 
 function signing(auth: AwsAuth, { host, hasTls }: AuthenticatedServer, context: BackendContext): RequestAuthenticator {
   const ofHost = awsScopeOf(host)
-  // check.ts has seen that one of them says it.
+  // check.ts requires that the host or the policy names both.
   const scope = { region: auth.region ?? ofHost.region!, service: auth.service ?? ofHost.service! }
-  // Without TLS nothing else would keep others from changing the body on its way.
+  // Without TLS only the signature protects the body on its way.
   const isBodyUnsigned = hasTls && UNSIGNED_BODIES.test(scope.service)
   const signer = awsRequestSigner(auth, { ...scope, isBodyUnsigned, saysHash: true }, context)
   return {

@@ -12,7 +12,7 @@ import type { TargetKind } from '#backends/mcp/targets/kind.ts'
 import { type McpHttpTarget, remoteKey } from '#backends/mcp/targets/remote.ts'
 import { splitPath } from '#backends/mcp/targets/split-path.ts'
 import type { Link, LinkEvents, LinkFailure, LinkOptions, ListenEvents, Target } from '#backends/mcp/targets/target.ts'
-import { type Ask, callerFor } from '#backends/shared/auth/authenticated-call.ts'
+import { callerFor, type StartCall } from '#backends/shared/auth/authenticated-call.ts'
 import type { BackendContext } from '#engine/contract/backend.ts'
 import { configuredEndpoint } from '#engine/contract/backend-transport/endpoint.ts'
 import type { ErrorCode } from '#engine/contract/errors.ts'
@@ -42,7 +42,7 @@ export class HttpTarget implements Target {
   readonly traits = httpKind.traits
   readonly passesChallenges: boolean
   readonly messageBytesMax: number
-  readonly #ask: Ask
+  readonly #ask: StartCall
   readonly #path: string
   readonly #query: string
 

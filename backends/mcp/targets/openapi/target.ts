@@ -23,7 +23,7 @@ import type {
   StaticItem,
   Target
 } from '#backends/mcp/targets/target.ts'
-import { type Ask, callerFor } from '#backends/shared/auth/authenticated-call.ts'
+import { callerFor, type StartCall } from '#backends/shared/auth/authenticated-call.ts'
 import type { BackendContext } from '#engine/contract/backend.ts'
 import { configuredEndpoint } from '#engine/contract/backend-transport/endpoint.ts'
 import type { Endpoint } from '#engine/contract/endpoint.ts'
@@ -67,7 +67,7 @@ class OpenApiTarget implements Target {
   readonly messageBytesMax: number
   readonly context: BackendContext
   readonly endpoint: Endpoint
-  readonly ask: Ask
+  readonly ask: StartCall
   readonly api: McpApi
   readonly facts: JsonObject
   readonly staticLists: ReadonlyMap<string, readonly StaticItem[]>

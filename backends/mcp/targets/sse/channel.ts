@@ -5,7 +5,7 @@
 
 import { appendFlat } from '#backends/mcp/protocol/flat-headers.ts'
 import { splitPath } from '#backends/mcp/targets/split-path.ts'
-import type { Ask } from '#backends/shared/auth/authenticated-call.ts'
+import type { StartCall } from '#backends/shared/auth/authenticated-call.ts'
 import type { ChannelEvents, ChildChannel, ChildFailure, Delivery } from '#engine/contract/children.ts'
 import { ERRORS, type ErrorCode } from '#engine/contract/errors.ts'
 import type { Call, CallEvents } from '#engine/contract/in-process.ts'
@@ -23,7 +23,7 @@ export interface SseServer {
   readonly origin: string
   /** With its leading slash and query. */
   readonly path: string
-  readonly ask: Ask
+  readonly ask: StartCall
   readonly messageBytesMax: number
 }
 
