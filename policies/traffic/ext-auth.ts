@@ -4,8 +4,8 @@
  * otherwise.
  */
 import type { Value } from '#engine/cel/index.ts'
-import { type Evaluation, evaluation } from '#engine/cel/offload.ts'
-import { LATER_AGAIN } from '#engine/contract/body.ts'
+import { bodiesOf, type Evaluation, evaluation } from '#engine/cel/offload.ts'
+import { collectRequest, LATER_AGAIN } from '#engine/contract/body.ts'
 import { type Exchange, readAs, STEP_REQUEST } from '#engine/contract/exchange.ts'
 import { CONTINUE, type Hook, STOP, type Verdict } from '#engine/contract/filter.ts'
 import { hold, letGo } from '#engine/contract/held-bytes.ts'
@@ -30,6 +30,7 @@ interface Plan {
   /** Of verdicts in the cache, where an expression says it. */
   readonly lifetime: Evaluation | null
   readonly wallNow: () => number
+  readonly maxBufferBytes: number
 }
 
 function boundsOf({ lifetime, entriesMax }: CacheConfig) {
@@ -68,24 +69,46 @@ function compile(config: ExtAuthConfig, context: CompileContext): Compiled {
     when: condition,
     caching: verdicts === null ? null : { cache: verdicts, sendCheck: singleFlight(sendCheck, verdicts) },
     lifetime: cache !== null && 'expression' in cache.lifetime ? evaluated(cache.lifetime.expression) : null,
-    wallNow
+    wallNow,
+    maxBufferBytes: context.maxBufferBytes
   })
   const onResponse = check.kind === 'grpc' ? { onResponse: writeResponseFields } : {}
-  const buffers = forwardBody === null ? {} : { buffers: { request: true } }
+  // The condition comes before the body, unless it reads that.
+  const buffers = forwardBody === null || condition === null ? {} : { buffers: bodiesOf([condition.program]) }
   return { filter: { onRequest, ...onResponse, ...buffers } }
 }
 
 // --- request time ---
 
 function authorize(plan: Plan): Hook {
-  const { config, when, caching } = plan
+  const { when, config, maxBufferBytes } = plan
+  const ask = asking(plan)
+  const hook = config.forwardBody === null ? ask : withBody(config.forwardBody.bytesMax, maxBufferBytes, ask)
+  return when === null ? hook : (ex) => (needsCheck(ex, when) ? hook(ex) : CONTINUE)
+}
+
+/** Waits for the body, of which no more is read than the service may be sent. */
+function withBody(bytesMax: number, maxBufferBytes: number, ask: Hook): Hook {
+  const collect = collectRequest(Math.min(bytesMax, maxBufferBytes))
+  const code = bytesMax <= maxBufferBytes ? 'EXT_AUTH_BODY' : 'BODY_NOT_BUFFERED'
+  const collected = (ex: Exchange, verdict: Verdict): Verdict | Promise<Verdict> => {
+    if (verdict === CONTINUE) return ex.step === STEP_REQUEST ? ask(ex) : STOP
+    return ex.error === 'BODY_NOT_BUFFERED' ? refuse(ex, code) : verdict
+  }
+  return (ex) => {
+    // Another policy may have kept more of it.
+    if ((ex.requestBytes?.length ?? 0) > bytesMax) return refuse(ex, 'EXT_AUTH_BODY')
+    const verdict = collect(ex)
+    return typeof verdict === 'number' ? collected(ex, verdict) : verdict.then((late) => collected(ex, late))
+  }
+}
+
+function asking(plan: Plan): Hook {
+  const { config, caching } = plan
   const { forwardBody, statusOnError, check } = config
   // A message of gRPC has a copy of the body.
   const copiesBody = forwardBody !== null && check.kind === 'grpc'
   return (ex) => {
-    if (when !== null && !needsCheck(ex, when)) return CONTINUE
-    if (forwardBody !== null && (ex.requestBytes?.length ?? 0) > forwardBody.bytesMax)
-      return refuse(ex, 'EXT_AUTH_BODY')
     const key = caching === null ? null : caching.cache.keyOf(ex)
     const known = key === null ? null : caching!.cache.get(key)
     if (known !== null && !(known instanceof PendingCheck)) return applyVerdict(ex, known)
