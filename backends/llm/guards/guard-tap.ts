@@ -2,7 +2,8 @@
 
 import type { ChatError } from '#backends/llm/conversation.ts'
 import { reasonOf, type WireEvent } from '#backends/llm/formats/format.ts'
-import { type AnswerCost, BROKEN, type CostTap, frame, LINE_ENDS } from '#backends/llm/stream/translating-tap.ts'
+import { type AnswerCost, BROKEN, type CostTap } from '#backends/llm/stream/cost-tap.ts'
+import { frame, LINE_ENDS } from '#backends/llm/stream/translating-tap.ts'
 import type { Fail } from '#engine/contract/body.ts'
 import { sendResponse } from '#engine/contract/body-processor.ts'
 import type { ErrorCode } from '#engine/contract/errors.ts'

@@ -3,7 +3,7 @@
 import type { AiGuard, AiGuards, AiRegexGuard, AiRejection, AiRouteType } from '#backends/llm/config/snapshot.ts'
 import type { ClientFormat, FormatName } from '#backends/llm/conversation.ts'
 import { FORMATS } from '#backends/llm/formats/index.ts'
-import type { CostTap } from '#backends/llm/stream/translating-tap.ts'
+import type { CostTap } from '#backends/llm/stream/cost-tap.ts'
 import type { BackendContext } from '#engine/contract/backend.ts'
 import { replaceRequestBody, replaceResponseBody } from '#engine/contract/body.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'

@@ -7,10 +7,11 @@ import { clientCallsWriter } from '#backends/llm/translate/client-tools.ts'
 import { CaptureTap } from '#backends/llm/usage/capture-tap.ts'
 import { BODY_STREAM, type Exchange } from '#engine/contract/exchange.ts'
 import type { Offload } from '#engine/contract/policy.ts'
+import type { CostTap } from './cost-tap.ts'
 import type { Framing } from './framing.ts'
 import { ListTap, wantsList } from './list-tap.ts'
 import { nativeTap } from './native-tap.ts'
-import { type CostTap, TranslatingTap } from './translating-tap.ts'
+import { TranslatingTap } from './translating-tap.ts'
 
 /** `framing`: makes readers of the bytes that the tap will get. */
 export function clientTap(

@@ -13,7 +13,7 @@ import { DROPPED, droppedList, droppedOf } from '#backends/llm/translate/dropped
 import type { ErrorCode } from '#engine/contract/errors.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import { SseReader, SseTooLong } from '#engine/http/sse.ts'
-import { type AnswerCost, BROKEN, type CostTap, NOTHING } from './translating-tap.ts'
+import { type AnswerCost, BROKEN, type CostTap, NOTHING } from './cost-tap.ts'
 
 /** What a client hears that has heard nothing for long: a list has no comments, but white space anywhere. */
 export const LINE_END = Buffer.from('\n')

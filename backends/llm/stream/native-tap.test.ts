@@ -5,8 +5,9 @@ import { Losses } from '#backends/llm/formats/format.ts'
 import { FORMATS } from '#backends/llm/formats/index.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import { SseReader } from '#engine/http/sse.ts'
+import type { CostTap } from './cost-tap.ts'
 import { nativeTap } from './native-tap.ts'
-import { type CostTap, TranslatingTap } from './translating-tap.ts'
+import { TranslatingTap } from './translating-tap.ts'
 
 const CONTEXT = { model: 'm', wantsUsage: true, at: 0, id: 'id' }
 const EX = {} as Exchange

@@ -4,7 +4,7 @@
  * times what nginx takes to pass it on (docs/design/015-llm-formats.md).
  */
 
-import type { ChatError, FormatName } from '#backends/llm/conversation.ts'
+import type { FormatName } from '#backends/llm/conversation.ts'
 import { isJson } from '#backends/llm/formats/fields.ts'
 import { FormatError, type StreamReader, type StreamWriter } from '#backends/llm/formats/format.ts'
 import { FORMATS } from '#backends/llm/formats/index.ts'
@@ -13,12 +13,12 @@ import { readEventInPool } from '#backends/llm/offload/pool.ts'
 import { LARGE_BYTES } from '#backends/llm/offload/threshold.ts'
 import { settleUsage } from '#backends/llm/usage/usage-record.ts'
 import { whenSettled } from '#backends/shared/when-settled.ts'
-import { ERRORS, type ErrorCode } from '#engine/contract/errors.ts'
 import { type Exchange, STEP_RECORDED } from '#engine/contract/exchange.ts'
 import type { Offload } from '#engine/contract/policy.ts'
 import { type SseEvent, SseReader } from '#engine/http/sse.ts'
+import { BROKEN, type CostTap, EndingTap, NOTHING } from './cost-tap.ts'
 import { EventBytes } from './event-bytes.ts'
-import { AnswerCost, BROKEN, type CostTap, LINE_ENDS, NOTHING, wholeEvents } from './translating-tap.ts'
+import { LINE_ENDS, wholeEvents } from './translating-tap.ts'
 
 export interface NativeTapOptions {
   readonly format: FormatName
@@ -37,8 +37,7 @@ export function nativeTap(parties: NativeTapOptions): CostTap | null {
   return marks === undefined ? null : new NativeTap(parties, marks)
 }
 
-class NativeTap implements CostTap {
-  readonly cost = new AnswerCost()
+class NativeTap extends EndingTap implements CostTap {
   readonly #parties: NativeTapOptions
   readonly #marks: RegExp
   readonly #bytes = new EventBytes()
@@ -51,6 +50,7 @@ class NativeTap implements CostTap {
   #next: (() => void) | null = null
 
   constructor(parties: NativeTapOptions, marks: RegExp) {
+    super()
     this.#parties = parties
     this.#marks = marks
   }
@@ -94,15 +94,11 @@ class NativeTap implements CostTap {
     }
     if (this.cost.isOver || this.#isUnread || !this.isAtBoundary)
       return left === null || left.length === 0 ? null : left
-    return this.#break({ ...BROKEN, message: 'the provider ended its answer before it was complete' })
+    return this.breakOff({ ...BROKEN, message: 'the provider ended its answer before it was complete' })
   }
 
-  fault(_ex: Exchange, code: ErrorCode): Buffer | null {
-    if (!this.isAtBoundary) return null
-    if (this.cost.isOver) return NOTHING
-    const text = this.#break({ ...BROKEN, message: ERRORS[code].message })
-    this.cost.hasBroken = ERRORS[code].source === 'upstream'
-    return text
+  protected errorWriter(): StreamWriter {
+    return this.#parties.writer()
   }
 
   /**
@@ -182,21 +178,6 @@ class NativeTap implements CostTap {
       }
       throw error
     }
-  }
-
-  endWithError(error: ChatError): Buffer | null {
-    if (this.cost.isOver || !this.isAtBoundary) return null
-    const text = this.#break(error)
-    this.cost.hasBroken = false
-    return text
-  }
-
-  /** Ends the client's stream with an error in its own words. */
-  #break(error: ChatError): Buffer | null {
-    this.cost.hasBroken = true
-    this.cost.fail(error)
-    const text = this.#parties.writer().write({ kind: 'error', error })
-    return text === '' ? null : Buffer.from(text)
   }
 }
 

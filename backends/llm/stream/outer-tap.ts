@@ -2,7 +2,7 @@
 import type { ChatError } from '#backends/llm/conversation.ts'
 import type { ErrorCode } from '#engine/contract/errors.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
-import type { AnswerCost, CostTap } from './translating-tap.ts'
+import type { AnswerCost, CostTap } from './cost-tap.ts'
 
 export abstract class OuterTap implements CostTap {
   readonly cost: AnswerCost

@@ -2,7 +2,7 @@
 import { Collector } from '#engine/contract/body.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import { inTurn } from '#engine/socket/round.ts'
-import type { CostTap } from './translating-tap.ts'
+import type { CostTap } from './cost-tap.ts'
 
 /** What is read in one turn. A tap takes up to 60 ns for each byte. */
 const TURN_BYTES = 32 * 1024

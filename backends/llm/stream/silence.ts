@@ -10,8 +10,8 @@ import { type BodyTaker, type Exchange, STEP_SENDING } from '#engine/contract/ex
 import { whenOver } from '#engine/contract/exchange-signal.ts'
 import { turnStartedAt } from '#engine/socket/round.ts'
 import { TimerWheel, WheelTimer } from '#engine/socket/timer-wheel.ts'
+import type { CostTap } from './cost-tap.ts'
 import { OuterTap } from './outer-tap.ts'
-import type { CostTap } from './translating-tap.ts'
 
 /** Milliseconds; 0: never. */
 export interface Silence {

@@ -1,6 +1,6 @@
 /** Streams of events from a provider to a client: read for what they cost, and translated where they must be. */
 
-import type { ChatError, ChatEvent, StopReason, Usage } from '#backends/llm/conversation.ts'
+import type { ChatError, ChatEvent } from '#backends/llm/conversation.ts'
 import { isJson } from '#backends/llm/formats/fields.ts'
 import {
   type Losses,
@@ -11,9 +11,9 @@ import {
   type WireEvent
 } from '#backends/llm/formats/format.ts'
 import { droppedComment } from '#backends/llm/translate/dropped-fields.ts'
-import { ERRORS, type ErrorCode } from '#engine/contract/errors.ts'
-import type { Exchange, ResponseTap } from '#engine/contract/exchange.ts'
+import type { Exchange } from '#engine/contract/exchange.ts'
 import { type SseEvent, SseReader, SseTooLong } from '#engine/http/sse.ts'
+import { BROKEN, type CostTap, EndingTap, NOTHING } from './cost-tap.ts'
 import { EventBytes } from './event-bytes.ts'
 import { EventOrder } from './event-order.ts'
 import type { Framing } from './framing.ts'
@@ -33,63 +33,8 @@ export interface TranslatingTapOptions {
   readonly giveUp?: () => void
 }
 
-/** Errors that say something of the provider, and not of what it was asked. */
-const OF_PROVIDER: ReadonlySet<ChatError['type']> = new Set(['rateLimit', 'quota', 'overloaded', 'timeout', 'internal'])
-
-/** The cost of an answer, as far as the provider has sent it. */
-export class AnswerCost {
-  usage: Usage | null = null
-  model: string | null = null
-  serviceTier: string | null = null
-  errorType: string | null = null
-  id: string | null = null
-  /** Of each choice that has ended, at its index. */
-  stops: (StopReason | undefined)[] | null = null
-  /** The answer has ended, or has been ended: what comes now says nothing. */
-  isOver = false
-  /** The provider has begun to answer, and failed. */
-  hasBroken = false
-
-  note(event: ChatEvent): void {
-    if (event.kind === 'usage') {
-      this.usage = event.usage
-      this.serviceTier = event.serviceTier
-    } else if (event.kind === 'start') {
-      this.usage = event.usage
-      this.model = event.model
-      this.id = event.id
-    } else if (event.kind === 'stop') {
-      this.stops ??= []
-      this.stops[event.choice] = event.stop
-    } else if (event.kind === 'done') this.isOver = true
-    else if (event.kind === 'error') {
-      this.fail(event.error)
-      this.hasBroken = OF_PROVIDER.has(event.error.type)
-    }
-  }
-
-  fail({ type }: ChatError): void {
-    this.isOver = true
-    this.errorType = type
-  }
-}
-
-export interface CostTap extends ResponseTap {
-  readonly cost: AnswerCost
-  /** Whether something may be put behind what has been passed: never within an event. */
-  readonly isAtBoundary: boolean
-  /** Ends the client's stream with an error in its own words, unless it has ended. The provider is not to blame. */
-  endWithError(error: ChatError): Buffer | null
-  /** The exchange is over. */
-  stop?(): void
-}
-
 export const LINE_ENDS = Buffer.from('\n\n')
-/** For the end of an answer that was complete before its connection was. */
-export const NOTHING = Buffer.alloc(0)
-
-export class TranslatingTap implements CostTap {
-  readonly cost = new AnswerCost()
+export class TranslatingTap extends EndingTap implements CostTap {
   readonly #parties: TranslatingTapOptions
   readonly #reader: StreamReader
   readonly #order = new EventOrder()
@@ -99,10 +44,9 @@ export class TranslatingTap implements CostTap {
   #isUnread = false
   /** Native, and too long to be read. */
   #isDeaf = false
-  /** The error that ends it cannot be written. */
-  #isAbrupt = false
 
   constructor(parties: TranslatingTapOptions) {
+    super()
     this.#parties = parties
     this.#reader = parties.from.streamReader(parties.count)
     this.#bytes = parties.isNative ? new EventBytes() : null
@@ -134,17 +78,12 @@ export class TranslatingTap implements CostTap {
       if (rest !== null && (this.cost.isOver || this.#isUnread)) last = Buffer.concat([rest, LINE_ENDS])
     }
     if (this.cost.isOver || this.#isUnread) return last
-    const error = this.#break({ ...BROKEN, message: 'the provider ended its answer before it was complete' })
+    const error = this.breakOff({ ...BROKEN, message: 'the provider ended its answer before it was complete' })
     return last === null || error === null ? (last ?? error) : Buffer.concat([last, error])
   }
 
-  fault(_ex: Exchange, code: ErrorCode): Buffer | null {
-    if (this.#isAbrupt || !this.isAtBoundary) return null
-    if (this.cost.isOver) return NOTHING
-    const { message, source } = ERRORS[code]
-    const text = this.#break({ ...BROKEN, message })
-    this.cost.hasBroken = source === 'upstream'
-    return text
+  protected errorWriter(): StreamWriter {
+    return this.#parties.writer
   }
 
   /** Of a native stream, whose events pass as they are: reading them is for the gateway alone. */
@@ -179,7 +118,7 @@ export class TranslatingTap implements CostTap {
       this.#parties.framing.push(chunk, start, end, events)
       for (const event of events) text += this.#translate(event)
     } catch (error) {
-      const last = this.#break(malformed(error))
+      const last = this.breakOff(malformed(error))
       if (this.#parties.giveUp !== undefined) queueMicrotask(this.#parties.giveUp)
       // What came before it in the same piece is the client's.
       return last === null ? Buffer.from(text) : Buffer.concat([Buffer.from(text), last])
@@ -222,30 +161,7 @@ export class TranslatingTap implements CostTap {
     for (const field of this.#reader.lost ?? []) losses.add(field)
     return text + droppedComment(losses.fields)
   }
-
-  endWithError(error: ChatError): Buffer | null {
-    if (this.cost.isOver || !this.isAtBoundary) return null
-    const text = this.#break(error)
-    this.cost.hasBroken = false
-    return text
-  }
-
-  /** Ends the client's stream with an error in its own words. */
-  #break(error: ChatError): Buffer | null {
-    this.cost.fail(error)
-    this.cost.hasBroken = true
-    try {
-      const text = this.#parties.writer.write({ kind: 'error', error })
-      return text === '' ? null : Buffer.from(text)
-    } catch {
-      // What has been collected is too deep to be written: the connection says it.
-      this.#isAbrupt = true
-      return null
-    }
-  }
 }
-
-export const BROKEN: ChatError = { status: 502, type: 'internal', message: '', code: null, param: null }
 
 function malformed(error: unknown): ChatError {
   const why = error instanceof SseTooLong ? error.message : reasonOf(error)
