@@ -7,6 +7,7 @@ import { isSensitive, REDACTED, redactText, withoutKeys } from '#engine/kit/sens
 import type { Facts } from './exchange.ts'
 import { compileExpression, type Expression } from './expression.ts'
 import { CelError, type Roots, type Value } from './index.ts'
+import { Lexer } from './lexer.ts'
 import { plainOf } from './log-fields.ts'
 import { startWalks } from './walk.ts'
 
@@ -24,15 +25,19 @@ const NOT_SHOWN = '(content, not shown)'
 
 const WORD = /^[A-Za-z_]\w*$/
 
-/** Never throws. The values are those of now: what policies have changed since the run shows as it is. */
-export function showReads(program: Expression, roots: Roots<Facts>, ex: Facts): string {
+/**
+ * Never throws. The values are those of now: what policies have changed since the run shows as it is. Where a secret is
+ * read, what it is compared with is hidden; where `isValue`, which makes a value that may be one, all that is literal.
+ */
+export function showReads(program: Expression, roots: Roots<Facts>, ex: Facts, isValue = false): string {
   const { paths } = program.needs
+  const source = isValue || paths.some(isSecret) ? withoutLiterals(program.source) : program.source
   const values = paths.slice(0, VALUES_MAX).map((path) => {
     const name = nameOf(path)
     return `${name} is ${shownAt(path, name, roots, ex)}`
   })
   const rest = paths.length - values.length
-  return [cut(oneLine(program.source), SOURCE_CHARS_MAX), ...values, ...(rest > 0 ? [`${rest} more`] : [])].join('; ')
+  return [cut(oneLine(source), SOURCE_CHARS_MAX), ...values, ...(rest > 0 ? [`${rest} more`] : [])].join('; ')
 }
 
 /** As it is written in an expression: `request.headers["x-team"]`. */
@@ -56,8 +61,29 @@ function shownAt(path: readonly string[], name: string, roots: Roots<Facts>, ex:
     return '(not known)'
   }
   if (value instanceof CelError) return 'not there'
-  // The name of the variable says what kind of thing it is, the parts inside what is secret of it.
-  return shown(value, path.slice(1).some(isSensitive))
+  return shown(value, isSecret(path))
+}
+
+/** The name of the variable says what kind of thing it is, the parts inside what is secret of it. */
+const isSecret = (path: readonly string[]): boolean => path.slice(1).some(isSensitive)
+
+/** Without texts and numbers, but with the names of members: `request.headers["x-api-key"] == <redacted>`. */
+function withoutLiterals(source: string): string {
+  const lexer = new Lexer(source)
+  let out = ''
+  let at = 0
+  let isMember = false
+  for (let isOperand = false; lexer.kind !== 'end'; lexer.next()) {
+    const { kind, text, start, end, value } = lexer
+    if (kind === 'literal' && typeof value !== 'boolean' && value !== null && !isMember) {
+      out += source.slice(at, start) + REDACTED
+      at = end
+    }
+    // A bracket behind an operand is an index, any other one begins a list.
+    isMember = text === '[' && isOperand
+    isOperand = kind !== 'op' || text === ')' || text === ']'
+  }
+  return out + source.slice(at)
 }
 
 function shown(value: Value, isHidden: boolean): string {

@@ -75,11 +75,11 @@ class Explainer {
   #explanation(result: DryResult | null, outcome: Outcome, notes: readonly string[]): Explanation {
     const { method, from, isTls, authority, target } = this.#request
     const httpVersion = this.#connected.isHttp2 ? '2' : '1.1'
-    const url = `${isTls ? 'https' : 'http'}://${authority}${shownTarget(target)}`
+    const url = `${isTls ? 'https' : 'http'}://${shownText(authority)}${shownTarget(target)}`
     const ex = result?.ex ?? null
     const listener = ex?.listener == null ? null : this.#listenerOf(ex.listener.name)
     return {
-      request: { method, url, httpVersion, from },
+      request: { method: shownText(method), url, httpVersion, from },
       listener: listener && { ...this.#placed(listener.path), ...namesOf(listener.spec), port: this.#request.port },
       otherListeners: this.#otherListeners(listener?.spec ?? null),
       route: ex?.route == null ? null : this.#routeOf(ex),

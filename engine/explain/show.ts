@@ -30,9 +30,10 @@ export function show(explanation: Explanation): string {
   return `${lines.map(printable).join('\n')}\n`
 }
 
-/** Control characters of what was sent must not reach a terminal. */
+/** Control characters of what was sent, and those that turn the direction of text, must not reach a terminal. */
 function printable(line: string): string {
-  return line.replace(/\p{Cc}/gu, (char) => JSON.stringify(char).slice(1, -1))
+  const escaped = (char: string): string => `\\u${char.codePointAt(0)!.toString(16).padStart(4, '0')}`
+  return line.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, escaped)
 }
 
 function at({ path, source }: Placed): string {

@@ -1,6 +1,6 @@
 /** Expressions of a policy with what they have read of one request. */
 import { REQUEST_ROOTS } from '#engine/cel/exchange.ts'
-import { compileExpression } from '#engine/cel/expression.ts'
+import { compileExpression, type Expression } from '#engine/cel/expression.ts'
 import { showReads } from '#engine/cel/show-reads.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import type { HookOwner } from '#engine/contract/route.ts'
@@ -15,13 +15,20 @@ export function readsOf({ expressions }: HookOwner, ex: Exchange): string[] {
   return all.length > SHOWN_MAX ? [...shown, `${all.length - SHOWN_MAX} more`] : shown
 }
 
-/** Null: it is about the answer. */
+/** Null: it is about the answer, or reads nothing. */
 function readOf(source: string, ex: Exchange): string | null {
+  const program = compiled(source)
+  if (program === null || program.needs.paths.length === 0) return null
+  return showReads(program, REQUEST_ROOTS, ex, compiled(source, 'bool') === null)
+}
+
+/** Null: there is no such expression. */
+function compiled(source: string, type?: 'bool'): Expression | null {
   try {
-    const program = compileExpression(source, REQUEST_ROOTS)
-    return showReads(program, REQUEST_ROOTS, ex)
+    return compileExpression(source, REQUEST_ROOTS, type)
   } catch {
-    // A configuration that is in force has no expression that does not compile: this one reads what comes later.
+    // A configuration that is in force has no expression that does not compile: this one reads what comes later, or
+    // makes a value of another type.
     return null
   }
 }
