@@ -7,7 +7,7 @@ import { refusalStatus } from '#engine/contract/refuse.ts'
 import { REPLACEMENT } from '#engine/contract/replace-answer.ts'
 import { REQUEST_ID_DEFAULTS, requestIdOf } from '#engine/contract/request-id.ts'
 import { httpDate } from '#engine/http/date.ts'
-import { GRPC_DEADLINE_EXCEEDED, grpcMessage, grpcStatusOf, isGrpc } from '#engine/http/grpc.ts'
+import { GRPC_DEADLINE_EXCEEDED, grpcMessage, grpcStatusOf, isGrpc, readGrpcStatus } from '#engine/http/grpc.ts'
 import { HeaderBlock } from '#engine/http/headers.ts'
 import { STILL } from '#engine/socket/memory.ts'
 import { cutResponse } from './body-processors.ts'
@@ -54,12 +54,20 @@ function buildGrpcReply(ex: Exchange, reply: LocalReply): void {
   block.receive('grpc-status', String(ex.grpcStatus))
   const text = body === null ? '' : body.toString('utf8').trim().slice(0, MESSAGE_CHARS_MAX)
   if (text !== '') block.receive('grpc-message', grpcMessage(text))
-  if (headers !== null) for (let i = 0; i < headers.length; i += 2) block.receive(headers[i]!, headers[i + 1]!)
+  if (headers !== null) for (let i = 0; i < headers.length; i += 2) addGrpcField(block, headers[i]!, headers[i + 1]!)
+  ex.grpcStatus = readGrpcStatus(block.get('grpc-status'))
   ex.localReply = { ...reply, body: null }
   ex.status = 200
   ex.response = block
   ex.responseBody = BODY_NONE
   ex.responseLength = 0
+}
+
+/** What a reply says itself under the names of gRPC goes before what is made of its status: there is one of each. */
+function addGrpcField(block: HeaderBlock, name: string, value: string): void {
+  const lower = name.toLowerCase()
+  if (lower !== 'grpc-status' && lower !== 'grpc-message') block.receive(name, value)
+  else if (lower === 'grpc-message' || readGrpcStatus(value) >= 0) block.set(lower, value)
 }
 
 function buildHttpReply(ex: Exchange, reply: LocalReply): void {

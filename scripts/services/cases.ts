@@ -1,5 +1,6 @@
 /** All cases. */
 import type { Case } from './case.ts'
+import { FURTHER } from './further-cases.ts'
 import { GRPC_CHECK_ANSWERS } from './grpc-check-answers-cases.ts'
 import { GRPC_CHECK_REQUESTS } from './grpc-check-requests-cases.ts'
 import { HTTP_CHECK } from './http-check-cases.ts'
@@ -21,5 +22,6 @@ export const CASES: readonly Case[] = [
   ...PROCESSING_FAILURES,
   ...PROCESSING_STREAMS,
   ...PROCESSING_PIECES,
-  ...PROCESSING_STREAMED_REPLIES
+  ...PROCESSING_STREAMED_REPLIES,
+  ...FURTHER
 ]

@@ -45,6 +45,37 @@ const GENERAL: Listed[] = [
   }
 ]
 
+/** Of clients that speak gRPC, and of metadata. */
+const FURTHER: Listed[] = [
+  {
+    cases: [
+      ...named(
+        'extAuth gRPC, a client of gRPC',
+        'is denied with a status of the service alone',
+        'is denied with another status of the service'
+      ),
+      ...named('rateLimit.global, a client of gRPC', 'is over its limit')
+    ],
+    at: ['client.headers.grpc-message'],
+    why: 'A refusal in words of the gateway has them in grpc-message; with Envoy it has none.'
+  },
+  {
+    cases: named('extAuth gRPC, an error', 'without a status'),
+    at: ['client.headers.content-type', 'client.body'],
+    why: 'An error that has no status is worded by the gateway, as other failures of a service are; Envoy passes its body on.'
+  },
+  {
+    cases: named('extAuth gRPC, metadata for what follows', 'a text of UTF-8'),
+    at: ['backend.0.headers.x-seen'],
+    why: 'An expression sets the characters of Latin-1 as one octet each, as it reads fields; Envoy writes UTF-8.'
+  },
+  {
+    cases: named('extProc, metadata that the configuration does not name', 'of the request'),
+    at: ['backend.0.headers.x-seen'],
+    why: 'All namespaces of a service are seen, as extproc; with Envoy those that receiving_namespaces names.'
+  }
+]
+
 const EXT_AUTH: Listed[] = [
   {
     cases: named('extAuth gRPC, body', 'one byte too long over HTTP/2'),
@@ -224,4 +255,4 @@ const EXT_PROC: Listed[] = [
   }
 ]
 
-export const LISTED: readonly Listed[] = [...GENERAL, ...EXT_AUTH, ...RATE_LIMIT, ...EXT_PROC]
+export const LISTED: readonly Listed[] = [...GENERAL, ...FURTHER, ...EXT_AUTH, ...RATE_LIMIT, ...EXT_PROC]

@@ -162,6 +162,24 @@ describe('immediate responses', () => {
     equal(head['grpc-status'], '8')
   })
 
+  it('tell it that status once, where a field says it', async () => {
+    const gateway = await start()
+    for (const [field, status] of [
+      ['9', '9'],
+      ['none', '7']
+    ] as const) {
+      const headers = mutation({ 'grpc-status': field, 'grpc-message': 'not%20now' })
+      service.process = () => [immediate({ status: { code: 403 }, headers })]
+      const session = connect(`http://127.0.0.1:${gateway.port}`)
+      const stream = session.request({ ':method': 'POST', ':path': '/a.B/C', 'content-type': 'application/grpc' })
+      stream.end()
+      const [head] = (await once(stream, 'response')) as [Record<string, string>]
+      stream.resume()
+      session.close()
+      deepEqual([head['grpc-status'], head['grpc-message']], [status, 'not%20now'])
+    }
+  })
+
   it('have status 200 where they name none', async () => {
     const gateway = await start()
     service.process = () => [immediate({ body: Buffer.from('here') })]
