@@ -3,15 +3,14 @@ import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { backends } from '#backends/index.ts'
 import { crdOf } from '#engine/kubernetes/crds/crd.ts'
-import { CRDS_FOLDER } from '#engine/kubernetes/crds/files.ts'
 import { resourcesOf } from '#engine/kubernetes/resources/index.ts'
 import { structureProblems } from '#engine/kubernetes/testing/structure.ts'
 import { policies } from '#policies/index.ts'
 import { crdFiles } from './gen-crds.ts'
 
-test('the CRDs in the repository are those of the code (npm run schema writes them)', () => {
-  for (const [name, text] of crdFiles()) {
-    assert.ok(readFileSync(new URL(name, CRDS_FOLDER), 'utf8') === text, `${name} is not fresh`)
+test('the CRDs and their page are those of the code (npm run schema writes them)', () => {
+  for (const [file, text] of crdFiles()) {
+    assert.ok(readFileSync(file, 'utf8') === text, `${file.pathname} is not fresh`)
   }
 })
 

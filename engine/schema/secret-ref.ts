@@ -36,4 +36,4 @@ export const secretSelector = () =>
         })
         .describe('All of these labels.')
     })
-    .describe('All secrets at the top with these labels.')
+    .describe('All secrets with these labels.')

@@ -27,7 +27,7 @@ export const backendRef = () =>
 
 /** Fields of a policy that asks a service: spread into its schema, and read by `serviceOf`. */
 export const serviceFields = {
-  backendRef: backendRef().optional().describe('The service: a backend of the file, with its own backend policies.'),
+  backendRef: backendRef().optional().describe('The service: a backend, with its own backend policies.'),
   backend: onlyInFiles(name().optional()).describe('The same by the name alone.'),
   host: onlyInFiles(target().optional()).describe('The service as "host:port", "[address]:port" or "unix:/path".')
 }

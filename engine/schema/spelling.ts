@@ -46,11 +46,25 @@ export function inResources<T extends z.ZodType>(schema: T, spelling: ResourceWo
 export const anyJson = (error?: ReturnType<typeof says>) =>
   inResources(z.json(error === undefined ? {} : { error }), 'Json')
 
+const descriptions = new WeakMap<z.core.$ZodType, string>()
+
+/** What a file calls another name of a field is the only one in resources. */
+export function describedInResources<T extends z.ZodType>(schema: T, description: string): T {
+  descriptions.set(schema, description)
+  return schema
+}
+
+export const descriptionInResources = (schema: z.core.$ZodType): string | null => known(descriptions, schema)
+
 export function spellingOf(schema: z.core.$ZodType): Spelling | null {
+  return known(spellings, schema)
+}
+
+function known<T>(marks: WeakMap<z.core.$ZodType, T>, schema: z.core.$ZodType): T | null {
   // What describe and meta give has the schema that they were called on as its parent.
   for (let at: z.core.$ZodType | undefined = schema; at !== undefined; at = at._zod.parent) {
-    const known = spellings.get(at)
-    if (known !== undefined) return known
+    const mark = marks.get(at)
+    if (mark !== undefined) return mark
   }
   return null
 }

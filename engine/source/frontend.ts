@@ -9,7 +9,7 @@ import { duration, positiveDuration } from '#engine/schema/duration.ts'
 import { fieldName } from '#engine/schema/http.ts'
 import { cel } from '#engine/schema/rule.ts'
 import { refused, refusedKeys, whole, type ZodType, z } from '#engine/schema/schema.ts'
-import { filledIn, onlyInFiles } from '#engine/schema/spelling.ts'
+import { describedInResources, filledIn, onlyInFiles } from '#engine/schema/spelling.ts'
 import { sound } from '#engine/schema/together.ts'
 import { frontendTlsSchema, translateFrontendTls } from './tls/schema.ts'
 
@@ -132,7 +132,9 @@ const base = z.strictObject({
   tcp: z
     .strictObject({
       keepalives: onlyInFiles(keepaliveSchema.optional()).describe('TCP keepalive probes.'),
-      keepalive: keepaliveSchema.optional().describe('Another name of keepalives.'),
+      keepalive: describedInResources(keepaliveSchema.optional(), 'TCP keepalive probes.').describe(
+        'Another name of keepalives.'
+      ),
       idleTimeout: duration()
         .refine((ms) => ms >= 1000, {
           error: 'must be at least 1s',

@@ -94,7 +94,7 @@ const schema = deferred(() =>
       remove: onlyInFiles(removed().optional()).describe('Default fields that are left out, for example http.method.'),
       attributes: atLeastOne({ add: addedList(NAME).optional(), remove: removed().optional() })
         .optional()
-        .describe('add and remove as in the resource: add is a list of { name, expression }.'),
+        .describe('Further fields, and default ones that are left out: add is a list of { name, expression }.'),
       otlp: records()
         .optional()
         .describe('The same as log records for a collector, beside the lines or, with log level request=off, alone.'),

@@ -29,7 +29,7 @@ const schema = deferred(() =>
       ...samplingFields(),
       attributes: attributesSchema()
         .optional()
-        .describe('Of the span of a request: names with expressions, or add and remove as in the resource.'),
+        .describe('Of the span of a request: names with expressions, or add and remove.'),
       remove: onlyInFiles(removed().optional()).describe('Default attributes that are left out, for example url.path.'),
       propagators: list(z.enum(PROPAGATOR_NAMES), 1, PROPAGATOR_NAMES.length)
         .optional()

@@ -20,7 +20,7 @@ import { realKeys } from '#engine/schema/names.ts'
 import { cidr, host, port, type Target, target } from '#engine/schema/net.ts'
 import { objectOf, type Raw, text } from '#engine/schema/placed.ts'
 import { list, refusedKeys, says, whole, z } from '#engine/schema/schema.ts'
-import { onlyInFiles } from '#engine/schema/spelling.ts'
+import { describedInResources, onlyInFiles } from '#engine/schema/spelling.ts'
 import { together } from '#engine/schema/together.ts'
 import { httpPolicies, mergedHttp } from './policies.ts'
 
@@ -55,7 +55,8 @@ const dynamicSchema = () =>
 type FileDynamic = z.output<ReturnType<typeof dynamicSchema>>
 
 const address = () => target().optional().describe('"host:port", "[address]:port" or "unix:/path".')
-const byRequest = () => dynamicSchema().describe('Sends to the host that the request names.').optional()
+const BY_REQUEST = 'Sends to the host that the request names.'
+const byRequest = () => dynamicSchema().describe(BY_REQUEST).optional()
 
 const WEIGHT_MAX = 1_000
 const HOSTS_MAX = 256
@@ -107,7 +108,7 @@ const DYNAMIC_KEYS: readonly BackendKey[] = [
   },
   {
     name: 'dynamicForwardProxy',
-    schema: byRequest().describe('Another name of dynamic.'),
+    schema: describedInResources(byRequest(), BY_REQUEST).describe('Another name of dynamic.'),
     isAlias: true,
     isNamedOnly: true
   }

@@ -62,7 +62,7 @@ const headerMatch = () =>
 const webhook = () =>
   oneOf(
     {
-      backendRef: backendRef().optional().describe('A backend of the file, with its own backend policies.'),
+      backendRef: backendRef().optional().describe('A backend, with its own backend policies.'),
       backend: onlyInFiles(
         z
           .strictObject({ host: target().refine(({ unixPath }) => unixPath === null, 'must not be a unix socket') })

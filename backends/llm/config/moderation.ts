@@ -41,7 +41,7 @@ export const moderation = <Common extends Readonly<Record<string, z.ZodOptional>
   z
     .strictObject({
       model: shortString().optional().describe(`Default ${MODEL}.`),
-      backendRef: backendRef().optional().describe('A backend of the file, with its own backend policies.'),
+      backendRef: backendRef().optional().describe('A backend, with its own backend policies.'),
       host: host().optional().describe("Default: OpenAI's own."),
       port: port().optional().describe('Default 443, without TLS 80.'),
       path: path().optional().describe(`Default ${PATH}.`),

@@ -8,7 +8,7 @@ import type { McpRules } from '#backends/mcp/config/snapshot.ts'
 import type { BackendPolicies, PolicySets } from '#engine/contract/backend-config.ts'
 import { atLeastOne } from '#engine/schema/choice.ts'
 import { deferred, refused } from '#engine/schema/schema.ts'
-import { inResources, onlyInFiles } from '#engine/schema/spelling.ts'
+import { describedInResources, inResources, onlyInFiles } from '#engine/schema/spelling.ts'
 import { mcpRules } from './rules.ts'
 
 // One, so that the JSON Schema has it once.
@@ -17,6 +17,8 @@ const RULES = deferred(() => mcpRules().meta({ id: 'McpAuthorization' }))
 const WHO = "the file has it on routes: 'mcpAuthentication'"
 
 /** Rules of all levels add up. */
+const MCP_RULES = 'Who sees and uses which tools, prompts and resources of MCP servers.'
+
 export const mcpPolicies: BackendPolicies = {
   keys: { mcpAuthorization: 'mcpAuthorization', mcp: 'mcpAuthorization' },
   schemas: {
@@ -24,11 +26,11 @@ export const mcpPolicies: BackendPolicies = {
       'Who sees and uses which tools, prompts and resources of MCP servers.'
     ),
     mcp: atLeastOne({
-      authorization: RULES.optional().describe('Another name of mcpAuthorization.'),
+      authorization: describedInResources(RULES.optional(), MCP_RULES).describe('Another name of mcpAuthorization.'),
       authentication: inResources(refused("policy 'mcp.authentication'", WHO), 'McpAuthentication')
     })
       .optional()
-      .describe('As resources have it.')
+      .describe('authorization and authentication of MCP servers, as resources have them.')
   },
   addsUp: true,
   words: {

@@ -18,7 +18,7 @@ const schema = (policies: z.ZodType) =>
       protocol: z.enum(PROTOCOLS).optional().describe(`Default ${PROTOCOLS[0]}.`),
       policies: policies.optional()
     })
-    .describe('As resources have it: one host and port.')
+    .describe('One host and port.')
 
 export const staticKey: TargetKey<McpHttpTarget> = {
   name: 'static',

@@ -5,7 +5,7 @@ import { atLeastOne } from '#engine/schema/choice.ts'
 import { duration, positiveDuration } from '#engine/schema/duration.ts'
 import { cel, ONLY_FILES } from '#engine/schema/rule.ts'
 import { refusedKeys, z } from '#engine/schema/schema.ts'
-import { filledIn, onlyInFiles } from '#engine/schema/spelling.ts'
+import { describedInResources, filledIn, onlyInFiles } from '#engine/schema/spelling.ts'
 import { together } from '#engine/schema/together.ts'
 
 /** docs/specification.md#frontend-policies. */
@@ -26,12 +26,14 @@ const keepalive = () =>
     ...refusedKeys('TCP setting', ['enabled', 'retries', 'interval'])
   })
 
+const PROBES = "TCP keepalive probes. Default: the system's."
+
 const SCHEMA = atLeastOne({
   connectTimeout: positiveDuration('must be longer than 0')
     .optional()
-    .describe('Longest time to connect, TLS included. Default: config.upstream.connectTimeout.'),
-  keepalives: onlyInFiles(keepalive().optional()).describe("TCP keepalive probes. Default: the system's."),
-  keepalive: keepalive().optional().describe('Another name of keepalives.'),
+    .describe('Longest time to connect, TLS included. Default: config.upstream.connectTimeout, which is 10s.'),
+  keepalives: onlyInFiles(keepalive().optional()).describe(PROBES),
+  keepalive: describedInResources(keepalive().optional(), PROBES).describe('Another name of keepalives.'),
   proxyProtocol: z
     .enum(['v1', 'v2'])
     .optional()

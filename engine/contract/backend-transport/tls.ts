@@ -10,7 +10,7 @@ import { host } from '#engine/schema/net.ts'
 import { cel, cels, keywords } from '#engine/schema/rule.ts'
 import { list, longString, misplacedKeys, refusedKeys, shortString, tinyString, z } from '#engine/schema/schema.ts'
 import { secretRef } from '#engine/schema/secret-ref.ts'
-import { onlyInFiles } from '#engine/schema/spelling.ts'
+import { describedInResources, onlyInFiles } from '#engine/schema/spelling.ts'
 import { together } from '#engine/schema/together.ts'
 
 /** docs/specification.md#backend-tls. */
@@ -57,6 +57,10 @@ const altName = () =>
   )
 const protocol = () => tinyString().regex(/^[!-~]+$/, 'must be visible ASCII characters')
 
+const HOSTNAME = "In SNI and in the certificate. Default: the destination's host."
+const ALT_NAMES = 'The certificate must be for one of these instead: DNS names, addresses or URIs.'
+const PROTOCOLS = 'Protocols to offer. Default h2, http/1.1.'
+
 /** Of what is checked here, what resources have. */
 const IN_RESOURCES = cels(
   {
@@ -77,21 +81,21 @@ const SCHEMA = z
     root: onlyInFiles(longString().optional()).describe(
       "File with the authorities that are trusted (PEM). Default: the system's."
     ),
-    hostname: onlyInFiles(serverName().optional()).describe(
-      "In SNI and in the certificate. Default: the destination's host."
-    ),
-    sni: sni().optional().describe('Another name of hostname.'),
+    hostname: onlyInFiles(serverName().optional()).describe(HOSTNAME),
+    sni: describedInResources(sni().optional(), HOSTNAME).describe('Another name of hostname.'),
     insecure: onlyInFiles(z.boolean().optional()).describe(
       'Nothing of the certificate is verified. As insecureSkipVerify: All.'
     ),
     insecureHost: onlyInFiles(z.boolean().optional()).describe('Its name is not. As insecureSkipVerify: Hostname.'),
     insecureSkipVerify: z.enum(['All', 'Hostname']).optional().describe('What of the certificate is not verified.'),
-    subjectAltNames: onlyInFiles(list(altName(), 1, NAMES_MAX).optional()).describe(
-      'The certificate must be for one of these instead: DNS names, addresses or URIs.'
+    subjectAltNames: onlyInFiles(list(altName(), 1, NAMES_MAX).optional()).describe(ALT_NAMES),
+    verifySubjectAltNames: describedInResources(list(altName(), 1, NAMES_MAX).optional(), ALT_NAMES).describe(
+      'Another name of subjectAltNames.'
     ),
-    verifySubjectAltNames: list(altName(), 1, NAMES_MAX).optional().describe('Another name of subjectAltNames.'),
-    alpn: onlyInFiles(list(protocol(), 1, NAMES_MAX).optional()).describe('Protocols to offer. Default h2, http/1.1.'),
-    alpnProtocols: list(protocol(), 1, NAMES_MAX).optional().describe('Another name of alpn.'),
+    alpn: onlyInFiles(list(protocol(), 1, NAMES_MAX).optional()).describe(PROTOCOLS),
+    alpnProtocols: describedInResources(list(protocol(), 1, NAMES_MAX).optional(), PROTOCOLS).describe(
+      'Another name of alpn.'
+    ),
     mtlsCertificateRef: list(secretRef(`${CERT_ENTRY}, ${KEY_ENTRY} and perhaps ${CA_ENTRIES[0]}`), 1, 1)
       .optional()
       .describe('Instead of cert and key: a secret.'),

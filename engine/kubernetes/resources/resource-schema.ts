@@ -6,7 +6,7 @@
 import { CHOICES } from '#engine/schema/choice.ts'
 import { enforcementOf } from '#engine/schema/rule.ts'
 import { isRefused, z } from '#engine/schema/schema.ts'
-import { type ResourceWord, spellingOf } from '#engine/schema/spelling.ts'
+import { descriptionInResources, type ResourceWord, spellingOf } from '#engine/schema/spelling.ts'
 
 type Schema = z.core.$ZodTypes
 type Checks = NonNullable<Schema['_zod']['def']['checks']>
@@ -32,7 +32,9 @@ export class ResourceSchemas {
     if (known !== undefined) return known
     const made = this.#make(schema as Schema)
     const { id: _, ...meta } = z.globalRegistry.get(schema as z.ZodType) ?? {}
-    const described = made === schema || Object.keys(meta).length === 0 ? made : made.meta({ ...made.meta(), ...meta })
+    const own = descriptionInResources(schema)
+    const isSame = made === schema && own === null
+    const described = isSame ? made : withMeta(made, { ...meta, ...(own === null ? {} : { description: own }) })
     this.#made.set(schema, described)
     return described
   }
@@ -105,6 +107,9 @@ export class ResourceSchemas {
     throw new Error('a check of what is translated cannot see a resource: put it ahead of the translation')
   }
 }
+
+const withMeta = (schema: z.ZodType, meta: object) =>
+  Object.keys(meta).length === 0 ? schema : schema.meta({ ...schema.meta(), ...meta })
 
 /** A schema without what says that it may be left out. */
 export function innerOf(schema: z.core.$ZodType): z.core.$ZodType {
