@@ -4,7 +4,13 @@ type Value = string | number | boolean
 
 interface KeyValue {
   readonly key: string
-  readonly value: { readonly stringValue?: string; readonly intValue?: string; readonly boolValue?: boolean }
+  readonly value: {
+    readonly stringValue?: string
+    readonly intValue?: string
+    readonly boolValue?: boolean
+    readonly doubleValue?: number
+    readonly arrayValue?: { readonly values: readonly { readonly stringValue?: string }[] }
+  }
 }
 
 interface Point {
@@ -24,6 +30,7 @@ export interface Span {
   readonly traceId: string
   readonly spanId: string
   readonly parentSpanId?: string
+  readonly attributes?: readonly KeyValue[]
 }
 
 export interface LogRecord {

@@ -107,7 +107,7 @@ async function send(origin: string): Promise<readonly string[]> {
   const traceparent = `00-${TRACE}-${CALLER}-01`
   const got = await fetch(`${origin}/things/1`, { headers: { traceparent } })
   await got.text()
-  const body = JSON.stringify({ model: 'gpt-test', temperature: 0.5, messages: [{ role: 'user', content: 'Hi' }] })
+  const body = JSON.stringify({ model: 'gpt-test', temperature: 1, messages: [{ role: 'user', content: 'Hi' }] })
   const headers = { 'content-type': 'application/json' }
   const chatted = await fetch(`${origin}/v1/chat/completions`, { method: 'POST', headers, body })
   await chatted.text()
@@ -135,6 +135,11 @@ function checksOf({ spans, records, metrics }: Received): readonly (readonly [wh
     ["the GET has the client's span as its parent", got?.traceId === TRACE && got.parentSpanId === CALLER],
     ['its attempt has the GET as its parent', isBelow(named('GET'), got)],
     ['the chat has its request as its parent', isBelow(chat, named('POST /v1/*'))],
+    ['what was asked of the model keeps its type', attributeOf(chat, 'gen_ai.request.temperature')?.doubleValue === 1],
+    [
+      'each choice of the answer says how it ended',
+      attributeOf(chat, 'gen_ai.response.finish_reasons')?.arrayValue?.values[0]?.stringValue === 'stop'
+    ],
     [
       'a tool call has a span for the client and one for the server, one below the other',
       calls.some((call) => calls.some((other) => isBelow(call, other)))
@@ -154,6 +159,8 @@ function checksOf({ spans, records, metrics }: Received): readonly (readonly [wh
     ['nothing was sent twice', new Set(spans.map(({ spanId }) => spanId)).size === spans.length]
   ]
 }
+
+const attributeOf = (span: Span | undefined, name: string) => span?.attributes?.find(({ key }) => key === name)?.value
 
 /** Sums since the start: those of the last export say all. */
 function latest(metrics: Received['metrics']): Received['metrics'] {
