@@ -17,6 +17,8 @@ export interface Answer {
 interface Options {
   readonly body?: unknown
   readonly type?: string
+  /** Of the answer; absent: an object as it is. */
+  readonly accept?: string
 }
 
 export class ApiClient {
@@ -32,11 +34,11 @@ export class ApiClient {
   }
 
   async ask(method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE', path: string, options: Options = {}): Promise<Answer> {
-    const { body, type = 'application/json' } = options
+    const { body, type = 'application/json', accept = 'application/json' } = options
     const answer = await request(`${this.#origin}${path}`, {
       method,
       dispatcher: this.#agent,
-      headers: { authorization: `Bearer ${this.#token}`, accept: 'application/json', 'content-type': type },
+      headers: { authorization: `Bearer ${this.#token}`, accept, 'content-type': type },
       ...(body === undefined ? {} : { body: JSON.stringify(body) })
     })
     const text = await answer.body.text()

@@ -50,17 +50,16 @@ export function gatewayApiCrds(): readonly string[] {
 }
 
 function go(args: readonly string[], cwd: string): string {
-  const env = { ...process.env, CGO_ENABLED: '0' }
   try {
-    return execFileSync('nice', ['-n', '19', 'go', ...args], {
-      cwd,
-      env,
-      encoding: 'utf8',
-      stdio: ['ignore', 'pipe', 'inherit']
-    })
-  } catch (error) {
-    throw new Error('Kubernetes is built with Go: install Go 1.26 or later, and have its program "go" on the PATH', {
-      cause: error
-    })
+    execFileSync('go', ['version'], { stdio: 'ignore' })
+  } catch {
+    throw new Error('Kubernetes is built with Go: install Go 1.26 or later, and have its program "go" on the PATH')
   }
+  const env = { ...process.env, CGO_ENABLED: '0' }
+  return execFileSync('nice', ['-n', '19', 'go', ...args], {
+    cwd,
+    env,
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'inherit']
+  })
 }

@@ -1,10 +1,12 @@
 /** What is neither in nor out of a spec: statuses, columns of tables, who may do what. */
 
-import { CONTROLLER_NAME } from '#engine/kubernetes/resources/names.ts'
+import { API_VERSION, CONTROLLER_NAME } from '#engine/kubernetes/resources/names.ts'
 import { objectOf } from '#engine/kubernetes/testing/case.ts'
 import type { ApiClient } from './client.ts'
 import type { Judged } from './judge.ts'
 import type { KubernetesServers } from './servers.ts'
+
+const GROUP_PATH = `/apis/${API_VERSION}`
 
 const CONDITION = {
   status: 'True',
@@ -86,26 +88,37 @@ export async function statusCases(servers: KubernetesServers): Promise<Judged[]>
   return [...judged, ...(await columnCases(client)), ...(await accessCases(servers))]
 }
 
+const AS_TABLE = 'application/json;as=Table;v=v1;g=meta.k8s.io'
+const COLUMNS = {
+  gatewaybackends: 'Name Accepted Age',
+  gatewaypolicies: 'Name Accepted Age',
+  gatewayparameters: 'Name Age'
+}
+
 /** Short names and columns, as kubectl asks for them. */
 async function columnCases(client: ApiClient): Promise<Judged[]> {
-  const found = await client.ask('GET', '/apis/weir.dev/v1alpha1')
-  const { resources = [] } = found.body as unknown as {
-    readonly resources?: readonly { readonly name: string; readonly shortNames?: readonly string[] }[]
-  }
+  const { body: found } = await client.ask('GET', GROUP_PATH)
+  const { resources = [] } = found as { readonly resources?: readonly { readonly shortNames?: readonly string[] }[] }
   const short = resources.flatMap(({ shortNames = [] }) => shortNames).toSorted()
   const isShort = short.join(' ') === 'gwbe gwparams gwpol'
-  return [{ name: 'short names', why: isShort ? null : short.join(' ') }]
+  const judged: Judged[] = [{ name: 'short names', why: isShort ? null : short.join(' ') }]
+  for (const [plural, expected] of Object.entries(COLUMNS)) {
+    const { body } = await client.ask('GET', `${GROUP_PATH}/${plural}`, { accept: AS_TABLE })
+    const { columnDefinitions = [] } = body as { readonly columnDefinitions?: readonly { readonly name: string }[] }
+    const shown = columnDefinitions.map(({ name }) => name).join(' ')
+    judged.push({ name: `columns of ${plural}`, why: shown === expected ? null : shown })
+  }
+  return judged
 }
 
 async function accessCases(servers: KubernetesServers): Promise<Judged[]> {
-  const path = '/apis/weir.dev/v1alpha1/gatewaybackends'
   const attempts = [
     ['without rights', servers.clientOf('nobody'), 403],
     ['with a token of nobody', servers.clientWith('unknown'), 401]
   ] as const
   const judged: Judged[] = []
   for (const [name, client, expected] of attempts) {
-    const { status } = await client.ask('GET', path)
+    const { status } = await client.ask('GET', `${GROUP_PATH}/gatewaybackends`)
     judged.push({ name: `access ${name}`, why: status === expected ? null : `is ${status}, not ${expected}` })
   }
   return judged
