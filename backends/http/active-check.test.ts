@@ -10,7 +10,7 @@ import { type Origin, startOrigin } from '#engine/testing/origin.ts'
 import { exchangeRaw } from '#engine/testing/raw.ts'
 
 interface Checked extends Origin {
-  isWell: boolean
+  isHealthy: boolean
   /** Resolves at the next check. */
   nextCheck(): Promise<void>
   readonly checks: number
@@ -19,12 +19,12 @@ interface Checked extends Origin {
 async function checked(t: TestContext): Promise<Checked> {
   let wake: (() => void) | null = null
   const origin = await startOrigin((response, { url }) => {
-    response.writeHead(url === '/well' && !made.isWell ? 503 : 200).end()
+    response.writeHead(url === '/well' && !made.isHealthy ? 503 : 200).end()
     if (url === '/well') wake?.()
   })
   const made: Checked = {
     ...origin,
-    isWell: true,
+    isHealthy: true,
     nextCheck: () =>
       new Promise((resolve) => {
         wake = resolve
@@ -57,14 +57,14 @@ const requests = ({ seen }: Origin) => seen.filter(({ url }) => url === '/').len
 
 test('one that is not well gets no requests, until it is well again', async (t) => {
   const [a, b] = [await checked(t), await checked(t)]
-  b.isWell = false
+  b.isHealthy = false
   const gateway = await start(t, config([a.port, b.port], HTTP))
   // The first check decides alone. Behind the second one its outcome is known.
   for (let i = 0; i < 2; i++) await b.nextCheck()
   for (let i = 0; i < 6; i++) equal(await get(gateway), '200')
   deepEqual([requests(a), requests(b)], [6, 0])
   match(gateway.metrics(), /weir_upstream_checks_total\{destination="shop",result="failed"\} \d/)
-  b.isWell = true
+  b.isHealthy = true
   for (let i = 0; i < 2; i++) await b.nextCheck()
   for (let i = 0; i < 6; i++) await get(gateway)
   ok(requests(b) > 0)
@@ -134,7 +134,7 @@ test('one that takes no connection is found by TCP, before a request goes there'
 
 test('one of the workers reports the addresses by state, as long as the configuration has them', async (t) => {
   const [good, bad] = [await checked(t), await checked(t)]
-  bad.isWell = false
+  bad.isHealthy = false
   const addresses = SharedRows.create()
   const yaml = config([good.port, bad.port], HTTP)
   const gateways = [
@@ -143,7 +143,7 @@ test('one of the workers reports the addresses by state, as long as the configur
   ]
   const all = () => gateways.flatMap((gateway) => gateway.metrics().match(/^weir_upstream_addresses\{.*/gm) ?? [])
   const line = (state: string, count: number) => `weir_upstream_addresses{destination="shop",state="${state}"} ${count}`
-  const expected = [line('ejected', 0), line('unreachable', 0), line('unwell', 1), line('usable', 1)]
+  const expected = [line('ejected', 0), line('healthy', 1), line('unhealthy', 1), line('unreachable', 0)]
   while (!all().includes(expected[2]!)) await bad.nextCheck()
   // Both have looked by then.
   for (let i = 0; i < 12; i++) await bad.nextCheck()

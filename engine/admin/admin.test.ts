@@ -45,7 +45,7 @@ const ENDPOINTS: readonly EndpointReport[] = [
   {
     destination: 'shop',
     addresses: [
-      { address: '10.0.0.1:80', host: 'a:80', weight: 2, state: 'usable', reason: '', forMs: 0, requests: 7 },
+      { address: '10.0.0.1:80', host: 'a:80', weight: 2, state: 'healthy', reason: '', forMs: 0, requests: 7 },
       {
         ...{ address: '10.0.0.2:80', host: 'b:80', weight: 1, state: 'ejected', reason: 'consecutive_5xx' },
         ...{ forMs: 29_001, requests: 0 }

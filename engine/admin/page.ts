@@ -58,7 +58,7 @@ function addresses(endpoints: readonly EndpointReport[]): Html {
   const rows = endpoints.flatMap(({ destination, addresses: all }) =>
     all.map(({ address, weight, state, reason, forMs, requests }) => {
       const until = forMs === 0 ? '' : `, for ${Math.ceil(forMs / 1000)} s`
-      const why = state === 'usable' ? html`usable` : html`<span class="bad">${state}</span>: ${reason}${until}`
+      const why = state === 'healthy' ? html`healthy` : html`<span class="bad">${state}</span>: ${reason}${until}`
       return html`<tr><td>${destination}</td><td>${address}</td><td>${weight}</td><td>${why}</td><td>${requests}</td></tr>\n`
     })
   )

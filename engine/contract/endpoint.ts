@@ -72,8 +72,8 @@ export interface Endpoint {
   readonly background?: { readonly begin: () => void; readonly end: () => void }
 }
 
-/** Why an address gets no requests: "unreachable" by this worker, "unwell" by checks, "ejected" by its answers. */
-export type AddressState = 'usable' | 'unreachable' | 'unwell' | 'ejected'
+/** Why an address gets no requests: "unreachable" by this worker, "unhealthy" by checks, "ejected" by its answers. */
+export type AddressState = 'healthy' | 'unreachable' | 'unhealthy' | 'ejected'
 
 /** One address of an endpoint, as a worker sees it; for people. */
 export interface AddressReport {

@@ -42,7 +42,7 @@ export interface LatencyLimit {
   readonly minRequests: number
 }
 
-/** How addresses are asked whether they are well. */
+/** How addresses are checked. */
 export type ActiveCheck = CheckTimes & (HttpCheck | GrpcCheck | TcpCheck)
 
 export interface CheckTimes {

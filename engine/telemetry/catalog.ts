@@ -124,7 +124,7 @@ export const METRICS = {
     'result'
   ]),
   weir_upstream_addresses: gauge(
-    'Addresses of destinations of the configuration. state: usable, unreachable, unwell (by active checks) or ejected.',
+    'Addresses of destinations of the configuration. state: healthy, unreachable, unhealthy (by active checks) or ejected.',
     ['destination', 'state']
   ),
   weir_upstream_overflows_total: counter(

@@ -24,21 +24,21 @@ function start() {
 
 const SHOP = { destination: 'shop', metricLabel: 'shop', address: '10.0.0.1:80' }
 const EJECTED = { ...SHOP, reason: 'latency', ms: 30_000 }
-const CHECKED = { ...SHOP, finding: 'it answers with 503', isWell: false, unwellMs: 0 }
+const CHECKED = { ...SHOP, finding: 'it answers with 503', isHealthy: false, unhealthyMs: 0 }
 
 test('the log says when an address is left out, why and for how long, and when it is used again', () => {
   const { upstream, lines } = start()
   upstream.ejected(EJECTED)
   upstream.returned(EJECTED)
-  upstream.checked({ ...CHECKED, isWell: null })
+  upstream.checked({ ...CHECKED, isHealthy: null })
   upstream.checked(CHECKED)
-  upstream.checked({ ...CHECKED, finding: null, isWell: true, unwellMs: 12_300 })
+  upstream.checked({ ...CHECKED, finding: null, isHealthy: true, unhealthyMs: 12_300 })
   const named = 'destination=shop address=10.0.0.1:80'
   assert.deepEqual(lines, [
     `level=warn target=upstream message="shop: 10.0.0.1:80 is left out for 30 s" ${named} reason=latency\n`,
     `level=info target=upstream message="shop: 10.0.0.1:80 is used again, 30 s after it was left out" ${named} reason=latency\n`,
-    `level=warn target=upstream message="shop: 10.0.0.1:80 is not well and left out, by its health checks: it answers with 503" ${named}\n`,
-    `level=info target=upstream message="shop: 10.0.0.1:80 is well again after 12.3 s, by its health checks" ${named}\n`
+    `level=warn target=upstream message="shop: 10.0.0.1:80 is unhealthy and left out, by its health checks: it answers with 503" ${named}\n`,
+    `level=info target=upstream message="shop: 10.0.0.1:80 is healthy again after 12.3 s, by its health checks" ${named}\n`
   ])
 })
 
@@ -68,11 +68,11 @@ test('addresses by state are shown as long as they are reported', () => {
   const value = (state: string) =>
     parseExposition(table.expose()).value('weir_upstream_addresses', { destination: 'shop', state })
   upstream.counted('shop', null)
-  assert.equal(value('usable'), undefined)
-  upstream.counted('shop', { usable: 2, unreachable: 0, unwell: 1, ejected: 0 })
-  assert.deepEqual(['usable', 'unreachable', 'unwell', 'ejected'].map(value), [2, 0, 1, 0])
+  assert.equal(value('healthy'), undefined)
+  upstream.counted('shop', { healthy: 2, unreachable: 0, unhealthy: 1, ejected: 0 })
+  assert.deepEqual(['healthy', 'unreachable', 'unhealthy', 'ejected'].map(value), [2, 0, 1, 0])
   upstream.counted('shop', null)
-  assert.equal(value('usable'), undefined)
-  upstream.counted('shop', { usable: 3, unreachable: 0, unwell: 0, ejected: 0 })
-  assert.equal(value('usable'), 3)
+  assert.equal(value('healthy'), undefined)
+  upstream.counted('shop', { healthy: 3, unreachable: 0, unhealthy: 0, ejected: 0 })
+  assert.equal(value('healthy'), 3)
 })

@@ -7,7 +7,7 @@ import type { Gauge, Metrics } from './metrics.ts'
 /** Lines about addresses that one worker writes: of a fleet whose addresses come and go by the second, some. */
 const LINES_PER_WINDOW = 50
 const WINDOW_MS = 60_000
-const STATES = ['usable', 'unreachable', 'unwell', 'ejected'] as const satisfies readonly AddressState[]
+const STATES = ['healthy', 'unreachable', 'unhealthy', 'ejected'] as const satisfies readonly AddressState[]
 
 /** How it is in a worker. */
 export interface Sample {
@@ -34,12 +34,12 @@ interface Ejected extends Address {
 }
 
 interface Checked extends Address {
-  /** Null: it is well. */
+  /** Null: it passed. */
   readonly finding: string | null
   /** Not null: it has become so. */
-  readonly isWell: boolean | null
-  /** How long it was unwell. */
-  readonly unwellMs: number
+  readonly isHealthy: boolean | null
+  /** How long it was unhealthy. */
+  readonly unhealthyMs: number
 }
 
 /** What the upstream client tells about its connections. */
@@ -105,13 +105,13 @@ export function upstreamTelemetry(
     },
     returned: ({ destination, address, reason, ms }) =>
       say('info', `is used again, ${seconds(ms)} after it was left out`, { destination, address, reason }),
-    checked: ({ destination, metricLabel, address, finding, isWell, unwellMs }) => {
+    checked: ({ destination, metricLabel, address, finding, isHealthy, unhealthyMs }) => {
       const named = { destination, address }
-      if (isWell === null) {
+      if (isHealthy === null) {
         const result = finding === null ? 'ok' : 'failed'
         metrics.counter('weir_upstream_checks_total', { destination: metricLabel, result }).add(1)
-      } else if (isWell) say('info', `is well again after ${seconds(unwellMs)}, by its health checks`, named)
-      else say('warn', `is not well and left out, by its health checks: ${finding}`, named)
+      } else if (isHealthy) say('info', `is healthy again after ${seconds(unhealthyMs)}, by its health checks`, named)
+      else say('warn', `is unhealthy and left out, by its health checks: ${finding}`, named)
     },
     counted: (destination, counts) => {
       const known = gauges.get(destination)

@@ -1,5 +1,5 @@
 /**
- * Active health checks: the addresses of an endpoint are asked whether they are well (docs/design/035-health.md). Each
+ * Active health checks: the addresses of an endpoint are checked (docs/design/035-health.md). Each
  * worker looks when an address is due; the one that moves the time of its next check asks. So there is one check for
  * the whole process, and another worker goes on when one dies.
  */
@@ -20,7 +20,7 @@ import { type TimerWheel, WheelTimer } from '#engine/socket/timer-wheel.ts'
 import type { DialledAddress } from './address-list.ts'
 import { HttpCheckCall } from './check-call.ts'
 import type { HostSet } from './host-group.ts'
-import { JudgedHealth } from './outlier.ts'
+import { ObservedHealth } from './outlier.ts'
 
 /** Of an answer; what is longer says nothing more, and is not waited for. */
 const ANSWER_BYTES_MAX = 64 * 1024
@@ -89,7 +89,7 @@ export class ActiveChecker implements Background {
     let soonestMs = known.length === 0 ? LOOK_MIN_MS * 10 : check.intervalMs
     for (const address of known) {
       const { health } = address
-      if (!(health instanceof JudgedHealth)) continue
+      if (!(health instanceof ObservedHealth)) continue
       const dueMs = health.checkDueMs
       const isMine = dueMs <= 0 && this.#running < RUNNING_MAX && health.takeCheck(this.#jittered(check.intervalMs))
       if (isMine) this.#check(address, health)
@@ -102,7 +102,7 @@ export class ActiveChecker implements Background {
     return ms * (1 + JITTER * (this.#parts.random() - 0.5))
   }
 
-  #check(address: DialledAddress, health: JudgedHealth): void {
+  #check(address: DialledAddress, health: ObservedHealth): void {
     const { check } = this.#parts
     this.#running++
     let isOver = false

@@ -35,15 +35,15 @@ const endpoint = (name: string, ...states: readonly AddressState[]): CountedEndp
 })
 
 const look = (...workers: readonly Worker[]) => workers.forEach(({ states }) => void states.look())
-const NONE = { usable: 0, unreachable: 0, unwell: 0, ejected: 0 }
+const NONE = { healthy: 0, unreachable: 0, unhealthy: 0, ejected: 0 }
 
 test('one of the workers reports, and another one when that has gone without a word', () => {
   const { worker, pass } = bench()
   const [one, other] = [worker(0), worker(1)]
-  const shop = endpoint('shop', 'usable', 'ejected', 'usable')
+  const shop = endpoint('shop', 'healthy', 'ejected', 'healthy')
   for (const { states } of [one, other]) states.of(shop).begin()
   look(one, other)
-  deepEqual([...one.shown, ...other.shown], [['shop', { ...NONE, usable: 2, ejected: 1 }]])
+  deepEqual([...one.shown, ...other.shown], [['shop', { ...NONE, healthy: 2, ejected: 1 }]])
   for (let i = 0; i < 100; i++) {
     pass(500)
     look(other, one)
@@ -63,7 +63,7 @@ test('one of the workers reports, and another one when that has gone without a w
 test('who replaces it goes on, and one that knows no address leaves the report to others', () => {
   const { worker } = bench()
   const [one, other] = [worker(0), worker(1)]
-  const shop = endpoint('shop', 'usable')
+  const shop = endpoint('shop', 'healthy')
   const unknown = { ...endpoint('shop') }
   one.states.of(shop).begin()
   look(one)
@@ -81,16 +81,16 @@ test('who replaces it goes on, and one that knows no address leaves the report t
 test('what several endpoints of a destination reach counts once, by its worst state', () => {
   const { worker } = bench()
   const { states, shown } = worker(0)
-  states.of(endpoint('shop', 'usable', 'unwell')).begin()
-  states.of(endpoint('shop', 'unreachable', 'usable', 'usable')).begin()
+  states.of(endpoint('shop', 'healthy', 'unhealthy')).begin()
+  states.of(endpoint('shop', 'unreachable', 'healthy', 'healthy')).begin()
   states.look()
-  deepEqual(shown.get('shop'), { usable: 1, unreachable: 1, unwell: 1, ejected: 0 })
+  deepEqual(shown.get('shop'), { healthy: 1, unreachable: 1, unhealthy: 1, ejected: 0 })
 })
 
 test('a destination is reported as long as a configuration has it', () => {
   const { worker } = bench()
   const { states, shown } = worker(0)
-  const use = states.of(endpoint('shop', 'usable'))
+  const use = states.of(endpoint('shop', 'healthy'))
   use.begin()
   states.look()
   // A reload.
@@ -107,7 +107,7 @@ test('a destination is reported as long as a configuration has it', () => {
 test('of very many destinations some are reported, others when those are gone', () => {
   const { worker } = bench()
   const { states, shown } = worker(0)
-  const uses = Array.from({ length: 1_002 }, (_, i) => states.of(endpoint(`shop-${i}`, 'usable')))
+  const uses = Array.from({ length: 1_002 }, (_, i) => states.of(endpoint(`shop-${i}`, 'healthy')))
   for (const use of uses) use.begin()
   states.look()
   equal(shown.size, 1_000)

@@ -123,11 +123,11 @@ function countsOf(endpoints: ReadonlyMap<CountedEndpoint, number>): Record<Addre
   for (const { knownAddresses } of endpoints.keys()) {
     for (const { label, host, health } of knownAddresses) {
       const key = `${host.name} ${label}`
-      if ((states.get(key) ?? 'usable') === 'usable') states.set(key, health.state)
+      if ((states.get(key) ?? 'healthy') === 'healthy') states.set(key, health.state)
     }
   }
   if (states.size === 0) return null
-  const counts: Record<AddressState, number> = { usable: 0, unreachable: 0, unwell: 0, ejected: 0 }
+  const counts: Record<AddressState, number> = { healthy: 0, unreachable: 0, unhealthy: 0, ejected: 0 }
   for (const state of states.values()) counts[state]++
   return counts
 }

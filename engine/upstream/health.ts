@@ -25,12 +25,12 @@ export class Health {
   }
 
   get state(): AddressState {
-    return this.ejected ? 'unreachable' : 'usable'
+    return this.ejected ? 'unreachable' : 'healthy'
   }
 
   /** For people: why it gets no requests, and for how long. */
   report(): Pick<AddressReport, 'state' | 'reason' | 'forMs'> {
-    if (!this.ejected) return { state: 'usable', reason: '', forMs: 0 }
+    if (!this.ejected) return { state: 'healthy', reason: '', forMs: 0 }
     const forMs = Math.max(0, Math.ceil(this.ejectedUntil - performance.now()))
     return { state: 'unreachable', reason: 'a connection has failed', forMs }
   }

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import type { Ejection } from '#engine/contract/resilience.ts'
 import { SharedRows } from '#engine/kit/shared-rows.ts'
 import { fakeExchange } from '#engine/testing/exchange.ts'
-import { type JudgedHealth, OutlierDetector } from './outlier.ts'
+import { type ObservedHealth, OutlierDetector } from './outlier.ts'
 import type { EjectedAddress } from './shared.ts'
 
 const EJECTION: Ejection = {
@@ -25,7 +25,7 @@ function bench(addresses: number, ejection: Partial<Ejection> = {}, workers = 2)
   const memory = SharedRows.create()
   const ejected: EjectedAddress[] = []
   const returned: EjectedAddress[] = []
-  const seen = Array.from({ length: workers }, (): JudgedHealth[] => {
+  const seen = Array.from({ length: workers }, (): ObservedHealth[] => {
     const detector = new OutlierDetector({
       name: 'shop',
       metricLabel: 'shop',
@@ -44,7 +44,7 @@ function bench(addresses: number, ejection: Partial<Ejection> = {}, workers = 2)
   return { seen, ejected, returned, pass, rows: new SharedRows(memory, () => now) }
 }
 
-function answer(health: JudgedHealth, status: number, tookMs = 1, headers: readonly [string, string][] = []): void {
+function answer(health: ObservedHealth, status: number, tookMs = 1, headers: readonly [string, string][] = []): void {
   const ex = fakeExchange({ headers })
   ex.status = status
   health.answered(ex, tookMs)
@@ -117,7 +117,7 @@ test('connections that fail count apart', () => {
 test('who is much slower than the median of the others is ejected, and nobody while there is little to compare', () => {
   const latency = { factor: 3, thresholdMs: null, minRequests: 16 }
   const { seen, ejected } = bench(3, { latency })
-  const [slow, fast, other] = seen[0]! as [JudgedHealth, JudgedHealth, JudgedHealth]
+  const [slow, fast, other] = seen[0]! as [ObservedHealth, ObservedHealth, ObservedHealth]
   for (let i = 0; i < 32; i++) answer(slow, 200, 100)
   equal(ejected.length, 0)
   for (let i = 0; i < 32; i++) {

@@ -11,7 +11,7 @@ import type { CheckTimes, Ejection, HealthPlan } from '#engine/contract/resilien
 import { GRPC_DEADLINE_EXCEEDED, GRPC_UNAVAILABLE, GRPC_UNKNOWN } from '#engine/http/grpc.ts'
 import type { SharedRow, SharedRows } from '#engine/kit/shared-rows.ts'
 import { Health } from './health.ts'
-import { JudgedEvents } from './judged-events.ts'
+import { ObservedEvents } from './observed-events.ts'
 import type { EjectedAddress, UpstreamObserver, UpstreamShared } from './shared.ts'
 
 /** Times in shared memory are in this unit: 32 bits of it are years. */
@@ -39,12 +39,12 @@ const CHECK_STATE = 8
 const CHECK_STREAK = 9
 /** In ticks: how long the ejection takes whose end nobody has told yet; 0: there is none. */
 const UNTOLD = 10
-/** In ticks of the clock: when checks have found it unwell. */
-const UNWELL_SINCE = 11
+/** In ticks of the clock: when checks have found it unhealthy. */
+const UNHEALTHY_SINCE = 11
 
 const UNKNOWN = 0
-const WELL = 1
-const UNWELL = 2
+const HEALTHY = 1
+const UNHEALTHY = 2
 
 type EjectionReason = EjectedAddress['reason']
 /** As numbers of a row. */
@@ -72,7 +72,7 @@ export class OutlierDetector {
   readonly clock: () => number
   readonly #parts: OutlierParts
   readonly #isUnhealthy: ((ex: Exchange) => boolean) | null
-  #members: readonly JudgedHealth[] = []
+  #members: readonly ObservedHealth[] = []
 
   constructor(parts: OutlierParts) {
     const { ejection } = parts.plan
@@ -84,13 +84,13 @@ export class OutlierDetector {
   }
 
   /** `label`: of the address. `host`: whose it is. */
-  healthOf(host: string, label: string): JudgedHealth {
-    return new JudgedHealth(this, this.#parts.rows.row(`${this.#parts.key} ${host} ${label}`), label)
+  healthOf(host: string, label: string): ObservedHealth {
+    return new ObservedHealth(this, this.#parts.rows.row(`${this.#parts.key} ${host} ${label}`), label)
   }
 
   /** The addresses from now on. */
   renewed(members: readonly Health[]): void {
-    this.#members = members.filter((health) => health instanceof JudgedHealth)
+    this.#members = members.filter((health) => health instanceof ObservedHealth)
   }
 
   /** Whether what has been answered speaks against the server. */
@@ -103,7 +103,7 @@ export class OutlierDetector {
   }
 
   /** Other addresses that have been asked often enough to be compared with, and the median of their means. */
-  medianOf(others: JudgedHealth, minRequests: number): number | null {
+  medianOf(others: ObservedHealth, minRequests: number): number | null {
     const means = this.#members
       .filter((one) => one !== others && one.answers >= minRequests)
       .map((one) => one.latencyMs)
@@ -111,12 +111,12 @@ export class OutlierDetector {
     return means.length === 0 ? null : means[Math.floor((means.length - 1) / 2)]!
   }
 
-  /** `isWell`: what it is from now on; null: what it was. */
-  checked(health: JudgedHealth, finding: string | null, isWell: boolean | null, unwellMs = 0): void {
-    this.#parts.observer.checked?.({ ...this.#named(health), finding, isWell, unwellMs })
+  /** `isHealthy`: what it is from now on; null: what it was. */
+  checked(health: ObservedHealth, finding: string | null, isHealthy: boolean | null, unhealthyMs = 0): void {
+    this.#parts.observer.checked?.({ ...this.#named(health), finding, isHealthy, unhealthyMs })
   }
 
-  #named({ label: address }: JudgedHealth) {
+  #named({ label: address }: ObservedHealth) {
     return { destination: this.name, metricLabel: this.#parts.metricLabel, address }
   }
 
@@ -125,14 +125,14 @@ export class OutlierDetector {
     for (const health of this.#members) health.lookForReturn()
   }
 
-  returned(health: JudgedHealth, ms: number, reason: EjectionReason): void {
+  returned(health: ObservedHealth, ms: number, reason: EjectionReason): void {
     this.#parts.observer.returned?.({ ...this.#named(health), reason, ms })
   }
 
   /** Ejects `health`, unless too many are. Whichever worker is first does it. */
-  eject(health: JudgedHealth, reason: EjectionReason): void {
+  eject(health: ObservedHealth, reason: EjectionReason): void {
     const ejection = this.ejection!
-    const out = this.#members.filter((one) => one !== health && one.isEjectedByJudgement).length
+    const out = this.#members.filter((one) => one !== health && one.isOutlier).length
     const most = Math.max(1, Math.floor((this.#members.length * ejection.maxEjectedPercent) / 100))
     if (out >= most) return
     const ms = health.ejectFor(ejection, reason)
@@ -162,8 +162,8 @@ function conditionOf(source: string | null, observer: OutlierParts['observer']):
   }
 }
 
-/** One address whose answers are judged. */
-export class JudgedHealth extends Health {
+/** One address whose answers count. */
+export class ObservedHealth extends Health {
   readonly label: string
   readonly #detector: OutlierDetector
   readonly #row: SharedRow
@@ -176,12 +176,12 @@ export class JudgedHealth extends Health {
   }
 
   override get isUnhealthy(): boolean {
-    return this.isUnwell || this.isEjectedByJudgement
+    return this.failsChecks || this.isOutlier
   }
 
   /** Active checks have found it so. One that nothing is known of is used. */
-  get isUnwell(): boolean {
-    return this.#row.get(CHECK_STATE) === UNWELL
+  get failsChecks(): boolean {
+    return this.#row.get(CHECK_STATE) === UNHEALTHY
   }
 
   /** Milliseconds until its next check. */
@@ -200,22 +200,22 @@ export class JudgedHealth extends Health {
   /** `finding`: why it is not well, or null. */
   checked(finding: string | null, { healthyThreshold, unhealthyThreshold }: CheckTimes): void {
     const state = this.#row.get(CHECK_STATE)
-    const found = finding === null ? WELL : UNWELL
+    const found = finding === null ? HEALTHY : UNHEALTHY
     this.#detector.checked(this, finding, null)
     if (state === found) {
       this.#row.set(CHECK_STREAK, 0)
       return
     }
     const streak = this.#row.add(CHECK_STREAK, 1)
-    if (state !== UNKNOWN && streak < (found === WELL ? healthyThreshold : unhealthyThreshold)) return
+    if (state !== UNKNOWN && streak < (found === HEALTHY ? healthyThreshold : unhealthyThreshold)) return
     this.#row.set(CHECK_STREAK, 0)
-    const unwellMs = state === UNWELL ? (this.#now - this.#row.get(UNWELL_SINCE)) * TICK_MS : 0
-    if (found === UNWELL) this.#row.set(UNWELL_SINCE, this.#now)
+    const unhealthyMs = state === UNHEALTHY ? (this.#now - this.#row.get(UNHEALTHY_SINCE)) * TICK_MS : 0
+    if (found === UNHEALTHY) this.#row.set(UNHEALTHY_SINCE, this.#now)
     this.#row.set(CHECK_STATE, found)
-    if (state !== UNKNOWN || found === UNWELL) this.#detector.checked(this, finding, found === WELL, unwellMs)
+    if (state !== UNKNOWN || found === UNHEALTHY) this.#detector.checked(this, finding, found === HEALTHY, unhealthyMs)
   }
 
-  get isEjectedByJudgement(): boolean {
+  get isOutlier(): boolean {
     const until = this.#row.get(EJECTED_UNTIL)
     return until !== 0 && until > this.#now
   }
@@ -235,13 +235,13 @@ export class JudgedHealth extends Health {
   }
 
   override get state(): AddressState {
-    if (this.isUnwell) return 'unwell'
-    return this.isEjectedByJudgement ? 'ejected' : super.state
+    if (this.failsChecks) return 'unhealthy'
+    return this.isOutlier ? 'ejected' : super.state
   }
 
   override report(): ReturnType<Health['report']> {
-    if (this.isUnwell) return { state: 'unwell', reason: 'its health checks fail', forMs: 0 }
-    if (this.isEjectedByJudgement) return { state: 'ejected', reason: this.reason, forMs: this.ejectedForMs }
+    if (this.failsChecks) return { state: 'unhealthy', reason: 'its health checks fail', forMs: 0 }
+    if (this.isOutlier) return { state: 'ejected', reason: this.reason, forMs: this.ejectedForMs }
     return super.report()
   }
 
@@ -255,7 +255,7 @@ export class JudgedHealth extends Health {
   }
 
   override sharedOf(shared: UpstreamShared): UpstreamShared {
-    return { ...shared, events: new JudgedEvents(this, shared.events) }
+    return { ...shared, events: new ObservedEvents(this, shared.events) }
   }
 
   // --- what comes of attempts ---
@@ -311,7 +311,7 @@ export class JudgedHealth extends Health {
     const ticks = this.#row.get(UNTOLD)
     if (ticks === 0) return
     // Nobody asks an ejected address, and its row must not go to another name meanwhile.
-    if (this.isEjectedByJudgement) this.#row.touch()
+    if (this.isOutlier) this.#row.touch()
     else if (this.#row.swap(UNTOLD, ticks, 0)) {
       const { reason } = this
       if (reason !== '') this.#detector.returned(this, ticks * TICK_MS, reason)

@@ -36,12 +36,12 @@ export interface EjectedAddress extends NamedAddress {
 
 /** An active check is over. */
 export interface CheckedAddress extends NamedAddress {
-  /** Null: it is well. */
+  /** Null: it passed. */
   readonly finding: string | null
-  /** It has become well, or unwell; null: it is what it was. Told once more, behind the check itself. */
-  readonly isWell: boolean | null
-  /** How long it has been unwell, where it has become well; 0: that does not apply. */
-  readonly unwellMs: number
+  /** It has become healthy, or unhealthy; null: no change. A change is reported behind the check itself. */
+  readonly isHealthy: boolean | null
+  /** How long it was unhealthy, where it has become healthy; else 0. */
+  readonly unhealthyMs: number
 }
 
 /** Addresses by state. */

@@ -9,7 +9,7 @@ const report = (one: Partial<AddressReport>): EndpointReport[] => [
     destination: 'shop',
     addresses: [
       {
-        ...{ address: '10.0.0.1:80', host: 'a:80', weight: 1, state: 'usable', reason: '', forMs: 0, requests: 0 },
+        ...{ address: '10.0.0.1:80', host: 'a:80', weight: 1, state: 'healthy', reason: '', forMs: 0, requests: 0 },
         ...one
       }
     ]

@@ -57,7 +57,7 @@ function merged(all: readonly EndpointReport[]): EndpointReport[] {
     for (const one of addresses) {
       const key = `${one.host} ${one.address}`
       const before = known.get(key)
-      const worse = before === undefined || before.state === 'usable' ? one : before
+      const worse = before === undefined || before.state === 'healthy' ? one : before
       known.set(key, { ...worse, requests: one.requests + (before?.requests ?? 0) })
     }
   }

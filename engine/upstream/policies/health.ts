@@ -162,7 +162,7 @@ function activeOf(file: z.output<ReturnType<typeof active>>): ActiveCheck {
 const PANIC_ALONE = 'does nothing by itself: say active or ejection beside it'
 
 const SCHEMA = atLeastOne({
-  active: active().optional().describe('Addresses are asked whether they are well; those that are not are left out.'),
+  active: active().optional().describe('Addresses are checked; those that fail are left out.'),
   ejection: ejection().optional().describe('Addresses that fail requests, or are slow, are left out for a while.'),
   panicThreshold: percent()
     .optional()

@@ -5,8 +5,8 @@ import { ATTEMPT_WATCH, type AttemptWatch } from '#engine/contract/resilience.ts
 import type { HeaderBlock } from '#engine/http/headers.ts'
 import type { ReadSlot } from '#engine/socket/memory.ts'
 
-/** An address whose answers are judged. */
-export interface Judged {
+/** An address whose answers count. */
+export interface Observed {
   answered(ex: Exchange, tookMs: number): void
   /** An exchange has failed there without an answer. */
   failed(): void
@@ -14,11 +14,11 @@ export interface Judged {
 
 /** What one attempt has come to. */
 class Watched implements AttemptWatch {
-  readonly #health: Judged
+  readonly #health: Observed
   readonly #startedAt: number
   #isAnswered = false
 
-  constructor(health: Judged, now: number) {
+  constructor(health: Observed, now: number) {
     this.#health = health
     this.#startedAt = now
   }
@@ -33,12 +33,12 @@ class Watched implements AttemptWatch {
   }
 }
 
-/** Events of connections to an address that is judged, on their way to the lifecycle. */
-export class JudgedEvents implements ServerEvents {
-  readonly #health: Judged
+/** Events of connections to an address whose answers count, on their way to the lifecycle. */
+export class ObservedEvents implements ServerEvents {
+  readonly #health: Observed
   readonly #events: ServerEvents
 
-  constructor(health: Judged, events: ServerEvents) {
+  constructor(health: Observed, events: ServerEvents) {
     this.#health = health
     this.#events = events
   }
