@@ -121,6 +121,25 @@ test('checks show the key of the backend, that of the configuration in force, an
   ok(other.log.all.every(({ authorization }) => authorization === undefined))
 })
 
+test('backends of one server share its checks: it is well when it takes the credentials of one', async (t) => {
+  const server = await guarded(t)
+  server.line = 'Bearer good'
+  const policies = ['auth: { key: bad },', 'auth: { key: good },', 'auth: { passthrough: {} },', '']
+  const to = `host: "127.0.0.1:${server.port}"`
+  for (const order of [policies, policies.toReversed()]) {
+    const backends = order.map((own, i) => `{ name: b${i}, ${to}, policies: { ${own} ${HTTP} } }`)
+    const served = order.map((_, i) => `{ matches: [{ path: { exact: /${i} } }], backends: [{ backend: b${i} }] }`)
+    const gateway = await start(
+      t,
+      `{ backends: [${backends.join()}], binds: [{ port: 0, listeners: [{ routes: [${served.join()}] }] }] }`
+    )
+    await good(gateway, 3)
+    ok(server.log.all.filter(({ authorization }) => authorization === 'Bearer bad').length <= 1)
+    await gateway.close()
+    server.log.all.length = 0
+  }
+})
+
 test('checks are signed as requests are', async (t) => {
   const log = new Log<IncomingMessage>()
   const port = await listening(

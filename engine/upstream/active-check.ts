@@ -20,6 +20,7 @@ import { type TimerWheel, WheelTimer } from '#engine/socket/timer-wheel.ts'
 import type { DialledAddress } from './address-list.ts'
 import { HttpCheckCall } from './check-call.ts'
 import type { HostSet } from './host-group.ts'
+import { LentCredentials } from './lent-credentials.ts'
 import { ObservedHealth } from './outlier.ts'
 
 /** Of an answer; what is longer says nothing more, and is not waited for. */
@@ -31,6 +32,9 @@ const LOOK_MIN_MS = 50
 /** Checks of one interval spread over this share of it. */
 const JITTER = 0.1
 const SERVING = 1
+/** Statuses of a server that does not take who asks: UNAUTHENTICATED and PERMISSION_DENIED in gRPC. */
+const REFUSALS: readonly number[] = [401, 403]
+const GRPC_REFUSALS: readonly number[] = [16, 7]
 const USER_AGENT = 'weir-health-check'
 const CHECK_PATH = '/grpc.health.v1.Health/Check'
 
@@ -56,9 +60,8 @@ export interface CheckerParts {
 }
 
 export class ActiveChecker implements Background {
+  readonly credentials = new LentCredentials()
   readonly #parts: CheckerParts
-  /** Null: they show nothing. */
-  credentials: CheckCredentials | null = null
   readonly #timer: WheelTimer
   #users = 0
   #running = 0
@@ -70,7 +73,8 @@ export class ActiveChecker implements Background {
 
   /** A configuration has come into force that has the endpoint. */
   begin(): void {
-    if (++this.#users === 1) this.#look()
+    // Later: backends that have not begun yet may lend what the server wants to see.
+    if (++this.#users === 1) this.#parts.timers.arm(this.#timer, performance.now(), 0)
   }
 
   /** One is in force no more. */
@@ -133,23 +137,29 @@ export class ActiveChecker implements Background {
   }
 
   /** Where calls about one address go: to that alone, dialled as requests dial it. */
-  #destination(address: DialledAddress): ServiceDestination {
+  #destination(address: DialledAddress, shown: CheckCredentials | null): ServiceDestination {
     const { check, hosts, sender, calls } = this.#parts
     const { resilience: _, http = SPOKEN_DEFAULT, ...options } = address.host.options
     const connectTimeoutMs = Math.min(hosts.options.connectTimeoutMs, check.timeoutMs)
     const send = sender(address, { ...options, connectTimeoutMs, http })
     const serve = (ex: Exchange): void => {
       ex.upstreamHost ??= address.host.hostHeader
-      this.#show(address, ex, send)
+      this.#show(shown, ex, send)
     }
     return { name: address.host.name, inProcess: calls(), serve, recorder: NOT_RECORDED }
   }
 
-  /** Sends `ex` when it shows who asks: the server itself, and not what listens on another port of its host. */
-  #show({ address }: DialledAddress, ex: Exchange, send: (ex: Exchange) => void): void {
-    const { check, fail } = this.#parts
-    const isServer = check.port === null || 'unixPath' in address || check.port === address.port
-    const waiting = isServer ? (this.credentials?.show(ex) ?? null) : null
+  /** What a check shows the server itself, and not what listens on another port of its host. */
+  #shownTo({ address }: DialledAddress): CheckCredentials | null {
+    const { port } = this.#parts.check
+    const isServer = port === null || 'unixPath' in address || port === address.port
+    return isServer ? this.credentials.shown : null
+  }
+
+  /** Sends `ex` when it shows who asks. */
+  #show(shown: CheckCredentials | null, ex: Exchange, send: (ex: Exchange) => void): void {
+    const { fail } = this.#parts
+    const waiting = shown?.show(ex) ?? null
     if (waiting === null) {
       send(ex)
       return
@@ -167,30 +177,42 @@ export class ActiveChecker implements Background {
     )
   }
 
-  #byGrpc({ service, timeoutMs }: ActiveCheck & GrpcCheck, address: DialledAddress, done: Done): void {
+  /** Who asks was refused. True: the server may take what another backend shows it. `isAgain`: that has been tried. */
+  #isWorthAsking(address: DialledAddress, shown: CheckCredentials | null, isAgain: boolean): boolean {
+    if (shown !== null) this.credentials.refused(shown)
+    return !isAgain && this.#shownTo(address) !== shown
+  }
+
+  #byGrpc(check: ActiveCheck & GrpcCheck, address: DialledAddress, done: Done, isAgain = false): void {
+    const { service, timeoutMs } = check
+    const shown = this.#shownTo(address)
     const message = HealthCheckRequest.encode({ service }).finish()
     const call = { path: CHECK_PATH, metadata: null, timeoutMs, ex: null, messageBytesMax: ANSWER_BYTES_MAX }
-    callUnary(this.#destination(address), call, message, (answer) => {
-      if (answer.error !== null) done(answer.detail)
+    callUnary(this.#destination(address, shown), call, message, (answer) => {
+      const isRefused = answer.error === null && GRPC_REFUSALS.includes(answer.status)
+      if (isRefused && this.#isWorthAsking(address, shown, isAgain)) this.#byGrpc(check, address, done, true)
+      else if (answer.error !== null) done(answer.detail)
       else if (answer.status !== 0) done(`it answers with grpc-status ${answer.status}`)
       else done(servingOf(answer.bytes!))
     })
   }
 
-  #byHttp(check: ActiveCheck & HttpCheck, address: DialledAddress, done: Done): void {
+  #byHttp(check: ActiveCheck & HttpCheck, address: DialledAddress, done: Done, isAgain = false): void {
+    const shown = this.#shownTo(address)
     const { method, path, host, expectedStatuses, timeoutMs } = check
     const headers = new HeaderBlock()
     headers.receive('user-agent', USER_AGENT)
     const authority = host ?? address.host.hostHeader
     const request = { method, path, query: '', headers, body: null, authority, timeoutMs }
-    const call = new HttpCheckCall(this.#destination(address), ANSWER_BYTES_MAX, (answer) => {
+    const call = new HttpCheckCall(this.#destination(address, shown), ANSWER_BYTES_MAX, (answer) => {
       if (typeof answer !== 'number') {
         done(answer.detail)
         return
       }
-      if (answer === 401 || answer === 403) this.credentials?.refused()
       const isGood = expectedStatuses.some(([from, to]) => answer >= from && answer <= to)
-      done(isGood ? null : `it answers with ${answer}`)
+      const isRefused = !isGood && REFUSALS.includes(answer)
+      if (isRefused && this.#isWorthAsking(address, shown, isAgain)) this.#byHttp(check, address, done, true)
+      else done(isGood ? null : `it answers with ${answer}`)
     })
     call.begin(request)
   }

@@ -177,16 +177,7 @@ class Checks {
   }
 
   showing(endpoint: Endpoint, credentials: CheckCredentials | null): Background {
-    const checker = this.#checkers.get(endpoint)
-    return {
-      begin() {
-        if (checker !== undefined) checker.credentials = credentials
-      },
-      end() {
-        // The next configuration has begun before, and may show something else.
-        if (checker?.credentials === credentials) checker.credentials = null
-      }
-    }
+    return this.#checkers.get(endpoint)?.credentials.of(credentials) ?? together([])
   }
 
   /** Noted in `used`. */
