@@ -46,9 +46,9 @@ export class ApiClient {
     return { status: answer.statusCode, body: (isJson ? JSON.parse(text) : { message: text }) as Answer['body'] }
   }
 
-  /** `plural`: as in paths. What is not known is refused, as kubectl does. */
-  create(object: ApiObject, plural: string): Promise<Answer> {
-    return this.ask('POST', `${collection(object, plural)}?fieldValidation=Strict`, { body: object })
+  /** `plural`: as in paths; `query`: further parameters. What is not known is refused, as kubectl does. */
+  create(object: ApiObject, plural: string, query = ''): Promise<Answer> {
+    return this.ask('POST', `${collection(object, plural)}?fieldValidation=Strict${query}`, { body: object })
   }
 
   get(object: ApiObject, plural: string): Promise<Answer> {

@@ -11,6 +11,7 @@ import { ACCEPTED, REFUSED } from '#engine/kubernetes/testing/tables.ts'
 import { policies } from '#policies/index.ts'
 import { install } from './install.ts'
 import { Judge, type Judged } from './judge.ts'
+import { mutationCases } from './mutations.ts'
 import { GATEWAY_API_VERSION, gatewayApiCrds, KUBERNETES_VERSION } from './programs.ts'
 import { startKubernetes } from './servers.ts'
 import { statusCases } from './statuses.ts'
@@ -31,6 +32,7 @@ export async function runKubernetes(print: (line: string) => void, hasMisses: bo
     const judge = new Judge(client, new Map(resources.map(({ kind, plural }) => [kind as Kind, plural])))
     for (const one of ACCEPTED) all.push(await judge.accepted(one))
     for (const one of REFUSED) all.push(await judge.refused(one))
+    all.push(...(await mutationCases(client, resources, ACCEPTED)))
     all.push(...(await statusCases(servers)))
   } finally {
     await servers.stop()

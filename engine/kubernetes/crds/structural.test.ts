@@ -29,7 +29,11 @@ const FORMS: readonly (readonly [string, z.ZodType, object])[] = [
   ['anything', z.any(), { 'x-kubernetes-preserve-unknown-fields': true }],
   ['an empty object', z.strictObject({}), { type: 'object' }],
   ['any object', z.looseObject({}), { type: 'object', 'x-kubernetes-preserve-unknown-fields': true }],
-  ['a number or a text', z.union([whole(1, 2), z.string()]), { 'x-kubernetes-int-or-string': true }],
+  [
+    'a number or a text',
+    z.union([whole(1, 2), z.string().regex(/^a$/)]),
+    { minimum: 1, maximum: 2, pattern: '^a$', 'x-kubernetes-int-or-string': true }
+  ],
   ['what is made later', deferred(() => z.boolean()), { type: 'boolean' }],
   ['a translation', z.string().transform(Number), { type: 'string' }],
   ['a description', z.boolean().describe('Why.'), { type: 'boolean', description: 'Why.' }],
@@ -134,6 +138,7 @@ const REFUSED: readonly (readonly [string, z.ZodType, RegExp])[] = [
   ['a check without a word', z.string().refine(() => true), /^spec: a check \(custom\) that says nothing/],
   ['a union', z.union([z.string(), z.boolean()]), /a union of string and boolean/],
   ['words of two types', z.literal(['a', 1]), /words of several types/],
+  ['a rule of one form', z.union([whole(1, 2), duration()]), /a rule about one form of a union/],
   ['a date', z.date(), /a schema of type date/],
   ['a pattern of lines', z.string().regex(/^a$/m), /a pattern with flags m/],
   ['a map by words', z.record(z.enum(['a']), z.boolean()), /a map with keys that are not any text/],

@@ -133,14 +133,17 @@ function recordOf({ keyType, valueType }: z.core.$ZodRecordDef, path: readonly s
   return { type: 'object', additionalProperties, ...(rules.length > 0 ? { 'x-kubernetes-validations': rules } : {}) }
 }
 
-/** A number or a text is the only union of structural schemas. */
+/** A number or a text is the only union of structural schemas: bounds of each apply to values of its type alone. */
 function unionOf({ options }: z.core.$ZodUnionDef, path: readonly string[]): Structural {
   const forms = options.map((option) => structural(option, path))
   const types = forms.map(({ type }) => type)
   if (types.length !== 2 || !types.includes('integer') || !types.includes('string')) {
     return unknown(`a union of ${types.join(' and ')}`, path)
   }
-  return { 'x-kubernetes-int-or-string': true }
+  const bounds = forms.map(({ type: _type, format: _format, ...keywords }) => keywords)
+  const rules = bounds.find((form) => form['x-kubernetes-validations'] !== undefined)
+  if (rules !== undefined) return unknown('a rule about one form of a union', path)
+  return { ...Object.assign({}, ...bounds), 'x-kubernetes-int-or-string': true }
 }
 
 function checksOf(def: object) {

@@ -2,6 +2,7 @@
 import type { Policy } from '#engine/contract/policy.ts'
 import { atLeastOne } from '#engine/schema/choice.ts'
 import { fieldName } from '#engine/schema/http.ts'
+import { keywords } from '#engine/schema/rule.ts'
 import { z } from '#engine/schema/schema.ts'
 import type { ResourceWord } from '#engine/schema/spelling.ts'
 import { backendObjectReference, labelSelector, localObjectReference } from './references.ts'
@@ -22,7 +23,11 @@ const httpHeaderMatch = () =>
   })
 
 /** Any JSON value. */
-const json = () => z.any().meta({ description: 'Any JSON.' })
+const json = () =>
+  z
+    .any()
+    .refine((value) => value !== undefined, { error: 'is required', params: keywords({}) })
+    .describe('Any JSON.')
 
 type Words = Readonly<Record<ResourceWord, (schemas: ResourceSchemas) => z.ZodType>>
 

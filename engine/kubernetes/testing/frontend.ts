@@ -310,6 +310,12 @@ export const frontends: Table = {
       'should be at least 1 chars'
     ],
     [
+      'a queue that is shorter than a batch',
+      frontend({ tracing: { ...TRACING, batch: { maxQueueBytes: 8192 } } }),
+      'frontend.tracing.batch.maxQueueBytes',
+      'must be at least maxExportBatchBytes'
+    ],
+    [
       'a spelling of files',
       frontend({ tracing: { host: 'collector:4317', backendRef: SERVICE } }),
       'frontend.tracing.host',

@@ -6,7 +6,7 @@ import type { CompileContext } from '#engine/contract/policy.ts'
 import type { InlineService } from '#engine/contract/service.ts'
 import type { Secret } from '#engine/kit/secret.ts'
 import { positiveDuration } from '#engine/schema/duration.ts'
-import { ONLY_GATEWAY } from '#engine/schema/rule.ts'
+import { cel } from '#engine/schema/rule.ts'
 import { whole, z } from '#engine/schema/schema.ts'
 import { serviceFields, serviceOf } from '#engine/schema/service-ref.ts'
 import { inResources } from '#engine/schema/spelling.ts'
@@ -55,6 +55,11 @@ const settingsOf = (input: Batch): typeof BATCH_DEFAULTS => ({
   ...(input as Partial<typeof BATCH_DEFAULTS>)
 })
 
+const QUEUE_EXPECTED = 'must be at least maxExportBatchBytes'
+
+const inForce = (field: 'maxQueueBytes' | 'maxExportBatchBytes') =>
+  `(has(self.${field}) ? self.${field} : ${BATCH_DEFAULTS[field]})`
+
 /** `items`: what the signal consists of. */
 export const batch = (items: string) =>
   z
@@ -76,10 +81,12 @@ export const batch = (items: string) =>
         ({ value, issues }) => {
           const { maxExportBatchBytes, maxQueueBytes } = settingsOf(value)
           if (maxQueueBytes >= maxExportBatchBytes) return
-          const message = 'must be at least maxExportBatchBytes'
-          issues.push({ code: 'custom', path: ['maxQueueBytes'], message, input: value })
+          issues.push({ code: 'custom', path: ['maxQueueBytes'], message: QUEUE_EXPECTED, input: value })
         },
-        ONLY_GATEWAY
+        cel(`${inForce('maxQueueBytes')} >= ${inForce('maxExportBatchBytes')}`, {
+          field: 'maxQueueBytes',
+          message: QUEUE_EXPECTED
+        })
       )
     )
 
