@@ -58,7 +58,7 @@ export const ERRORS = {
   NO_BACKEND: row(503, 'upstream', 'the route has no usable backend'),
   FORBIDDEN: row(403, 'policy', 'this request is not allowed'),
   EXT_AUTH_DENIED: row(403, 'policy', 'this request is not allowed'),
-  EXT_AUTH_UNAVAILABLE: row(403, 'policy', 'whether this request is allowed cannot be found out at the moment'),
+  EXT_AUTH_UNAVAILABLE: row(403, 'policy', 'the authorization service is unavailable'),
   EXT_AUTH_BODY: row(413, 'policy', 'the request body is larger than what the authorization service may be told'),
   EXT_PROC_UNAVAILABLE: row(500, 'policy', 'the service that processes this exchange cannot be asked'),
   EXT_PROC_TIMEOUT: row(504, 'policy', 'the service that processes this exchange did not answer in time'),

@@ -194,7 +194,8 @@ export class DryRun implements Watch {
     } else if (ex.route !== null && ex.route.name !== '' && ex.route.name === this.#ex?.route?.name) {
       this.#mirrors.push(ex.backend ?? endpoint.name)
     } else {
-      const name = ex.backend === null ? endpoint.name : `${ex.backend} (${endpoint.name})`
+      const { name: address } = endpoint
+      const name = ex.backend === null || ex.backend === address ? address : `${ex.backend} (${address})`
       this.#ask(`${name}: ${ex.method} ${shownText(ex.path)}`)
     }
   }

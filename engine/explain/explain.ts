@@ -103,13 +103,12 @@ class Explainer {
   }
 
   #otherListeners(chosen: Listener | null): Explanation['otherListeners'] {
-    const { bind, bindIndex, tls } = this.#connected
-    const host = hostOf(this.#request.authority.toLowerCase())
+    const { bind, bindIndex } = this.#connected
+    const { authority, isTls } = this.#request
+    const host = hostOf(authority.toLowerCase())
     return (bind?.listeners ?? []).flatMap((one, i) => {
-      if (one === chosen) return []
-      return [
-        { ...this.#placed(`binds[${bindIndex}].listeners[${i}]`), name: one.name, why: whyNot(one, host, tls !== null) }
-      ]
+      const why = one === chosen ? null : whyNot(one, host, isTls, chosen)
+      return why === null ? [] : [{ ...this.#placed(`binds[${bindIndex}].listeners[${i}]`), name: one.name, why }]
     })
   }
 
@@ -231,13 +230,18 @@ const isEnd = ({ verdict, side }: HookRun): boolean => side === 'request' && ver
 
 const namesOf = ({ name, hostname }: Listener) => ({ name, hostname })
 
-function whyNot({ hostname, protocol, tls }: Listener, host: string, isTls: boolean): string {
+/** Null: of the listeners that fit, one has refused the connection. The outcome says why. */
+function whyNot(
+  { hostname, protocol, tls }: Listener,
+  host: string,
+  isTls: boolean,
+  chosen: Listener | null
+): string | null {
   if (protocol === 'TCP' || protocol === 'TLS') return `its protocol is ${protocol}`
   if ((tls !== null) !== isTls) return isTls ? 'it speaks HTTP without TLS' : 'it speaks TLS'
-  const isCovered = hostname === '*' || (hostname.startsWith('*') && host.endsWith(hostname.slice(1)))
-  return isCovered
-    ? 'another one names the host more precisely'
-    : `its hostname is "${hostname}", asked is "${shownText(host)}"`
+  const isCovered = ['*', host].includes(hostname) || (hostname.startsWith('*') && host.endsWith(hostname.slice(1)))
+  if (!isCovered) return `its hostname is "${hostname}", asked is "${shownText(host)}"`
+  return chosen === null ? null : 'another one names the host more precisely'
 }
 
 function stepOf(
@@ -288,8 +292,8 @@ function answerOf({ ex, runs, detail }: DryResult, { status, body }: SimulatedAn
 function notesOf({ runs, ex }: DryResult): string[] {
   const asking = new Map(runs.flatMap(({ owner, verdict }) => (verdict === 'asks' ? [[owner.name, owner]] : [])))
   const assumed = [...asking.values()].map(({ name, identifies }) => {
-    const unknown = identifies === undefined ? '' : `, and ${identifies} is not known to it`
-    return `${name} asks somebody who was not asked: what follows holds if that is allowed${unknown}`
+    const unknown = identifies ?? 'its answer'
+    return `${name} asks a service, which was not asked: what follows holds if it allows the request, and knows nothing of ${unknown}`
   })
   const many = ex?.route?.retry == null ? [] : ['what fails may be tried again (retry)']
   return [...assumed, ...many]

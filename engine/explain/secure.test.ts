@@ -174,6 +174,13 @@ test('over TLS: listener by SNI, HTTP/2 by ALPN, rules about certificates', asyn
   }
 })
 
+test('a listener that refuses a certificate is not said to have another protocol or name', async () => {
+  const { listener, otherListeners } = await explainer(fileOf(9), folder)({ url: 'https://admin.test:8443/' })
+  assert.equal(listener, null)
+  assert.ok(otherListeners.length > 0)
+  for (const { name, why } of otherListeners) assert.match(`${name}: ${why}`, /^(?!admin).*: its hostname is "/)
+})
+
 test('handshakes that fail say why, and how to go on', async () => {
   const explain = explainer(fileOf(9), folder)
   const detail = async (input: object): Promise<string> => {

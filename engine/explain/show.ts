@@ -46,7 +46,8 @@ function stepLines({ policy, phase, places, verdict, detail, ...more }: PolicySt
   const pre = phase === 'PreRouting' ? ', ahead of routing' : ''
   const lines = [`  ${String(number).padStart(2)}  ${policy}: ${VERDICTS[verdict]}${pre}${where}`]
   if (detail !== null) lines.push(`      because ${detail}`)
-  for (const expression of expressions) lines.push(`      reads ${expression}`)
+  const unsaid = expressions.filter((expression) => detail?.includes(expression) !== true)
+  for (const expression of unsaid) lines.push(`      reads ${expression}`)
   for (const limit of limits) lines.push(`      limit ${limit}`)
   for (const ask of asks) lines.push(`      asks ${ask} (not asked)`)
   for (const change of changes) lines.push(`      ${change}`)

@@ -59,6 +59,7 @@ test('wrong usage says what is wrong and what was meant', () => {
     [['schema', 'x'], /without arguments/],
     [['completion'], /one shell: bash, zsh, fish/],
     [['completion', 'tcsh'], /one shell/],
+    [['explian', '-r', 'http://a/'], /unexpected argument 'explian'; did you mean explain\?$/],
     [['-f'], /argument missing|requires|-f/i],
     [['explain', '-r', 'GET http://a/'], /needs a configuration/],
     [['explain', '-c', '{}'], /needs a request: -r 'GET/],
@@ -71,7 +72,9 @@ test('wrong usage says what is wrong and what was meant', () => {
   for (const [args, expected] of messages) {
     const command = readArguments(args)
     assert.equal(command.kind, 'usage', args.join(' '))
-    if (command.kind === 'usage') assert.match(command.message, expected)
+    if (command.kind !== 'usage') continue
+    assert.match(command.message, expected)
+    assert.equal(command.help, args[0] === 'explain' ? 'weir explain --help' : 'weir --help')
   }
 })
 

@@ -13,7 +13,8 @@ export const EXIT_CONFIG = 3
 export type Command =
   | { readonly kind: 'help' | 'explain-help' }
   | { readonly kind: 'version' }
-  | { readonly kind: 'usage'; readonly message: string }
+  /** `help`: the command that says more. */
+  | { readonly kind: 'usage'; readonly message: string; readonly help: string }
   | { readonly kind: 'schema' }
   | { readonly kind: 'completion'; readonly shell: Shell }
   | { readonly kind: 'mcp-server'; readonly name: string }
@@ -184,19 +185,20 @@ function explainOf(args: readonly string[]): Command {
   try {
     values = parseArgs({ args: [...args], options: EXPLAIN_OPTIONS, strict: true, allowPositionals: false }).values
   } catch (error) {
-    return usage(explain(error as Error, args, EXPLAIN_OPTIONS))
+    return explainUsage(explain(error as Error, args, EXPLAIN_OPTIONS))
   }
   if (values.help === true) return { kind: 'explain-help' }
   const source = sourceOf(values)
-  if (source === 'several') return usage(ONE_SOURCE)
-  if (source === null) return usage('explain needs a configuration: -f FILE or -c STRING')
+  if (source === 'several') return explainUsage(ONE_SOURCE)
+  if (source === null) return explainUsage('explain needs a configuration: -f FILE or -c STRING')
   const { request, data = null, from, cert } = values as Partial<Record<'request' | 'data' | 'from' | 'cert', string>>
   const [, method, url] = REQUEST.exec(request?.trim() ?? '') ?? []
-  if (url === undefined) return usage("explain needs a request: -r 'GET http://host:8080/path'")
+  if (url === undefined) return explainUsage("explain needs a request: -r 'GET http://host:8080/path'")
   const headers = ((values.header ?? []) as string[]).map((text) => HEADER.exec(text))
-  if (headers.includes(null)) return usage("a header is written -H 'Name: value'")
+  if (headers.includes(null)) return explainUsage("a header is written -H 'Name: value'")
   const versions = Object.entries(VERSIONS).filter(([option]) => values[option] === true)
-  if (versions.length > 1) return usage(`a client speaks one of ${versions.map(([name]) => `--${name}`).join(', ')}`)
+  if (versions.length > 1)
+    return explainUsage(`a client speaks one of ${versions.map(([name]) => `--${name}`).join(', ')}`)
   const typed = {
     method: method ?? (data === null ? 'GET' : 'POST'),
     url,
@@ -215,7 +217,11 @@ function completionOf(args: readonly string[]): Command {
 }
 
 function usage(message: string): Command {
-  return { kind: 'usage', message }
+  return { kind: 'usage', message, help: 'weir --help' }
+}
+
+function explainUsage(message: string): Command {
+  return { kind: 'usage', message, help: 'weir explain --help' }
 }
 
 function explain(
@@ -227,7 +233,10 @@ function explain(
   const { tokens } = parseArgs({ args: [...args], options, strict: false, tokens: true })
   for (const token of tokens) {
     if (error.code === 'ERR_PARSE_ARGS_UNEXPECTED_POSITIONAL' && token.kind === 'positional') {
-      return `unexpected argument '${token.value}'; a configuration file is given with -f ${token.value}`
+      const command = token.index === 0 ? nearest(token.value, Object.keys(COMMANDS)) : null
+      const instead =
+        command === null ? `a configuration file is given with -f ${token.value}` : `did you mean ${command}?`
+      return `unexpected argument '${token.value}'; ${instead}`
     }
     if (error.code !== 'ERR_PARSE_ARGS_UNKNOWN_OPTION' || token.kind !== 'option' || token.name in options) continue
     const { name, rawName } = token

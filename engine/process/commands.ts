@@ -21,7 +21,7 @@ export async function runCommand(command: Exclude<Command, GatewayCommand>): Pro
       print((await import('./completion.ts')).completion(command.shell))
       return
     case 'usage':
-      fail(`${command.message}\nTry weir --help.`)
+      fail(`${command.message}\nTry ${command.help}.`)
       return
     case 'mcp-server':
       if (await serveMcp(command.name, VERSION, process.stdin, process.stdout)) return

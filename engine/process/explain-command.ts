@@ -23,7 +23,7 @@ export async function explainRequest(
   } catch (error) {
     const isTheirs = error instanceof RequestError || (error as NodeJS.ErrnoException).syscall !== undefined
     if (!isTheirs) throw error
-    process.stderr.write(`weir: ${(error as Error).message}\nTry weir --help.\n`)
+    process.stderr.write(`weir: ${(error as Error).message}\nTry weir explain --help.\n`)
     process.exitCode = EXIT_USAGE
   }
 }

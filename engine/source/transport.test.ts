@@ -233,7 +233,7 @@ test('policies about servers do nothing on MCP backends that are programs', () =
   const programs = 'mcp: { targets: [{ name: a, stdio: { cmd: a } }, { name: b, stdio: { cmd: b } }] }'
   const mixed = 'mcp: { targets: [{ name: a, stdio: { cmd: a } }, { name: b, mcp: { host: "http://b:1/mcp" } }] }'
   const why =
-    'means nothing to the targets of this backend, which are programs (stdio): they have no address and no connection'
+    'means nothing to the targets of this backend, which are programs (stdio): they have no address; remove it'
   const below = 'is about servers that get requests, and no backend below has any'
   const refused = (at: string, message: string) => FIELDS.map((field) => `${at}.${field}: ${message}`)
   const named = `[{ name: tools, ${programs}, policies: ${BALANCING} }]`

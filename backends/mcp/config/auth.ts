@@ -26,7 +26,7 @@ export function refusedByTargets(auth: FileAuth, { raw, path }: Placed): string 
 export function withoutServers({ raw, path }: Placed): string | null {
   const targets = entriesOf(raw.targets, [...path, 'targets'])
   if (targets.length === 0 || targets.some((target) => serverIn(target.raw) !== null)) return null
-  return 'means nothing to the targets of this backend, which are programs (stdio): they have no address and no connection'
+  return 'means nothing to the targets of this backend, which are programs (stdio): they have no address; remove it'
 }
 
 export function checkTargetAuth({ raw, path }: Placed, report: Report): void {

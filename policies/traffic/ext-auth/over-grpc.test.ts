@@ -192,7 +192,7 @@ describe('over gRPC', () => {
     const own = await start('grpc: {}, failureMode: { denyWithStatus: 503 }, timeout: 100ms')
     service.judge = () => Buffer.from([0xff, 0xff])
     const answer = await send(closed, 'GET / HTTP/1.1')
-    match(answer, /^HTTP\/1.1 403 [\s\S]*cannot be found out at the moment\n$/)
+    match(answer, /^HTTP\/1.1 403 [\s\S]*the authorization service is unavailable\n$/)
     equal(statusOf(await send(open, 'GET / HTTP/1.1')), 200)
     service.judge = () => null
     equal(statusOf(await send(own, 'GET / HTTP/1.1')), 503)
