@@ -4,7 +4,7 @@ import { generateKeyPairSync } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { createServer as createServer2 } from 'node:http2'
-import { test } from 'node:test'
+import { type TestContext, test } from 'node:test'
 import { startGateway } from '#engine/testing/gateway.ts'
 import { freePort } from '#engine/testing/program.ts'
 import { exchangeRaw } from '#engine/testing/raw.ts'
@@ -105,33 +105,37 @@ test('a key goes to no host that a client chooses', async (t) => {
   deepEqual([seen.length, other.seen.length], [1, 0])
 })
 
-test('an id token is for the host of the backend; without a token the client is told, and no secret', async (t) => {
-  const { port, seen } = await serverOf(t)
+/** A token endpoint, and the policy that asks it. */
+async function idTokens(t: TestContext) {
   const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
-  const tokenRequests: string[] = []
-  let isDown = false
+  const private_key = privateKey.export({ type: 'pkcs8', format: 'pem' })
+  const state = { requests: [] as string[], isDown: false }
   const tokens = createServer(async (request, response) => {
     let body = ''
     for await (const piece of request) body += String(piece)
-    tokenRequests.push(body)
+    state.requests.push(body)
     const payload = Buffer.from(JSON.stringify({ exp: 4e9 })).toString('base64url')
-    if (isDown) response.writeHead(500).end('canary')
+    if (state.isDown) response.writeHead(500).end('canary')
     else response.end(JSON.stringify({ id_token: `e30.${payload}.sig` }))
   })
-  const tokenPort = await listening(t, tokens)
-  const inline = (email: string) =>
-    JSON.stringify({
-      ...{ type: 'service_account', client_email: email, token_uri: `http://127.0.0.1:${tokenPort}/` },
-      private_key: privateKey.export({ type: 'pkcs8', format: 'pem' })
-    })
-  const auth = (email: string) => ({ gcp: { type: 'IdToken', credential: { inline: inline(email) } } })
+  const token_uri = `http://127.0.0.1:${await listening(t, tokens)}/`
+  const auth = (client_email: string, more: object = {}) => {
+    const inline = JSON.stringify({ type: 'service_account', client_email, token_uri, private_key })
+    return { gcp: { type: 'IdToken', credential: { inline }, ...more } }
+  }
+  return { state, auth }
+}
+
+test('an id token is for the host of the backend; without a token the client is told, and no secret', async (t) => {
+  const { port, seen } = await serverOf(t)
+  const { state, auth } = await idTokens(t)
   const gateway = await gatewayOf(t, { backends: [at(port, auth('a@b'))] })
   for (const _ of [1, 2]) equal((await ask(gateway.port)).status, 200)
   match(String(seen[0]!.headers.authorization), /^Bearer e30\./)
-  const assertion = new URLSearchParams(tokenRequests[0]).get('assertion')!
+  const assertion = new URLSearchParams(state.requests[0]).get('assertion')!
   const claims = JSON.parse(Buffer.from(assertion.split('.')[1]!, 'base64url').toString()) as Record<string, unknown>
-  deepEqual([claims.target_audience, tokenRequests.length], ['https://127.0.0.1', 1])
-  isDown = true
+  deepEqual([claims.target_audience, state.requests.length], ['https://127.0.0.1', 1])
+  state.isDown = true
   const without = await gatewayOf(t, { backends: [at(port, auth('c@d'))] })
   const answer = await ask(without.port)
   deepEqual([answer.status, seen.length], [503, 2])
@@ -230,4 +234,36 @@ test('the example file', async (t) => {
     ['Bearer example-key', 'Bearer example-key', 'Bearer profile-example-key']
   )
   equal((await ask(gateway.port, {}, '/hooks')).status, 403)
+})
+
+test('a token is kept over reloads that need it, and forgotten with the last one that does', async (t) => {
+  const { port } = await serverOf(t)
+  const { state, auth } = await idTokens(t)
+  const withAuth = fileOf({ backends: [at(port, auth('a@b'))] })
+  const gateway = await startGateway(withAuth)
+  t.after(() => gateway.close())
+  const requestsAfter = async (file: string) => {
+    await gateway.reload(file)
+    equal((await ask(gateway.port)).status, 200)
+    return state.requests.length
+  }
+  equal(await requestsAfter(withAuth), 1)
+  equal(await requestsAfter(fileOf({ backends: [at(port, auth('a@b'))], route: { timeouts: { request: '9s' } } })), 1)
+  equal(await requestsAfter(fileOf({ backends: [at(port)] })), 1)
+  equal(await requestsAfter(withAuth), 2)
+})
+
+test('clients that invent hosts cause no token each: a backend of many hosts has one audience', async (t) => {
+  const { port, seen } = await serverOf(t)
+  const { state, auth } = await idTokens(t)
+  const dynamic = { allowAddresses: ['127.0.0.0/8'], allowHosts: [`localhost:${port}`, `*.localhost:${port}`] }
+  const backends = (more: object) => [{ dynamic, policies: { auth: auth('a@b', more) } }]
+  await rejects(startGateway(fileOf({ backends: backends({}) })), /auth: needs gcp\.audience here: there is no host/)
+  const gateway = await gatewayOf(t, { backends: backends({ audience: 'https://all.example' }) })
+  const to = (host: string) =>
+    exchangeRaw(gateway.port, `GET / HTTP/1.1\r\nHost: ${host}:${port}\r\nConnection: close\r\n\r\n`)
+  await Promise.all(Array.from({ length: 50 }, (_, i) => to(`invented${i}.localhost`)))
+  match(await to('localhost'), /^HTTP\/1\.1 200 /)
+  match(String(seen.at(-1)!.headers.authorization), /^Bearer e30\./)
+  equal(state.requests.length, 1)
 })

@@ -1,8 +1,8 @@
 /** Requests to servers with the policy `auth`. Their credentials are in the headers of the attempt alone. */
 import {
   type AuthenticatedServer,
-  type RequestAuthenticator,
-  requestAuthenticator
+  authenticatorsFor,
+  type RequestAuthenticator
 } from '#backends/shared/auth/request-authenticator.ts'
 import { beginPreparation, finishPreparation, resumePreparation } from '#backends/shared/preparation.ts'
 import { whenSettled } from '#backends/shared/when-settled.ts'
@@ -17,16 +17,28 @@ import { CONTINUE, type Verdict } from '#engine/contract/filter.ts'
 /** Sends an exchange to an endpoint of the server. */
 export type SendToEndpoint = (ex: Exchange, endpoint: Endpoint) => void
 
-/** `auth` undefined: requests are sent as they are. */
+/** To be called while a backend is compiled. `auth` undefined: requests are sent as they are. */
 export function senderFor(
   auth: BackendAuth | undefined,
   server: AuthenticatedServer,
   context: BackendContext
 ): SendToEndpoint {
+  return sendersFor(auth, server.host, context)(server)
+}
+
+/** As senderFor, for servers that are known later. `host` null: clients name it. */
+export function sendersFor(
+  auth: BackendAuth | undefined,
+  host: string | null,
+  context: BackendContext
+): (server: AuthenticatedServer) => SendToEndpoint {
   const { upstream } = context
-  if (auth === undefined) return (ex, endpoint) => upstream.send(ex, endpoint)
-  const sender = new AuthenticatedSender(requestAuthenticator(auth, server, context), context)
-  return (ex, endpoint) => sender.send(ex, endpoint)
+  if (auth === undefined) return () => (ex, endpoint) => upstream.send(ex, endpoint)
+  const authenticatorOf = authenticatorsFor(auth, host, context)
+  return (server) => {
+    const sender = new AuthenticatedSender(authenticatorOf(server), context)
+    return (ex, endpoint) => sender.send(ex, endpoint)
+  }
 }
 
 class AuthenticatedSender {

@@ -25,6 +25,7 @@ function compiled(hostRewrite: BackendContext['hostRewrite'] = 'default') {
     inProcess: NO_CALLS,
     services: NO_REMOTE_SERVICES,
     children: NO_CHILDREN,
+    addBackground() {},
     secret: new Uint8Array(32),
     worker: { index: 0, count: 1 },
     revocations: NO_REVOCATIONS,

@@ -9,7 +9,7 @@ import { parseAuthority } from '#engine/http/authority.ts'
 import { hasBeenHere, VIA } from '#engine/http/via.ts'
 import { Lru } from '#engine/kit/lru.ts'
 import { comparedHost, isAllowedHost } from './allowed-hosts.ts'
-import { type SendToEndpoint, senderFor } from './authenticated.ts'
+import { type SendToEndpoint, sendersFor } from './authenticated.ts'
 import { dynamicConfig } from './config/plain.ts'
 import { proxyProtocol, spokenHttp } from './spoken.ts'
 
@@ -31,6 +31,7 @@ function compile(backend: DynamicBackend, context: BackendContext): CompiledBack
   const portDefault = (backend.transport?.tls ?? null) === null ? 80 : 443
   const isAuto = context.hostRewrite === 'auto'
   const { allowHosts = null } = backend
+  const senderOf = sendersFor(backend.auth, null, context)
   const endpoints = new Lru<string, Destination>(ENDPOINTS_MAX)
 
   // --- request time ---
@@ -45,7 +46,7 @@ function compile(backend: DynamicBackend, context: BackendContext): CompiledBack
     const options = endpointOptions({ host: parsed.host, hasTls: false }, backend.transport, base)
     const endpoint = upstream.endpoint(destination, options)
     const server = { host: comparedHost(parsed.host), hasTls: options.tls !== null }
-    const found = { endpoint, send: senderFor(backend.auth, server, context) }
+    const found = { endpoint, send: senderOf(server) }
     endpoints.set(authority, found)
     return found
   }

@@ -1,4 +1,7 @@
-/** What endpoints do beside requests (active checks) while a configuration that has them is in force. */
+/**
+ * What goes on beside requests while a configuration is in force that has it: active checks of endpoints, and what
+ * backends add while they are compiled.
+ */
 
 import type { CompiledBackend, UpstreamClient } from '#engine/contract/backend.ts'
 import { together } from '#engine/contract/background.ts'
@@ -6,6 +9,7 @@ import type { Endpoint } from '#engine/contract/endpoint.ts'
 import type { Background } from '#engine/contract/filter.ts'
 
 interface Noted {
+  readonly added: Background[]
   readonly credentials: Background[]
   readonly endpoints: Set<Background>
 }
@@ -35,9 +39,13 @@ class NotingUpstream implements UpstreamClient {
     return work
   }
 
+  add(work: Background): void {
+    this.#noted?.added.push(work)
+  }
+
   /** Endpoints of clients' choosing are asked for later, and have none. */
   noting(compile: () => CompiledBackend): CompiledBackend {
-    const noted: Noted = { credentials: [], endpoints: new Set() }
+    const noted: Noted = { added: [], credentials: [], endpoints: new Set() }
     // One backend may compile another.
     const outer = this.#noted
     this.#noted = noted
@@ -61,9 +69,10 @@ export function notingBackground(upstream: UpstreamClient): NotingUpstream {
 }
 
 /** Checks begin with what they show. */
-function withBackground(compiled: CompiledBackend, { credentials, endpoints }: Noted): CompiledBackend {
-  if (endpoints.size === 0) return compiled
+function withBackground(compiled: CompiledBackend, { added, credentials, endpoints }: Noted): CompiledBackend {
+  if (endpoints.size === 0 && added.length === 0) return compiled
   const { background } = compiled
-  const all = [...(background === undefined ? [] : [background]), ...credentials, ...endpoints]
+  const checks = endpoints.size === 0 ? [] : [...credentials, ...endpoints]
+  const all = [...added, ...(background === undefined ? [] : [background]), ...checks]
   return { ...compiled, background: together(all) }
 }

@@ -364,6 +364,7 @@ class Builder {
     const noting = notingBackground(upstream)
     const lent = {
       upstream: noting,
+      addBackground: (work: Background) => noting.add(work),
       offload,
       fail,
       reply,

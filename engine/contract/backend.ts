@@ -47,6 +47,8 @@ export interface BackendContext {
   /** Servers of others that it asks beside its own. */
   readonly services: Services
   readonly children: Children
+  /** While a backend is compiled: what goes on beside its requests, in addition to CompiledBackend.background. */
+  readonly addBackground: (work: Background) => void
   /** 32 random bytes of this process, the same in all its threads: for seals that no configuration has a key for. */
   readonly secret: Uint8Array
   readonly revocations: Revocations

@@ -38,8 +38,10 @@ export async function fetchText(
   { bytesMax, timeoutMs, signal: over }: FetchBounds,
   wanted: (status: number) => boolean = (status) => status === 200
 ): Promise<FetchedText> {
-  const timeout = AbortSignal.timeout(timeoutMs)
-  const signal = over === undefined ? timeout : AbortSignal.any([timeout, over])
+  const late = new AbortController()
+  // That of AbortSignal.timeout() stays for as long when the answer is there or given up.
+  const timer = setTimeout(() => late.abort(), timeoutMs).unref()
+  const signal = over === undefined ? late.signal : AbortSignal.any([late.signal, over])
   try {
     const response = await outboundFetch(url, { ...request, signal, redirect: 'manual' })
     const { status } = response
@@ -48,8 +50,10 @@ export async function fetchText(
     return { status, text: '' }
   } catch (error) {
     if (error instanceof FetchTextError) throw error
-    if (timeout.aborted) throw new FetchTextError('timeout', `no complete answer within ${timeoutMs} ms`)
+    if (late.signal.aborted) throw new FetchTextError('timeout', `no complete answer within ${timeoutMs} ms`)
     throw unreachable(error as Error)
+  } finally {
+    clearTimeout(timer)
   }
 }
 

@@ -5,7 +5,6 @@
 
 import { type FetchedText, fetchText } from '#engine/contract/outbound-text.ts'
 import { parseJson } from '#engine/kit/json.ts'
-import { Lru } from '#engine/kit/lru.ts'
 
 export type Metadata = Readonly<Record<string, unknown>>
 
@@ -13,7 +12,6 @@ export type Metadata = Readonly<Record<string, unknown>>
 const FRESH_MS = 300_000
 const FAILED_MS = 5_000
 const FETCH = { bytesMax: 256 * 1024, timeoutMs: 5_000 }
-const ISSUERS_MAX = 64
 
 /** Where to ask, in this order (MCP 2025-11-25, authorization: Authorization Server Metadata Discovery). */
 export function metadataUrls(issuer: string, isOpenIdOnly: boolean): string[] {
@@ -26,67 +24,76 @@ export function metadataUrls(issuer: string, isOpenIdOnly: boolean): string[] {
   return [...new Set([inserted, openId, appended])]
 }
 
-interface Entry {
-  metadata: Metadata | null
-  /** Milliseconds of a monotonic clock at which it is asked for again. */
-  due: number
-  fetching: Promise<Metadata | null> | null
-  hasFailed: boolean
-}
-
 /** What the world gives: a test has its own clock. */
 interface World {
   readonly now: () => number
   readonly log: (level: 'info' | 'warn', message: string) => void
 }
 
-/** Of one thread. */
-export class AuthorizationServers {
-  readonly #entries = new Lru<string, Entry>(ISSUERS_MAX)
+/** One issuer, as one thread knows it. */
+export class AuthorizationServer {
+  #metadata: Metadata | null = null
+  /** Milliseconds of a monotonic clock at which it is asked for again. */
+  #due = Number.NEGATIVE_INFINITY
+  #fetching: Promise<Metadata | null> | null = null
+  #isAwaited = false
+  #giveUp = new AbortController()
+  #hasFailed = false
+  readonly #issuer: string
+  readonly #isOpenIdOnly: boolean
   readonly #world: World
 
-  constructor(world: World) {
+  constructor(issuer: string, isOpenIdOnly: boolean, world: World) {
+    this.#issuer = issuer
+    this.#isOpenIdOnly = isOpenIdOnly
     this.#world = world
   }
 
   /** Null: it cannot be had at the moment. */
-  async metadata(issuer: string, isOpenIdOnly: boolean): Promise<Metadata | null> {
-    const key = `${isOpenIdOnly} ${issuer}`
-    let entry = this.#entries.get(key)
-    if (entry === undefined) {
-      entry = { metadata: null, due: Number.NEGATIVE_INFINITY, fetching: null, hasFailed: false }
-      this.#entries.set(key, entry)
-    }
-    if (this.#world.now() < entry.due) return entry.metadata
-    entry.fetching ??= this.#fetch(issuer, isOpenIdOnly, entry)
+  async metadata(): Promise<Metadata | null> {
+    if (this.#world.now() < this.#due) return this.#metadata
+    this.#fetching ??= this.#fetch()
     // What is known is as good as ever while it is asked for again.
-    return entry.metadata ?? (await entry.fetching)
+    if (this.#metadata !== null) return this.#metadata
+    this.#isAwaited = true
+    return await this.#fetching
   }
 
-  async #fetch(issuer: string, isOpenIdOnly: boolean, entry: Entry): Promise<Metadata | null> {
+  /** No configuration in force uses it (Fetcher.abandon). */
+  abandon(): void {
+    if (this.#fetching === null || this.#isAwaited) return
+    this.#fetching = null
+    this.#giveUp.abort()
+  }
+
+  async #fetch(): Promise<Metadata | null> {
     const { now, log } = this.#world
-    const found = await fetchMetadata(issuer, isOpenIdOnly)
-    entry.fetching = null
+    this.#isAwaited = false
+    this.#giveUp = new AbortController()
+    const { signal } = this.#giveUp
+    const found = await fetchMetadata(this.#issuer, this.#isOpenIdOnly, signal)
+    if (signal.aborted) return this.#metadata
+    this.#fetching = null
     if (typeof found !== 'string') {
-      entry.metadata = found
-      entry.hasFailed = false
-      entry.due = now() + FRESH_MS
+      this.#metadata = found
+      this.#hasFailed = false
+      this.#due = now() + FRESH_MS
       return found
     }
-    if (!entry.hasFailed) log('warn', `cannot fetch the metadata of the authorization server ${issuer}: ${found}`)
-    entry.hasFailed = true
-    entry.due = now() + FAILED_MS
-    return entry.metadata
+    if (!this.#hasFailed) log('warn', `cannot fetch the metadata of the authorization server ${this.#issuer}: ${found}`)
+    this.#hasFailed = true
+    this.#due = now() + FAILED_MS
+    return this.#metadata
   }
 }
 
 /** A text says why there is none. Never rejects. */
-async function fetchMetadata(issuer: string, isOpenIdOnly: boolean): Promise<Metadata | string> {
+async function fetchMetadata(issuer: string, isOpenIdOnly: boolean, signal: AbortSignal): Promise<Metadata | string> {
   let reason = ''
   for (const url of metadataUrls(issuer, isOpenIdOnly)) {
     let answer: FetchedText
     try {
-      answer = await fetchText(url, { headers: { accept: 'application/json' } }, FETCH)
+      answer = await fetchText(url, { headers: { accept: 'application/json' } }, { ...FETCH, signal })
     } catch (error) {
       // Another path of the same server would fare no better.
       return (error as Error).message

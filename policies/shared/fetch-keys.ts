@@ -12,10 +12,18 @@ const FETCH_MS_MAX = 5_000
 const BYTES_MAX = 3 * KEY_SET_CHARS_MAX
 const ACCEPT = 'application/jwk-set+json, application/json'
 
-/** Rejects with an Error that says in words why there are no keys; nothing of the response is quoted. */
-export async function fetchKeys(url: string, exponentMin?: MinRsaExponent, timeoutMs = FETCH_MS_MAX): Promise<KeySet> {
+/**
+ * Rejects with an Error that says in words why there are no keys; nothing of the response is quoted. `signal` gives it
+ * up.
+ */
+export async function fetchKeys(
+  url: string,
+  signal: AbortSignal,
+  exponentMin?: MinRsaExponent,
+  timeoutMs = FETCH_MS_MAX
+): Promise<KeySet> {
   const headers = { accept: ACCEPT }
-  const { status, text } = await fetchText(url, { headers }, { bytesMax: BYTES_MAX, timeoutMs })
+  const { status, text } = await fetchText(url, { headers }, { bytesMax: BYTES_MAX, timeoutMs, signal })
   if (status !== 200) throw new Error(statusText(status, 'give the final URL'))
   return readKeySet(text, exponentMin)
 }
@@ -24,22 +32,31 @@ export async function fetchKeys(url: string, exponentMin?: MinRsaExponent, timeo
 export async function fetchKeysFrom(
   service: HttpService,
   path: string,
+  signal: AbortSignal,
   exponentMin?: MinRsaExponent,
   timeoutMs = FETCH_MS_MAX
 ): Promise<KeySet> {
-  const answer = await get(service, path, timeoutMs)
+  const answer = await get(service, path, signal, timeoutMs)
   if (answer.error !== null) throw new Error(failureText(answer, timeoutMs))
   if (answer.status !== 200) throw new Error(statusText(answer.status, 'give the final path as jwksPath'))
   return readKeySet(answer.body.toString('utf8'), exponentMin)
 }
 
-function get(service: HttpService, path: string, timeoutMs: number): Promise<HttpServiceAnswer | ServiceFailure> {
+function get(
+  service: HttpService,
+  path: string,
+  signal: AbortSignal,
+  timeoutMs: number
+): Promise<HttpServiceAnswer | ServiceFailure> {
   const headers = new HeaderBlock()
   headers.set('accept', ACCEPT)
   const mark = path.indexOf('?')
   const target = mark < 0 ? { path, query: '' } : { path: path.slice(0, mark), query: path.slice(mark) }
   const rest = { method: 'GET', headers, body: null, answerBytesMax: BYTES_MAX, timeoutMs, ex: null }
-  return new Promise((resolve) => void service.request({ ...target, ...rest }, resolve))
+  return new Promise((resolve) => {
+    const call = service.request({ ...target, ...rest }, resolve)
+    signal.addEventListener('abort', () => call.cancel(), { once: true })
+  })
 }
 
 function failureText({ error, detail }: ServiceFailure, timeoutMs: number): string {

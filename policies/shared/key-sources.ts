@@ -13,11 +13,13 @@ export interface IdentifiedPlace extends KeyPlace {
 
 interface Entry {
   readonly id: IdentifiedPlace['id']
-  readonly keys: RemoteKeys
+  /** A configuration that is never put in force (its port is taken) leaves nothing. */
+  readonly made: WeakRef<RemoteKeys>
 }
 
 export class KeySources {
-  readonly #remote: Entry[] = []
+  #remote: Entry[] = []
+  readonly #used = new Set<RemoteKeys>()
   readonly #services: KeyServices
 
   constructor(services: KeyServices) {
@@ -27,21 +29,27 @@ export class KeySources {
   /** Gone when the last configuration that uses it is; before the first one it costs nothing. */
   remote(place: IdentifiedPlace, maxAgeMs: number): { readonly keys: KeySource; readonly use: Background } {
     const { id } = place
-    let entry = this.#remote.find((known) => isDeepStrictEqual(known.id, id))
-    if (entry === undefined) {
-      const made: Entry = { id, keys: new RemoteKeys(place, this.#services, () => this.#forget(made)) }
-      this.#remote.push(made)
-      entry = made
-    }
-    return { keys: entry.keys, use: entry.keys.use(maxAgeMs, place) }
+    this.#remote = this.#remote.filter(({ made }) => made.deref() !== undefined)
+    const known = this.#remote.find((one) => isDeepStrictEqual(one.id, id))?.made.deref()
+    const keys = known ?? this.#make(place)
+    return { keys, use: keys.use(maxAgeMs, place) }
   }
 
   get size(): number {
     return this.#remote.length
   }
 
-  #forget(entry: Entry): void {
-    const at = this.#remote.indexOf(entry)
-    if (at >= 0) this.#remote.splice(at, 1)
+  #make(place: IdentifiedPlace): RemoteKeys {
+    const keys: RemoteKeys = new RemoteKeys(place, this.#services, (isUsed) => {
+      if (isUsed) this.#used.add(keys)
+      else this.#forget(keys)
+    })
+    this.#remote.push({ id: place.id, made: new WeakRef(keys) })
+    return keys
+  }
+
+  #forget(keys: RemoteKeys): void {
+    this.#used.delete(keys)
+    this.#remote = this.#remote.filter(({ made }) => made.deref() !== keys)
   }
 }

@@ -17,8 +17,12 @@ class World implements KeyServices {
   fetched = 0
   timer: { readonly at: number; readonly call: () => void } | null = null
 
-  readonly fetch = (): Promise<KeySet> => {
+  /** Of the newest fetch. */
+  signal: AbortSignal | null = null
+
+  readonly fetch = (signal: AbortSignal): Promise<KeySet> => {
     this.fetched++
+    this.signal = signal
     const fetch = Promise.withResolvers<KeySet>()
     this.#fetches.push(fetch)
     return fetch.promise
@@ -238,11 +242,34 @@ test('reloads that come faster than keys age do not put off the next fetch', asy
   assert.equal(world.fetched, 2)
 })
 
-test('ended while a fetch is under way: nothing follows it', async () => {
-  const { world, use } = begun()
+test('ended while a fetch is under way: it is given up, and nothing follows it', async () => {
+  for (const outcome of [setOf('a'), new Error('aborted')]) {
+    const { world, sources, remote, use } = begun()
+    use.end()
+    assert.deepEqual([world.signal!.aborted, sources.size], [true, 0])
+    await world.answer(outcome)
+    assert.deepEqual([world.timer, world.logged, remote.current], [null, [], null])
+  }
+})
+
+test('ended while requests wait for a fetch: they get the keys, and nothing follows', async () => {
+  const { world, sources, remote, use } = begun()
+  const waiting = remote.ready()
   use.end()
+  assert.deepEqual([world.signal!.aborted, sources.size], [false, 0])
   await world.answer(setOf('a'))
-  assert.equal(world.timer, null)
+  await waiting
+  assert.deepEqual([world.timer, remote.current!.keys[0]!.kid], [null, 'a'])
+})
+
+test('what the next configuration uses, too, goes on', async () => {
+  const { world, sources, use } = begun()
+  const next = sources.remote(placeIn(world), 300_000)
+  next.use.begin()
+  use.end()
+  assert.equal(world.signal!.aborted, false)
+  await world.answer(setOf('a'))
+  assert.equal(next.keys.current!.keys[0]!.kid, 'a')
 })
 
 test('keys that may be a year old are not fetched without a pause', async () => {

@@ -29,8 +29,8 @@ export interface KeyServices extends Pick<Time, 'now' | 'after' | 'random'> {
 export interface KeyPlace {
   /** For logs: without the query, which may hold a secret. */
   readonly name: string
-  /** Rejects with an Error that says in words why there are no keys. */
-  readonly fetch: () => Promise<KeySet>
+  /** Rejects with an Error that says in words why there are no keys. `signal` gives it up. */
+  readonly fetch: (signal: AbortSignal) => Promise<KeySet>
 }
 
 /** One policy that verifies with the keys. */
@@ -57,10 +57,13 @@ export class RemoteKeys implements KeySource {
   current: KeySet | null = null
   readonly #place: KeyPlace
   readonly #services: KeyServices
-  readonly #onUnused: () => void
+  readonly #onUse: (isUsed: boolean) => void
   /** Of the configurations in force, the newest last. */
   readonly #uses: Use[] = []
   #fetching: Promise<void> | null = null
+  /** Of the fetch that is under way. */
+  #giveUp = new AbortController()
+  #isAwaited = false
   #waiting = 0
   #callOff: () => void = () => {}
   #failures = 0
@@ -70,11 +73,11 @@ export class RemoteKeys implements KeySource {
   /** Key ids that the issuer does not have -> until when that is believed. */
   #unknown = new Lru<string, number>(UNKNOWN_MAX)
 
-  /** `onUnused`: no configuration in force needs the keys any more. */
-  constructor(place: KeyPlace, services: KeyServices, onUnused: () => void) {
+  /** `onUse`: the first configuration in force needs the keys, or none does any more. */
+  constructor(place: KeyPlace, services: KeyServices, onUse: (isUsed: boolean) => void) {
     this.#place = place
     this.#services = services
-    this.#onUnused = onUnused
+    this.#onUse = onUse
   }
 
   /** One use of the keys, which are at most `maxAgeMs` old as long as the issuer answers. */
@@ -82,7 +85,7 @@ export class RemoteKeys implements KeySource {
     const own: Use = { maxAgeMs, place }
     return {
       begin: () => {
-        this.#uses.push(own)
+        if (this.#uses.push(own) === 1) this.#onUse(true)
         if (this.#fetching !== null) return
         if (this.current === null) void this.#fetch()
         else this.#schedule()
@@ -91,7 +94,8 @@ export class RemoteKeys implements KeySource {
         this.#uses.splice(this.#uses.indexOf(own), 1)
         if (this.#uses.length > 0) return
         this.#callOff()
-        this.#onUnused()
+        this.#abandon()
+        this.#onUse(false)
       }
     }
   }
@@ -99,7 +103,7 @@ export class RemoteKeys implements KeySource {
   ready(): Promise<void> | null {
     if (this.#fetching !== null) return this.#wait(this.#fetching)
     // After a failure the next attempt has its time: requests do not hurry it.
-    return this.current !== null || this.#failures > 0 ? null : this.#fetch()
+    return this.current !== null || this.#failures > 0 ? null : this.#fetchFor()
   }
 
   refreshFor(kid: string | null): Promise<void> | null {
@@ -108,24 +112,42 @@ export class RemoteKeys implements KeySource {
     if (now - this.#refetchedAt < COOL_DOWN_MS) return null
     if (kid !== null && (this.#unknown.get(kid) ?? 0) > now) return null
     this.#refetchedAt = now
-    return this.#fetch().then(() => {
+    return this.#fetchFor().then(() => {
       const isKnown = this.current?.keys.some((key) => key.kid === kid) ?? false
       if (kid !== null && !isKnown) this.#unknown.set(kid, now + UNKNOWN_MS)
     })
   }
 
   #wait(fetching: Promise<void>): Promise<void> | null {
+    this.#isAwaited = true
     return this.#waiting++ < WAITING_MAX ? fetching : null
+  }
+
+  /** For a request. */
+  #fetchFor(): Promise<void> {
+    const fetching = this.#fetch()
+    this.#isAwaited = true
+    return fetching
+  }
+
+  /** Requests that wait for keys are served by the configuration that they began with, so their fetch goes on. */
+  #abandon(): void {
+    if (this.#fetching === null || this.#isAwaited) return
+    this.#fetching = null
+    this.#giveUp.abort()
   }
 
   #fetch(): Promise<void> {
     this.#callOff()
     this.#waiting = 0
+    this.#isAwaited = false
     // The way to a service ends with its configuration: the newest is in force for longest.
     const { fetch } = this.#uses.at(-1)?.place ?? this.#place
-    this.#fetching = fetch().then(
-      (keys) => this.#accept(keys),
-      (error: Error) => this.#fail(error)
+    const giveUp = new AbortController()
+    this.#giveUp = giveUp
+    this.#fetching = fetch(giveUp.signal).then(
+      (keys) => (giveUp.signal.aborted ? undefined : this.#accept(keys)),
+      (error: Error) => (giveUp.signal.aborted ? undefined : this.#fail(error))
     )
     return this.#fetching
   }

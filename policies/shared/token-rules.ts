@@ -266,14 +266,14 @@ function placeOf(keyConfig: KeysAtUrl | KeysOfService, services: CompileContext[
   if (keyConfig.kind === 'url') {
     const { url } = keyConfig
     const { origin, pathname } = new URL(url)
-    return { id: [exponentMin, url], name: origin + pathname, fetch: () => fetchKeys(url, exponentMin) }
+    return { id: [exponentMin, url], name: origin + pathname, fetch: (signal) => fetchKeys(url, signal, exponentMin) }
   }
   const { path } = keyConfig
   const service = services.http(keyConfig.service)
   return {
     id: [exponentMin, service.name, service.definition, path],
     name: `${service.name}${path.replace(/\?.*/, '')}`,
-    fetch: () => fetchKeysFrom(service, path, exponentMin)
+    fetch: (signal) => fetchKeysFrom(service, path, signal, exponentMin)
   }
 }
 

@@ -3,6 +3,7 @@
  * (docs/specification.md#mcp-policies; MCP 2025-11-25, authorization; RFC 9728, RFC 8414, RFC 6750).
  */
 
+import { together } from '#engine/contract/background.ts'
 import { type Detail, placeOf } from '#engine/contract/detail.ts'
 import { ERRORS, type ErrorCode } from '#engine/contract/errors.ts'
 import { type Exchange, STEP_REQUEST } from '#engine/contract/exchange.ts'
@@ -10,6 +11,7 @@ import { CONTINUE, STOP, type Verdict } from '#engine/contract/filter.ts'
 import { type Claims, identityOf } from '#engine/contract/identity.ts'
 import type { CompileContext, Compiled, Policy, Sources } from '#engine/contract/policy.ts'
 import { answer, refuse } from '#engine/contract/refuse.ts'
+import { SharedInForce } from '#engine/contract/shared-in-force.ts'
 import { schemeOf } from '#engine/contract/transport.ts'
 import { duration } from '#engine/schema/duration.ts'
 import { realName } from '#engine/schema/names.ts'
@@ -27,7 +29,7 @@ import {
   z
 } from '#engine/schema/schema.ts'
 import { anyJson, inResources, words } from '#engine/schema/spelling.ts'
-import { AuthorizationServers, type Metadata } from '#policies/shared/authorization-server.ts'
+import { AuthorizationServer, type Metadata } from '#policies/shared/authorization-server.ts'
 import { BEARER, credentialAt, placeText, SEVERAL } from '#policies/shared/credential.ts'
 import type { Verifier } from '#policies/shared/jwt-verifier.ts'
 import {
@@ -199,7 +201,7 @@ const WARNED = 'mcpAuthentication.warned'
 interface Parts {
   readonly config: Config
   readonly verifier: Verifier
-  readonly servers: AuthorizationServers
+  readonly server: AuthorizationServer
   /** Of the configuration; null: as the request says. */
   readonly fixed: ServerUrl | null
   /** Says once that the issuer names itself, where that matters. */
@@ -213,16 +215,21 @@ function compile(config: Config, context: CompileContext): Compiled {
     context
   )
   const { log, time } = context
-  const servers = context.state(SERVERS, () => new AuthorizationServers({ now: time.now, log }))
+  const servers = context.state(SERVERS, () => new SharedInForce<AuthorizationServer>())
+  const isOpenIdOnly = config.provider === 'keycloak'
+  const { value: server, use } = servers.share(
+    `${isOpenIdOnly} ${issuer}`,
+    () => new AuthorizationServer(issuer, isOpenIdOnly, { now: time.now, log })
+  )
   const fixed = serverUrlOfResource(config.resourceMetadata.resource)
-  const parts: Parts = { config, verifier, servers, fixed, tell: teller(config, context) }
+  const parts: Parts = { config, verifier, server, fixed, tell: teller(config, context) }
   const register = registrations(config)
   return {
     filter: {
       onRequest: (ex) =>
         ex.path.startsWith('/.well-known/') ? wellKnown(ex, parts, register) : authenticate(ex, parts)
     },
-    ...(background === null ? {} : { background })
+    background: background === null ? use : together([use, background])
   }
 }
 
@@ -266,8 +273,8 @@ async function serveAdapted(ex: Exchange, parts: Parts, place: ServerUrl): Promi
   return json(ex, 200, resourceDocument(parts.config, place, replacesIssuer(parts.config, metadata)))
 }
 
-async function metadataOf({ config, servers, tell }: Parts): Promise<Metadata | null> {
-  const metadata = await servers.metadata(config.issuer, config.provider === 'keycloak')
+async function metadataOf({ server, tell }: Parts): Promise<Metadata | null> {
+  const metadata = await server.metadata()
   if (metadata !== null && namesItself(metadata)) tell()
   return metadata
 }

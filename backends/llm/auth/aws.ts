@@ -1,6 +1,6 @@
 /** Providers of AWS: each request is signed (backends/shared/auth/aws.ts). */
 import type { Provider } from '#backends/llm/providers/provider.ts'
-import { awsRequestSigner } from '#backends/shared/auth/aws.ts'
+import { awsCredentials, awsRequestSigner } from '#backends/shared/auth/aws.ts'
 import type { BackendContext } from '#engine/contract/backend.ts'
 import type { AwsAuth } from '#engine/contract/backend-auth/auth.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
@@ -12,7 +12,7 @@ const SERVICE = 'bedrock'
 
 export function awsAuthenticator(auth: AwsAuth, provider: Provider, context: BackendContext): Authenticator {
   const region = auth.region ?? provider.signingRegion ?? 'us-east-1'
-  const signer = awsRequestSigner(auth, { region, service: auth.service ?? SERVICE }, context)
+  const signer = awsRequestSigner(awsCredentials(auth, context), { region, service: auth.service ?? SERVICE })
   return {
     wantsClient: false,
     authorize(ex) {

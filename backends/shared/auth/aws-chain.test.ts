@@ -20,14 +20,15 @@ const FOUND = {
 
 /** A world with these answers; what was asked is noted. */
 function worldOf(env: Record<string, string>, home = '/nowhere', answers: Record<string, string> = {}) {
+  const { signal } = new AbortController()
   const requests: (FetchOptions & { readonly url: string })[] = []
   const answer = (url: string, question: FetchOptions): Promise<string> => {
     requests.push({ url, ...question })
     return answers[url] === undefined
-      ? fetchText('http://127.0.0.1:1/', { timeoutMs: 1_000 })
+      ? fetchText('http://127.0.0.1:1/', { timeoutMs: 1_000, signal })
       : Promise.resolve(answers[url])
   }
-  return { env, home, ask: answer, requests }
+  return { env, home, ask: answer, signal, requests }
 }
 
 function homeWith(files: Record<string, string>): string {

@@ -15,6 +15,8 @@ export interface AwsEnvironment {
   readonly env: Readonly<Record<string, string | undefined>>
   readonly home: string
   readonly ask: FetchText
+  /** Gives up what is asked. */
+  readonly signal: AbortSignal
 }
 
 type Found = Fetched<Credentials>
@@ -126,7 +128,7 @@ async function fromWebIdentity(world: AwsEnvironment): Promise<Found | null> {
 }
 
 /** AssumeRoleWithWebIdentity (API reference of AWS STS): not signed, the token says who asks. */
-async function assumeRole({ file, role, session }: Role, { env, ask }: AwsEnvironment): Promise<Found> {
+async function assumeRole({ file, role, session }: Role, { env, ask, signal }: AwsEnvironment): Promise<Found> {
   const region = env.AWS_REGION || env.AWS_DEFAULT_REGION || 'us-east-1'
   if (!/^[a-z0-9-]{1,63}$/.test(region)) throw new TokenFetchError('AWS_REGION is not the name of a region')
   const url = env.AWS_ENDPOINT_URL_STS || `https://sts.${region}.amazonaws.com/`
@@ -139,7 +141,7 @@ async function assumeRole({ file, role, session }: Role, { env, ask }: AwsEnviro
     WebIdentityToken: (await readToken(file)).trim()
   })
   const headers = { 'content-type': 'application/x-www-form-urlencoded' }
-  const xml = await ask(url, { method: 'POST', headers, body: body.toString(), timeoutMs: TIMEOUT_MS })
+  const xml = await ask(url, { method: 'POST', headers, body: body.toString(), timeoutMs: TIMEOUT_MS, signal })
   const part = (name: string) => new RegExp(`<${name}>([^<]{1,8192})</${name}>`).exec(xml)?.[1]
   return temporary({
     AccessKeyId: part('AccessKeyId'),
@@ -160,7 +162,7 @@ async function readToken(file: string): Promise<string> {
 
 // --- endpoints on the machine ---
 
-async function fromContainer({ env, ask }: AwsEnvironment): Promise<Found | null> {
+async function fromContainer({ env, ask, signal }: AwsEnvironment): Promise<Found | null> {
   const relative = env.AWS_CONTAINER_CREDENTIALS_RELATIVE_URI
   const url = relative ? `${CONTAINER_HOST}${relative}` : env.AWS_CONTAINER_CREDENTIALS_FULL_URI
   if (!url) return null
@@ -174,12 +176,12 @@ async function fromContainer({ env, ask }: AwsEnvironment): Promise<Found | null
   const file = env.AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE
   const token = (file ? await readToken(file) : (env.AWS_CONTAINER_AUTHORIZATION_TOKEN ?? '')).trim()
   const headers = token === '' ? {} : { authorization: tokenOf({ token }, 'token', 'the container') }
-  const text = await ask(parsed.href, { headers, timeoutMs: METADATA_TIMEOUT_MS })
+  const text = await ask(parsed.href, { headers, timeoutMs: METADATA_TIMEOUT_MS, signal })
   return temporary(parseObject(text, 'the answer of the container endpoint'))
 }
 
 /** "Use the Instance Metadata Service to access instance metadata" of the Amazon EC2 user guide. */
-async function fromInstance({ env, ask }: AwsEnvironment): Promise<Found> {
+async function fromInstance({ env, ask, signal }: AwsEnvironment): Promise<Found> {
   const endpoint = env.AWS_EC2_METADATA_SERVICE_ENDPOINT || IMDS_HOST
   if (!URL.canParse(endpoint)) throw new TokenFetchError('AWS_EC2_METADATA_SERVICE_ENDPOINT is not a URL')
   const base = endpoint.replace(/\/$/, '')
@@ -187,13 +189,14 @@ async function fromInstance({ env, ask }: AwsEnvironment): Promise<Found> {
   const session = await ask(`${base}/latest/api/token`, {
     method: 'PUT',
     headers: { 'x-aws-ec2-metadata-token-ttl-seconds': String(SESSION_S) },
-    timeoutMs
+    timeoutMs,
+    signal
   })
   const headers = { 'x-aws-ec2-metadata-token': tokenOf({ session: session.trim() }, 'session', 'instance metadata') }
-  const roles = await ask(`${base}${IMDS_ROLES}`, { headers, timeoutMs })
+  const roles = await ask(`${base}${IMDS_ROLES}`, { headers, timeoutMs, signal })
   const role = roles.trim().split('\n')[0]!.trim()
   if (role === '') throw new TokenFetchError('the instance has no role')
-  const text = await ask(`${base}${IMDS_ROLES}${encodeURIComponent(role)}`, { headers, timeoutMs })
+  const text = await ask(`${base}${IMDS_ROLES}${encodeURIComponent(role)}`, { headers, timeoutMs, signal })
   return temporary(parseObject(text, 'the answer of instance metadata'))
 }
 

@@ -32,6 +32,9 @@ export interface AwsRequestSigner {
   refused(): void
 }
 
+/** Of the configuration, or fetched. */
+export type AwsCredentials = Credentials | RefreshedValue<Credentials>
+
 export interface SigningScope {
   readonly region: string
   readonly service: string
@@ -45,10 +48,9 @@ export interface SigningScope {
 const UNSIGNED = 'UNSIGNED-PAYLOAD'
 
 /** Appends the fields of a signature; those of the request that the signature takes are what AWS demands. */
-export function awsRequestSigner(auth: AwsAuth, scope: SigningScope, context: BackendContext): AwsRequestSigner {
+export function awsRequestSigner(credentials: AwsCredentials, scope: SigningScope): AwsRequestSigner {
   const { isBodyUnsigned = false, saysHash = false } = scope
   const signer = createSigner(scope.region, scope.service)
-  const credentials = credentialsOf(auth, context)
   const isFetched = credentials instanceof RefreshedValue
 
   function sign(request: OutgoingRequest, keys: Credentials, payloadHash: string): void {
@@ -95,7 +97,8 @@ async function hashInPieces(body: Buffer): Promise<string> {
   return hash.digest('hex')
 }
 
-function credentialsOf({ keys }: AwsAuth, context: BackendContext): Credentials | RefreshedValue<Credentials> {
+/** To be called while a backend is compiled. */
+export function awsCredentials({ keys }: AwsAuth, context: BackendContext): AwsCredentials {
   if (keys !== null) {
     return {
       accessKeyId: keys.accessKeyId,
@@ -104,5 +107,5 @@ function credentialsOf({ keys }: AwsAuth, context: BackendContext): Credentials 
     }
   }
   const world = { env: process.env, home: homedir(), ask: fetchText }
-  return keptValue('AWS', 'default', context, () => defaultCredentials(world))
+  return keptValue('AWS', 'default', context, (signal) => defaultCredentials({ ...world, signal }))
 }

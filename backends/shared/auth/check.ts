@@ -3,7 +3,10 @@ import type { FileAuth } from '#engine/contract/backend-auth/schema.ts'
 import { realKeys } from '#engine/schema/names.ts'
 import { awsScopeOf } from './aws-host.ts'
 
-/** `host`: of the server; null: it has none that is known, so that everything must be said. Null: it can. */
+/**
+ * `host`: of the server; null: it has none that is known (clients may name it), so that everything must be said. An id
+ * token for each name that clients invent would be fetched for each of them. Null: it can.
+ */
 export function refusedAuth(auth: FileAuth, host: string | null): string | null {
   const { aws, gcp } = realKeys(auth)
   if (aws !== undefined) {

@@ -19,7 +19,9 @@ test('why there is no token is said with the host, and quotes nothing but the er
     server.close()
   })
   const host = `127.0.0.1:${(server.address() as AddressInfo).port}`
-  const ask = (path: string, timeoutMs = 60_000) => fetchText(`http://${host}/${path}`, { timeoutMs, method: 'POST' })
+  const { signal } = new AbortController()
+  const ask = (path: string, timeoutMs = 60_000) =>
+    fetchText(`http://${host}/${path}`, { timeoutMs, signal, method: 'POST' })
   equal(await ask(''), 'token')
   await rejects(ask('refused'), { message: `${host} answered with status 400: invalid_grant`, status: 400 })
   await rejects(ask('long'), { message: `${host} answered with more than 65536 bytes`, status: null })

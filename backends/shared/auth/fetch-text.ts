@@ -8,6 +8,8 @@ export interface FetchOptions {
   readonly body?: string
   /** From the connection to the last byte. */
   readonly timeoutMs: number
+  /** Gives it up. */
+  readonly signal: AbortSignal
 }
 
 /** The text of an answer with status 200. Rejects with AskError. */
@@ -26,10 +28,10 @@ export class TokenFetchError extends Error {
 
 const BYTES_MAX = 64 * 1024
 
-export const fetchText: FetchText = async (url, { timeoutMs, method = 'GET', headers = {}, body }) => {
+export const fetchText: FetchText = async (url, { timeoutMs, signal, method = 'GET', headers = {}, body }) => {
   const { host } = new URL(url)
   const request = { method, headers, ...(body === undefined ? {} : { body }) }
-  const bounds = { bytesMax: BYTES_MAX, timeoutMs }
+  const bounds = { bytesMax: BYTES_MAX, timeoutMs, signal }
   const { status, text } = await askText(url, request, bounds, () => true).catch((error: unknown) => {
     throw error instanceof FetchTextError ? new TokenFetchError(`${host} ${reasonOf(error, timeoutMs)}`) : error
   })

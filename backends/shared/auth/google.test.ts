@@ -34,7 +34,11 @@ async function endpoint(t: TestContext, answer: Answer): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
-const world = (env: Record<string, string> = {}, home = '/nowhere') => ({ env, home, ask: fetchText, now: () => AT })
+const { signal } = new AbortController()
+const world = (env: Record<string, string> = {}, home = '/nowhere') => ({
+  ...{ env, home, ask: fetchText, signal },
+  now: () => AT
+})
 const account = (more: object) => JSON.stringify({ type: 'service_account', client_email: 'me@p', ...more })
 const idTokenOf = (exp: unknown) => `e30.${Buffer.from(JSON.stringify({ exp })).toString('base64url')}.sig`
 

@@ -18,6 +18,8 @@ export interface GoogleEnvironment {
   readonly env: Readonly<Record<string, string | undefined>>
   readonly home: string
   readonly ask: FetchText
+  /** Gives up what is asked. */
+  readonly signal: AbortSignal
   /** Milliseconds since 1970. */
   readonly now: () => number
 }
@@ -41,18 +43,27 @@ const HOUR_S = 3_600
 
 type Account = Readonly<Record<string, unknown>>
 
-/** Tokens for `host`, each until shortly before it ends. */
+/**
+ * To be called while a backend is compiled. Tokens for `host`, each until shortly before it ends. Null: clients name
+ * the host, and check.ts requires the audience, so that they cannot have a token fetched for each name they invent.
+ */
 export function googleTokens(
   { token, audience, credential }: GcpAuth,
-  host: string,
+  host: string | null,
   context: BackendContext
 ): RefreshedValue<string> {
   const json = credential !== null && 'json' in credential ? reveal(credential.json) : null
   const file = credential !== null && 'file' in credential ? credential.file : null
-  const wanted = token === 'access' ? null : (audience ?? `https://${host}`)
+  const wanted = token === 'access' ? null : (audience ?? audienceOf(host))
   const key = JSON.stringify([json === null ? null : createHash('sha256').update(json).digest('hex'), file, wanted])
   const world = { env: process.env, home: homedir(), ask: fetchText, now: Date.now }
-  return keptValue('Google', key, context, () => googleToken({ json, file, audience: wanted }, world))
+  const wish = { json, file, audience: wanted }
+  return keptValue('Google', key, context, (signal) => googleToken(wish, { ...world, signal }))
+}
+
+function audienceOf(host: string | null): string {
+  if (host === null) throw new Error('an id token for hosts that clients name needs its audience')
+  return `https://${host}`
 }
 
 /** Rejects with an AskError. */
@@ -152,7 +163,7 @@ async function exchange(
   const headers = { 'content-type': 'application/x-www-form-urlencoded', accept: 'application/json' }
   const body = new URLSearchParams(form).toString()
   const answer = parseObject(
-    await world.ask(url, { method: 'POST', headers, body, timeoutMs: TIMEOUT_MS }),
+    await world.ask(url, { method: 'POST', headers, body, timeoutMs: TIMEOUT_MS, signal: world.signal }),
     'the answer of the token endpoint'
   )
   return wish.audience === null ? accessToken(answer, world) : idToken(tokenOf(answer, 'id_token', 'the answer'))
@@ -175,7 +186,7 @@ function idToken(token: string): Fetched<string> {
 
 async function fromMetadata({ audience }: GoogleTokenRequest, world: GoogleEnvironment): Promise<Fetched<string>> {
   const base = `http://${world.env.GCE_METADATA_HOST || 'metadata.google.internal'}${METADATA}`
-  const question = { headers: { 'metadata-flavor': 'Google' }, timeoutMs: METADATA_TIMEOUT_MS }
+  const question = { headers: { 'metadata-flavor': 'Google' }, timeoutMs: METADATA_TIMEOUT_MS, signal: world.signal }
   if (audience === null) {
     return accessToken(
       parseObject(await world.ask(`${base}/token`, question), 'the answer of the metadata server'),

@@ -1,29 +1,36 @@
 /**
- * What is fetched to authenticate is kept over reloads, as long as the thread's connections are: a reload is no reason
- * to ask a token endpoint again.
+ * What is fetched to authenticate is kept over reloads, as long as a configuration in force uses it: a reload is no
+ * reason to ask a token endpoint again, and an account that has left the configuration is not asked for any more.
  */
 import type { BackendContext } from '#engine/contract/backend.ts'
+import { SharedInForce } from '#engine/contract/shared-in-force.ts'
 import { type Fetched, RefreshedValue } from './refreshed.ts'
 
-const KEPT = new WeakMap<object, Map<string, RefreshedValue<unknown>>>()
-/** The oldest goes: configurations may come and go with accounts of their own. */
-const KEPT_MAX = 256
+const KEPT = new WeakMap<object, SharedInForce<RefreshedValue<unknown>>>()
 
-/** `whose`: as the log says it ("AWS"). `key` tells accounts apart; of a secret it has the hash. */
+/** Of all backends that share the connections of `context`. */
+function keptValues({ upstream }: Pick<BackendContext, 'upstream'>): SharedInForce<RefreshedValue<unknown>> {
+  const known = KEPT.get(upstream)
+  if (known !== undefined) return known
+  const made = new SharedInForce<RefreshedValue<unknown>>()
+  KEPT.set(upstream, made)
+  return made
+}
+
+/**
+ * To be called while a backend is compiled. `whose`: as the log says it ("AWS"). `key` tells accounts apart; of a
+ * secret it has the hash.
+ */
 export function keptValue<T>(
   whose: string,
   key: string,
-  { upstream, log, name }: BackendContext,
-  fetch: () => Promise<Fetched<T>>
+  context: BackendContext,
+  fetch: (signal: AbortSignal) => Promise<Fetched<T>>
 ): RefreshedValue<T> {
-  const kept = KEPT.get(upstream) ?? new Map<string, RefreshedValue<unknown>>()
-  KEPT.set(upstream, kept)
-  const id = `${whose} ${key}`
-  const known = kept.get(id)
-  if (known !== undefined) return known as RefreshedValue<T>
+  const { log, name } = context
   const failed = (why: string) => log('warn', `${name}: no credentials of ${whose}: ${why}`)
-  const made = new RefreshedValue(fetch, { now: Date.now, failed })
-  if (kept.size >= KEPT_MAX) kept.delete(kept.keys().next().value!)
-  kept.set(id, made)
-  return made
+  const make = () => new RefreshedValue(fetch, { now: Date.now, failed })
+  const { value, use } = keptValues(context).share(`${whose} ${key}`, make)
+  context.addBackground(use)
+  return value
 }

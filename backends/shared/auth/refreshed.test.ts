@@ -6,11 +6,12 @@ import { type Fetched, RefreshedValue } from './refreshed.ts'
 const MINUTE = 60_000
 
 function setup() {
-  const world = { at: 0, calls: 0, problems: [] as string[] }
+  const world = { at: 0, calls: 0, problems: [] as string[], signal: null as AbortSignal | null }
   const waiting: PromiseWithResolvers<Fetched<string>>[] = []
   const fetched = new RefreshedValue(
-    () => {
+    (signal) => {
       world.calls++
+      world.signal = signal
       const next = Promise.withResolvers<Fetched<string>>()
       waiting.push(next)
       return next.promise
@@ -107,4 +108,22 @@ test('what a provider does not take is fetched again, but not for each refusal',
   equal(await next, 'b')
   fetched.refused()
   equal(fetched.get(), 'b')
+})
+
+test('abandoned: a fetch that nobody waits for is given up and told to nobody; one that is awaited goes on', async () => {
+  const { world, fetched, answer, fail } = setup()
+  const awaited = fetched.get()
+  fetched.abandon()
+  equal(world.signal!.aborted, false)
+  await answer('a', 60 * MINUTE)
+  equal(await awaited, 'a')
+  world.at = 56 * MINUTE
+  equal(fetched.get(), 'a')
+  fetched.abandon()
+  equal(world.signal!.aborted, true)
+  await fail('given up')
+  deepEqual([world.problems, world.calls], [[], 2])
+  // Of an exchange that began before.
+  equal(fetched.get(), 'a')
+  equal(world.calls, 3)
 })

@@ -28,16 +28,20 @@ const SUSPECT_MS = 30_000
 
 /** Fetches when it is asked, one at a time; a failure holds for a moment, which grows with each further one. */
 export class RefreshedValue<T> {
-  readonly #fetch: () => Promise<Fetched<T>>
+  readonly #fetch: (signal: AbortSignal) => Promise<Fetched<T>>
   readonly #world: RefreshOptions
   #current: { readonly value: T; readonly refreshAt: number; readonly endsAt: number; readonly since: number } | null =
     null
   #pending: Promise<T> | null = null
+  /** Of what is pending. */
+  #giveUp = new AbortController()
+  #isAwaited = false
   #failures = 0
   #pausedUntil = 0
   #problem: Error = new Error('nothing was fetched')
 
-  constructor(fetch: () => Promise<Fetched<T>>, world: RefreshOptions) {
+  /** `fetch` ends with its signal, where it can. */
+  constructor(fetch: (signal: AbortSignal) => Promise<Fetched<T>>, world: RefreshOptions) {
     this.#fetch = fetch
     this.#world = world
   }
@@ -50,7 +54,10 @@ export class RefreshedValue<T> {
       if (now >= current.refreshAt && this.#pending === null && now >= this.#pausedUntil) void this.#begin(false)
       return current.value
     }
-    if (this.#pending !== null) return this.#pending
+    if (this.#pending !== null) {
+      this.#isAwaited = true
+      return this.#pending
+    }
     if (now < this.#pausedUntil) return Promise.reject(this.#problem)
     return this.#begin(true)!
   }
@@ -60,15 +67,28 @@ export class RefreshedValue<T> {
     if (this.#current !== null && this.#world.now() - this.#current.since >= SUSPECT_MS) this.#current = null
   }
 
+  /** No configuration in force uses it (Fetcher.abandon). */
+  abandon(): void {
+    if (this.#pending === null || this.#isAwaited) return
+    this.#pending = null
+    this.#giveUp.abort()
+  }
+
   /** With `isAwaited` the promise is the caller's; else nobody needs to know how it ends. */
   #begin(isAwaited: boolean): Promise<T> | null {
-    const pending = this.#fetch().then(
-      (fetched) => this.#take(fetched),
-      (error: unknown) => this.#fail(error)
+    const giveUp = new AbortController()
+    const pending = this.#fetch(giveUp.signal).then(
+      (fetched) => (giveUp.signal.aborted ? fetched.value : this.#take(fetched)),
+      (error: unknown) => {
+        if (giveUp.signal.aborted) throw error
+        return this.#fail(error)
+      }
     )
     this.#pending = pending
+    this.#giveUp = giveUp
+    this.#isAwaited = isAwaited
     if (isAwaited) return pending
-    // The failure is noted, and told, in #fail.
+    // The failure is noted, and told, in #fail; that of a fetch that was given up is none.
     pending.catch(() => null)
     return null
   }

@@ -2,7 +2,7 @@
 import type { BackendContext } from '#engine/contract/backend.ts'
 import type { AwsAuth, BackendAuth, GcpAuth, KeyAuth } from '#engine/contract/backend-auth/auth.ts'
 import { reveal } from '#engine/kit/secret.ts'
-import { awsRequestSigner, type OutgoingRequest } from './aws.ts'
+import { type AwsCredentials, awsCredentials, awsRequestSigner, type OutgoingRequest } from './aws.ts'
 import { awsScopeOf } from './aws-host.ts'
 import { googleTokens } from './google.ts'
 
@@ -28,20 +28,30 @@ export interface AuthenticatedServer {
 type Kinds = {
   readonly [K in BackendAuth['kind']]: (
     auth: Extract<BackendAuth, { readonly kind: K }>,
-    server: AuthenticatedServer,
+    host: string | null,
     context: BackendContext
-  ) => RequestAuthenticator
+  ) => AuthenticatorOf
 }
 
-const KINDS: Kinds = { passthrough: () => PASSTHROUGH, key: withKey, aws: signing, gcp: withToken }
+type AuthenticatorOf = (server: AuthenticatedServer) => RequestAuthenticator
 
-/** Fetched credentials are state of `context`, and its log gets failures. */
+const KINDS: Kinds = { passthrough: () => () => PASSTHROUGH, key: withKey, aws: signing, gcp: withToken }
+
+/** As `authenticatorsFor`, for one server that the configuration names. */
 export function requestAuthenticator(
   auth: BackendAuth,
   server: AuthenticatedServer,
   context: BackendContext
 ): RequestAuthenticator {
-  return KINDS[auth.kind](auth as never, server, context)
+  return authenticatorsFor(auth, server.host, context)(server)
+}
+
+/**
+ * To be called while a backend is compiled; what it returns may be called later, too. Fetched credentials end with the
+ * last configuration that uses them, and the log of `context` gets failures. `host` null: clients name the server.
+ */
+export function authenticatorsFor(auth: BackendAuth, host: string | null, context: BackendContext): AuthenticatorOf {
+  return KINDS[auth.kind](auth as never, host, context)
 }
 
 const AUTHORIZATION: readonly string[] = ['authorization']
@@ -49,11 +59,11 @@ const AUTHORIZATION: readonly string[] = ['authorization']
 /** RFC 9110 section 11.4: a scheme, a blank and its credentials. */
 const SCHEMED = /^[A-Za-z][A-Za-z0-9-]* +[!-~]/
 
-function withKey({ key: sealed, location }: KeyAuth): RequestAuthenticator {
+function withKey({ key: sealed, location }: KeyAuth): AuthenticatorOf {
   const key = reveal(sealed)
   const names = location === null ? AUTHORIZATION : [location.header.toLowerCase()]
   const line = location !== null ? location.prefix + key : SCHEMED.test(key) ? key : `Bearer ${key}`
-  return {
+  const authenticator: RequestAuthenticator = {
     needsBody: false,
     authorize({ headers }) {
       headers.strip(names)
@@ -62,6 +72,7 @@ function withKey({ key: sealed, location }: KeyAuth): RequestAuthenticator {
     },
     refused: null
   }
+  return () => authenticator
 }
 
 /** Puts back what policies have removed. */
@@ -79,13 +90,13 @@ const PASSTHROUGH: RequestAuthenticator = {
   refused: null
 }
 
-function withToken(auth: GcpAuth, { host }: AuthenticatedServer, context: BackendContext): RequestAuthenticator {
+function withToken(auth: GcpAuth, host: string | null, context: BackendContext): AuthenticatorOf {
   const tokens = googleTokens(auth, host, context)
   const put = ({ headers }: OutgoingRequest, token: string): void => {
     headers.strip(AUTHORIZATION)
     headers.append('authorization', `Bearer ${token}`)
   }
-  return {
+  const authenticator: RequestAuthenticator = {
     needsBody: false,
     authorize(request) {
       const token = tokens.get()
@@ -95,6 +106,7 @@ function withToken(auth: GcpAuth, { host }: AuthenticatedServer, context: Backen
     },
     refused: () => tokens.refused()
   }
+  return () => authenticator
 }
 
 /** Fields of the client's own signature. Its other x-amz fields are part of the request, and are signed. */
@@ -103,13 +115,22 @@ const SIGNATURE_FIELDS = ['authorization', 'x-amz-date', 'x-amz-security-token',
 /** "Signature Calculations" of the S3 API reference, and "SigV4 authenticated requests for VPC Lattice". */
 const UNSIGNED_BODIES = /^(?:s3|vpc-lattice-svcs)/
 
-function signing(auth: AwsAuth, { host, hasTls }: AuthenticatedServer, context: BackendContext): RequestAuthenticator {
+function signing(auth: AwsAuth, _host: string | null, context: BackendContext): AuthenticatorOf {
+  const credentials = awsCredentials(auth, context)
+  return (server) => signingFor(auth, server, credentials)
+}
+
+function signingFor(
+  auth: AwsAuth,
+  { host, hasTls }: AuthenticatedServer,
+  credentials: AwsCredentials
+): RequestAuthenticator {
   const ofHost = awsScopeOf(host)
   // check.ts requires that the host or the policy names both.
   const scope = { region: auth.region ?? ofHost.region!, service: auth.service ?? ofHost.service! }
   // Without TLS only the signature protects the body on its way.
   const isBodyUnsigned = hasTls && UNSIGNED_BODIES.test(scope.service)
-  const signer = awsRequestSigner(auth, { ...scope, isBodyUnsigned, saysHash: true }, context)
+  const signer = awsRequestSigner(credentials, { ...scope, isBodyUnsigned, saysHash: true })
   return {
     needsBody: !isBodyUnsigned,
     authorize(request) {
