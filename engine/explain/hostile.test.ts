@@ -52,6 +52,9 @@ const POLICIES: Readonly<Record<string, object>> = {
   },
   rateLimit: {
     rateLimit: {
+      local: ['x-api-key', 'authorization', 'cookie'].map((name) => ({
+        ...{ requests: 5, unit: 'Minutes', key: `request.headers["${name}"]` }
+      })),
       global: {
         domain: 'd',
         backendRef: { name: 'plain' },

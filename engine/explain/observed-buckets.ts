@@ -1,6 +1,5 @@
 /** Buckets of rate limits that report what they hold when a policy takes from them. Nothing is taken in fact. */
 import type { Buckets, Limit, LimitSpec } from '#engine/contract/buckets.ts'
-import { shownText } from '#engine/story/shown.ts'
 
 /** `inner` must not take either. `seen` gets one sentence for each limit. */
 export function observedBuckets(inner: Buckets, seen: (text: string) => void): Buckets {
@@ -22,8 +21,9 @@ function observedLimit(
     },
     take(caller, need, amountTaken) {
       const left = limit.take(caller, need, amountTaken)
+      // Callers may be told apart by their keys: the policy's expressions show what they have read, without secrets.
       const whose = isKeyed
-        ? `the bucket of ${caller === null ? 'all that are not known' : shownText(caller)}`
+        ? `the bucket of ${caller === null ? 'all that are not known' : 'this caller'}`
         : 'one bucket for all'
       const holds = left < 0 ? `has not ${need}` : `has ${left + amountTaken} of ${limit.capacity}`
       seen(`${amount} per ${unitMs / 1_000}s${burst === 0 ? '' : ` and a burst of ${burst}`}: ${whose} ${holds}`)

@@ -110,7 +110,8 @@ function firstNumber(config: JsonObject, keys: readonly string[]): number | unde
 }
 
 function firstOf(config: JsonObject, keys: readonly string[]): Json | undefined {
-  return config[keys.find((key) => (config[key] ?? null) !== null) ?? '']
+  const found = keys.find((key) => (config[key] ?? null) !== null)
+  return found === undefined ? undefined : config[found]
 }
 
 function textsOf(list: readonly Json[]): string[] {
