@@ -17,10 +17,16 @@ const VALUES_MAX = 6
 const VALUE_CHARS_MAX = 64
 
 /** What a body, a prompt or an answer says is not for the log. */
-const CONTENT = [
-  ...['request.body', 'request.bodyPrefix', 'response.body', 'response.bodyPrefix'],
-  ...['llm.prompt', 'llm.completion', 'llm.toolCalls', 'llm.params', 'llmRequest']
+const CONTENT: readonly (readonly string[])[] = [
+  ...['request', 'response'].flatMap((side) => ['body', 'bodyPrefix'].map((part) => [side, part])),
+  ...['prompt', 'completion', 'toolCalls', 'params'].map((part) => ['llm', part]),
+  ['llmRequest'],
+  // What models write.
+  ...['tool', 'prompt', 'resource', 'task', 'method'].map((kind) => ['mcp', kind, 'arguments'])
 ]
+/** Of content, or of what has content in it: an optional field (`mcp.?tool`) is read as all that is around it. */
+const isContent = (path: readonly string[]): boolean =>
+  CONTENT.some((one) => one.every((part, i) => i >= path.length || part === path[i]))
 const NOT_SHOWN = '(content, not shown)'
 
 const WORD = /^[A-Za-z_]\w*$/
@@ -49,10 +55,7 @@ function nameOf(path: readonly string[]): string {
 }
 
 function shownAt(path: readonly string[], name: string, roots: Roots<Facts>, ex: Facts): string {
-  const plainName = path.join('.')
-  // Arguments of tools are what models write.
-  if (path[0] === 'mcp' && path[2] === 'arguments') return NOT_SHOWN
-  if (CONTENT.some((one) => plainName === one || plainName.startsWith(`${one}.`))) return NOT_SHOWN
+  if (isContent(path)) return NOT_SHOWN
   let value: Value
   try {
     value = compileExpression(name, roots).run(ex)

@@ -31,5 +31,16 @@ test('the rule is shown with what it reads, and no argument of a call', () => {
   )
   const read = denial({ deny: ['mcp.tool.arguments.table == "canary-no" || mcp.tool.arguments.table != ""'] })
   assert.match(read, /mcp\.tool\.arguments\.table is \(content, not shown\)/)
+  const around = [
+    'mcp.?tool.?arguments.?table.orValue("") != ""',
+    'size(mcp.tool) > 1',
+    '"tool" in mcp',
+    'mcp[jwt.sub].a == 1'
+  ]
+  for (const require of around) {
+    const text = denial({ require: [`!(${require})`] })
+    assert.match(text, /mcp(?:\.tool)? is \(content, not shown\)/)
+    assert.doesNotMatch(text, /arguments"|canary/)
+  }
   assert.equal(denial({}), 'another way of writing it is not allowed')
 })
