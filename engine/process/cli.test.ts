@@ -64,7 +64,10 @@ test('wrong usage says what is wrong and what was meant', () => {
     [['explain', '-r', 'GET http://a/'], /needs a configuration/],
     [['explain', '-c', '{}'], /needs a request: -r 'GET/],
     [['explain', '-c', '{}', '-f', 'a', '-r', 'http://a/'], /one configuration/],
-    [['explain', '-c', '{}', '-r', 'GET http://a/ HTTP/1.1'], /needs a request/],
+    [
+      ['explain', '-c', '{}', '-r', 'GET http://a/ HTTP/1.1'],
+      /a request is a method, which may be left out, and a URL: -r 'GET/
+    ],
     [['explain', '-c', '{}', '-r', 'http://a/', '-H', 'X-A'], /-H 'Name: value'/],
     [['explain', '-c', '{}', '-r', 'http://a/', '--form', '::1'], /did you mean --from\?/],
     [['explain', '-c', '{}', '-r', 'https://a/', '--http2', '--http1.1'], /one of --http1\.1, --http2/]

@@ -174,6 +174,7 @@ function sourceOf(values: Record<string, unknown>): Source | 'several' | null {
   return text === undefined ? null : { kind: 'text', text }
 }
 
+const REQUEST_EXAMPLE = "-r 'GET http://host:8080/path'"
 /** "GET http://host/", or the URL alone. */
 const REQUEST = /^(?:(\S+) +)?(\S+)$/
 /** Options to what POST /explain calls them. */
@@ -193,7 +194,9 @@ function explainOf(args: readonly string[]): Command {
   if (source === null) return explainUsage('explain needs a configuration: -f FILE or -c STRING')
   const { request, data = null, from, cert } = values as Partial<Record<'request' | 'data' | 'from' | 'cert', string>>
   const [, method, url] = REQUEST.exec(request?.trim() ?? '') ?? []
-  if (url === undefined) return explainUsage("explain needs a request: -r 'GET http://host:8080/path'")
+  if (request === undefined) return explainUsage(`explain needs a request: ${REQUEST_EXAMPLE}`)
+  if (url === undefined)
+    return explainUsage(`a request is a method, which may be left out, and a URL: ${REQUEST_EXAMPLE}`)
   const headers = ((values.header ?? []) as string[]).map((text) => HEADER.exec(text))
   if (headers.includes(null)) return explainUsage("a header is written -H 'Name: value'")
   const versions = Object.entries(VERSIONS).filter(([option]) => values[option] === true)

@@ -50,7 +50,7 @@ test('exit codes: 0 served, 1 refused, 2 wrong usage', async () => {
   const { outcome } = JSON.parse(json) as Explanation
   assert.ok(outcome.kind === 'answer' && outcome.status === 404)
   const unread = await run('-r', 'http://a/', '-d', '@/nowhere/at/all', '-c', text)
-  assert.deepEqual([unread[0], unread[1].startsWith('weir: ENOENT')], [2, true])
+  assert.deepEqual([unread[0], unread[1].startsWith('weir: -d: cannot read the file: ENOENT')], [2, true])
   const split = await run('-r', 'http://a/', '-H', 'X: a\r\nY: b', '-c', text)
   assert.deepEqual([split[0], split[1].split('\n')[0]], [2, 'weir: the value of the header X has a line break'])
 })

@@ -15,15 +15,23 @@ export async function explainRequest(
   const { data, cert, ...request } = typed
   const snapshot = { ...draft, version: 1, hash, acceptedAt: new Date().toISOString() }
   try {
-    const body = data?.startsWith('@') ? readFileSync(data.slice(1), 'utf8') : data
-    const input = { ...request, body, cert: cert === undefined ? null : readFileSync(cert, 'utf8') }
+    const body = data?.startsWith('@') ? textOf('-d', data.slice(1)) : data
+    const input = { ...request, body, cert: cert === undefined ? null : textOf('--cert', cert) }
     const explanation = await explain(snapshot, input, { places: places(), buckets: null })
     process.stdout.write(isJson ? `${JSON.stringify(explanation, null, 2)}\n` : show(explanation))
     process.exitCode = exitCodeOf(explanation)
   } catch (error) {
-    const isTheirs = error instanceof RequestError || (error as NodeJS.ErrnoException).syscall !== undefined
-    if (!isTheirs) throw error
-    process.stderr.write(`weir: ${(error as Error).message}\nTry weir explain --help.\n`)
+    if (!(error instanceof RequestError)) throw error
+    process.stderr.write(`weir: ${error.message}\nTry weir explain --help.\n`)
     process.exitCode = EXIT_USAGE
+  }
+}
+
+/** Throws a RequestError that names the option. */
+function textOf(option: string, file: string): string {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch (error) {
+    throw new RequestError(`${option}: cannot read the file: ${(error as Error).message}`)
   }
 }

@@ -1,7 +1,7 @@
 /** When addresses are ejected, and for how long, by what several workers see together; on a clock of the test's own. */
 import { deepEqual, equal } from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Ejection } from '#engine/contract/resilience.ts'
+import type { CheckTimes, Ejection } from '#engine/contract/resilience.ts'
 import { SharedRows } from '#engine/kit/shared-rows.ts'
 import { fakeExchange } from '#engine/testing/exchange.ts'
 import { type ObservedHealth, OutlierDetector } from './outlier.ts'
@@ -89,6 +89,20 @@ test('an ejection ends, and is longer each time that it follows on another one, 
   pass(30_000)
   fail()
   equal(ejected.at(-1)!.ms, 10_000)
+})
+
+test('an ejected server that checks find healthy again is used again', () => {
+  const { seen, pass } = bench(2)
+  const [health, theirs] = [seen[0]![0]!, seen[1]![0]!]
+  const times = { healthyThreshold: 1, unhealthyThreshold: 1 } as CheckTimes
+  for (let i = 0; i < 3; i++) answer(health, 500)
+  // Its checks pass while its answers fail: they are no proof against those.
+  health.checked(null, times)
+  equal(theirs.state, 'ejected')
+  health.checked('no answer', times)
+  pass(1_000)
+  health.checked(null, times)
+  deepEqual([health.state, theirs.state, theirs.ejectedForMs], ['healthy', 'healthy', 0])
 })
 
 test('no more than the share that is allowed, and one always', () => {

@@ -210,6 +210,8 @@ export class ObservedHealth extends Health {
     if (state !== UNKNOWN && streak < (found === HEALTHY ? healthyThreshold : unhealthyThreshold)) return
     this.#row.set(CHECK_STREAK, 0)
     const unhealthyMs = state === UNHEALTHY ? (this.#now - this.#row.get(UNHEALTHY_SINCE)) * TICK_MS : 0
+    // A server that is back is not left out for what it did while it was gone.
+    if (state === UNHEALTHY && this.isOutlier) this.#row.set(EJECTED_UNTIL, this.#now)
     if (found === UNHEALTHY) this.#row.set(UNHEALTHY_SINCE, this.#now)
     this.#row.set(CHECK_STATE, found)
     if (state !== UNKNOWN || found === UNHEALTHY) this.#detector.checked(this, finding, found === HEALTHY, unhealthyMs)
