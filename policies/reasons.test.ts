@@ -7,6 +7,9 @@ import type { Exchange } from '#engine/contract/exchange.ts'
 import { identityOf } from '#engine/contract/identity.ts'
 import type { CompileContext, Policy } from '#engine/contract/policy.ts'
 import { NO_SECRETS } from '#engine/contract/secrets.ts'
+import { type GrpcAnswer, NO_REMOTE_SERVICES, type Services } from '#engine/contract/service.ts'
+import { HeaderBlock } from '#engine/http/headers.ts'
+import { RateLimitResponse } from '#engine/proto/generated/envoy/service/ratelimit/v3/rls.ts'
 import { type ExchangeOptions, fakeExchange } from '#engine/testing/exchange.ts'
 import { compilePolicy, takeMatch } from '#engine/testing/policy.ts'
 import { BucketTable } from '#engine/workers/bucket-table.ts'
@@ -41,7 +44,29 @@ interface Case {
   /** Sent by the client, and in no log. */
   readonly hides?: string
   readonly times?: number
+  /** What services of others answer; absent: nothing is served where they should be. */
+  readonly answer?: Uint8Array
 }
+
+const SERVICE = { host: 'localhost:9' }
+const limit = (name: string, expression: string) => ({ entries: [{ name, expression }] })
+const OK = {
+  code: 1 as const,
+  currentLimit: undefined,
+  limitRemaining: 0,
+  durationUntilReset: undefined,
+  quota: undefined
+}
+
+const OVER: Uint8Array = RateLimitResponse.encode({
+  overallCode: 2,
+  statuses: [OK, { ...OK, code: 2 }],
+  responseHeadersToAdd: [],
+  requestHeadersToAdd: [],
+  rawBody: Buffer.alloc(0),
+  dynamicMetadata: undefined,
+  quota: undefined
+}).finish()
 
 const AT = 'binds[0].listeners[0].routes[2].policies.'
 
@@ -242,6 +267,42 @@ const CASES: readonly Case[] = [
     config: { status: 200, bodyExpression: 'jwt.name' },
     request: {},
     says: [`${AT}directResponse.bodyExpression gives no text: jwt.name; jwt.name is not there`]
+  },
+  {
+    policy: 'rateLimit',
+    code: 'RATE_LIMITED',
+    config: {
+      global: {
+        ...SERVICE,
+        domain: 'a',
+        // The second one is left out of the call.
+        descriptors: [limit('port', '80'), limit('no', 'jwt.nothing'), limit('who', 'request.headers["x-team"]')]
+      }
+    },
+    request: { headers: [['x-team', 'red']] },
+    answer: OVER,
+    says: [`${AT}rateLimit.global.descriptors[2]: who = request.headers["x-team"]; request.headers["x-team"] is "red"`]
+  },
+  {
+    policy: 'rateLimit',
+    code: 'RATE_LIMIT_UNAVAILABLE',
+    config: { global: { ...SERVICE, domain: 'a', descriptors: [limit('port', '80')] } },
+    request: {},
+    says: [`${AT}rateLimit.global: `, 'UNAVAILABLE, nothing is served here']
+  },
+  {
+    policy: 'extAuth',
+    code: 'EXT_AUTH_UNAVAILABLE',
+    config: { ...SERVICE, grpc: {} },
+    request: {},
+    says: [`${AT}extAuth: `, 'UNAVAILABLE, nothing is served here']
+  },
+  {
+    policy: 'extProc',
+    code: 'EXT_PROC_UNAVAILABLE',
+    config: SERVICE,
+    request: {},
+    says: [`${AT}extProc: `, 'UNAVAILABLE, nothing is served here']
   }
 ]
 
@@ -249,22 +310,45 @@ const CASES: readonly Case[] = [
 const NOT_BY_HOOKS: readonly ErrorCode[] = [
   ...(['BODY_NOT_BUFFERED', 'RESPONSE_NOT_BUFFERED', 'REQUEST_TIMEOUT', 'BODY_OVERLOAD', 'BUFFERS_FULL'] as const),
   // What a service said, or did not say.
-  ...(['EXT_AUTH_UNAVAILABLE', 'EXT_AUTH_DENIED', 'EXT_AUTH_BODY', 'RATE_LIMIT_UNAVAILABLE'] as const),
-  ...(['EXT_PROC_UNAVAILABLE', 'EXT_PROC_TIMEOUT'] as const),
+  ...(['EXT_AUTH_DENIED', 'EXT_AUTH_BODY', 'EXT_PROC_TIMEOUT'] as const),
   // The forward proxy's backend, and a policy under load.
   ...(['ADDRESS_REFUSED', 'JWT_OVERLOAD', 'BASIC_OVERLOAD', 'JWT_KEYS_UNAVAILABLE', 'SCOPE_MISSING'] as const)
 ]
 
-const context = (): Partial<CompileContext> => ({
+function services(bytes: Uint8Array): Services {
+  const answer: GrpcAnswer = { error: null, status: 0, message: '', trailers: '', bytes, metadata: new HeaderBlock() }
+  const grpc: ReturnType<Services['grpc']> = {
+    ...NO_REMOTE_SERVICES.grpc({ name: '', at: [] }),
+    unary(_options, _message, done) {
+      queueMicrotask(() => done(answer))
+      return { cancel() {} }
+    }
+  }
+  return { ...NO_REMOTE_SERVICES, grpc: () => grpc }
+}
+
+const context = ({ answer }: Case): Partial<CompileContext> => ({
+  services: answer === undefined ? NO_REMOTE_SERVICES : services(answer),
   buckets: bucketsOf(new BucketTable(BucketTable.create(), { owner: 0, clock: () => 0 })),
-  time: { now: () => 0, wallNow: () => NOW_S * 1_000, after: () => () => {} } as unknown as CompileContext['time']
+  time: {
+    now: () => 0,
+    random: () => 0,
+    wallNow: () => NOW_S * 1_000,
+    after: () => () => {}
+  } as unknown as CompileContext['time']
 })
 
-async function refused({ policy: name, config, request, times = 1 }: Case): Promise<Exchange> {
-  const policy = policies.find((one) => one.name === name) as Policy
+async function refused(one: Case): Promise<Exchange> {
+  const { policy: name, config, request, times = 1 } = one
+  const policy = policies.find((candidate) => candidate.name === name) as Policy
   const resolved = policy.schema.parse(config)
   const settled = policy.resolve?.(resolved as never, { readFile: () => '', secrets: NO_SECRETS }) ?? resolved
-  const compiled = compilePolicy({ ...policy, schema: { parse: () => settled } as never }, config, undefined, context())
+  const compiled = compilePolicy(
+    { ...policy, schema: { parse: () => settled } as never },
+    config,
+    undefined,
+    context(one)
+  )
   let ex = fakeExchange(request)
   for (let i = 0; i < times; i++) {
     ex = fakeExchange(request)

@@ -45,7 +45,7 @@ export interface LocalReply {
 /** Beyond the code of an error: a text, or what makes one of the exchange when it is over (detail.ts). */
 export type Detail = string | ((ex: Exchange) => string)
 
-/** An error in the client's format: JSON, and headers (flat) beside those of the refusal. */
+/** An error in the client's format: JSON, and headers (flat) beside those of the refusal; null: its id alone. */
 export type Dialect = (
   status: number,
   message: string

@@ -50,6 +50,17 @@ export function requestIdOf(ex: Identified): string {
   return made
 }
 
+/** The field that tells the client the id of its refusal: name and value. */
+export function requestIdField(ex: Identified): readonly [name: string, id: string] {
+  return [ex.listener?.requestId?.header ?? REQUEST_ID_DEFAULTS.header, requestIdOf(ex)]
+}
+
+/** `fields`, flat, of a reply that is not all the gateway's own, with the id of `ex` in place of any other. */
+export function withRequestIdField(fields: readonly string[], ex: Identified): readonly string[] {
+  const [name, id] = requestIdField(ex)
+  return [...fields.filter((_, i) => fields[i - (i % 2)]!.toLowerCase() !== name), name, id]
+}
+
 /** For facts that have come from another thread. */
 export function keepRequestId(ex: Pick<Identified, 'slots'>, id: string): void {
   KNOWN.set(ex, id)

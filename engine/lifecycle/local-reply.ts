@@ -5,7 +5,7 @@ import { ERRORS, type ErrorCode } from '#engine/contract/errors.ts'
 import { BODY_LENGTH, BODY_NONE, type Exchange, type LocalReply, STEP_SENDING } from '#engine/contract/exchange.ts'
 import { refusalStatus } from '#engine/contract/refuse.ts'
 import { REPLACEMENT } from '#engine/contract/replace-answer.ts'
-import { REQUEST_ID_DEFAULTS, requestIdOf } from '#engine/contract/request-id.ts'
+import { requestIdField } from '#engine/contract/request-id.ts'
 import { httpDate } from '#engine/http/date.ts'
 import { GRPC_DEADLINE_EXCEEDED, grpcMessage, grpcStatusOf, isGrpc, readGrpcStatus } from '#engine/http/grpc.ts'
 import { HeaderBlock } from '#engine/http/headers.ts'
@@ -19,12 +19,11 @@ export function replyFor(ex: Exchange, code: ErrorCode): LocalReply {
   const { refusalHeaders: headers } = ex
   const dialect = ex.dialect ?? ex.route?.dialect?.(ex, true) ?? ex.listener?.dialect?.(ex, false) ?? null
   if (dialect === null) {
-    const id = [ex.listener?.requestId?.header ?? REQUEST_ID_DEFAULTS.header, requestIdOf(ex)]
-    const all = headers === null ? id : [...headers, ...id]
+    const all = [...(headers ?? []), ...requestIdField(ex)]
     return { status, body: `${message}\n`, contentType: null, headers: all }
   }
   const rendered = dialect(status, message)
-  const all = rendered.headers === null ? headers : [...(headers ?? []), ...rendered.headers]
+  const all = [...(headers ?? []), ...(rendered.headers ?? requestIdField(ex))]
   return { status, body: rendered.body, contentType: 'application/json', headers: all }
 }
 

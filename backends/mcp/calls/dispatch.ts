@@ -75,6 +75,8 @@ type Kind = 'tool' | 'prompt' | 'resource' | 'task'
 
 /** The same for unknown and hidden items. With status 200, which SDKs take for a protocol error. */
 function unknown({ reply, message }: Call, kind: Kind, name: string): void {
+  // A name that nobody has is the client's own text.
+  reply.ex.errorDetail ??= `no target has this ${kind}`
   reply.error(message.id, INVALID_PARAMS, `Unknown ${kind}: ${name}`)
 }
 

@@ -14,6 +14,7 @@ import type { BackendContext } from '#engine/contract/backend.ts'
 import type { ErrorCode } from '#engine/contract/errors.ts'
 import type { Dialect, Exchange } from '#engine/contract/exchange.ts'
 import type { Answer } from '#engine/contract/in-process.ts'
+import { requestIdField } from '#engine/contract/request-id.ts'
 import { HeaderBlock } from '#engine/http/headers.ts'
 import { inTurn } from '#engine/socket/round.ts'
 import type { Keepalive } from './keepalive.ts'
@@ -22,6 +23,13 @@ import type { Keepalive } from './keepalive.ts'
 const BEHIND_BYTES_MAX = 4 * 1024 * 1024
 const NO_BYTES = Buffer.alloc(0)
 const UNSTORED: readonly string[] = ['Cache-Control', 'no-cache, no-transform']
+
+interface ResponseHead {
+  readonly status: number
+  readonly eventId: string | null
+  /** Flat: name, value, ...; not sent where the response is an event. */
+  readonly headers: readonly string[] | null
+}
 
 type Body = string | Buffer | readonly Buffer[] | null
 
@@ -134,7 +142,9 @@ export class Reply {
 
   /** A JSON-RPC error as the body of an HTTP error: the message was not accepted. */
   refuse(status: number, code: number, message: string, more: Refusal = {}): void {
-    this.plain(status, errorJson(more.id ?? null, code, message, more.data), more.headers ?? null)
+    this.ex.errorDetail ??= message
+    const headers = [...(more.headers ?? []), ...requestIdField(this.ex)]
+    this.plain(status, errorJson(more.id ?? null, code, message, more.data), headers)
   }
 
   /** The response, and the end. */
@@ -150,6 +160,10 @@ export class Reply {
 
   /** The same as bytes. Pieces are not copied: they must not change any more. */
   respondBytes(json: Buffer | readonly Buffer[], status = 200, eventId: string | null = null): void {
+    this.#respond(json, { status, eventId, headers: null })
+  }
+
+  #respond(json: Buffer | readonly Buffer[], { status, eventId, headers }: ResponseHead): void {
     if (this.#isOver) return
     if (this.#answer !== null) {
       this.#event(whole(json), eventId)
@@ -158,14 +172,17 @@ export class Reply {
       // The whole stream is one write.
       this.#isOver = true
       this.#send(200, eventOf(whole(json), eventId), 'text/event-stream', UNSTORED)
-    } else this.plain(status, json)
+    } else this.plain(status, json, headers)
   }
 
+  /** An error of the gateway's own: the log has its text, and the client the id of its request. */
   error(id: RpcId, code: number, message: string, data?: JsonValue): void {
     if (this.ex.mcp !== null) this.ex.mcp.errorCode = code
+    this.ex.errorDetail ??= message
     // An error of the gateway came on no stream.
     this.isEvents = false
-    this.respondBytes(Buffer.from(errorJson(id, code, message, data)), this.#status(code))
+    const json = Buffer.from(errorJson(id, code, message, data))
+    this.#respond(json, { status: this.#status(code), eventId: null, headers: requestIdField(this.ex) })
   }
 
   // --- streams ---

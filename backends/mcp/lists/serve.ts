@@ -140,7 +140,11 @@ function replyMerged(call: Call, kind: ListKind, all: ReadonlyMap<string, Target
   const [first] = bad
   if (first !== undefined && (services.backend.failureMode === 'failClosed' || bad.length === listed.length)) {
     if (first.failure !== null) replyFailure(call, first.target, first.failure)
-    else reply.error(message.id, first.error!.code, `target ${first.target}: ${first.error!.message}`)
+    else {
+      // The target's own words are for the client.
+      reply.ex.errorDetail ??= `target ${first.target} answers with an error`
+      reply.error(message.id, first.error!.code, `target ${first.target}: ${first.error!.message}`)
+    }
     return
   }
   if (listed.every(isUnsupported)) {

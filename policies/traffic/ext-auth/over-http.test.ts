@@ -63,8 +63,10 @@ describe('over HTTP', () => {
 
   it('whatever is not 200 is for the client, or the way to where one signs in', async () => {
     const gateway = await start('')
-    answer = { status: 401, headers: { 'www-authenticate': 'Bearer', 'content-type': 'text/html' }, body: 'who?' }
-    const response = await send(gateway, 'GET / HTTP/1.1')
+    const fields = { 'www-authenticate': 'Bearer', 'content-type': 'text/html', 'x-request-id': 'of the service' }
+    answer = { status: 401, headers: fields, body: 'who?' }
+    const response = await send(gateway, 'GET / HTTP/1.1\r\nX-Request-Id: mine')
+    deepEqual(response.match(/^x-request-id: .*$/gim), ['x-request-id: mine'])
     match(response, /^HTTP\/1.1 401 [\s\S]*\r\n\r\nwho\?$/)
     match(response, /^www-authenticate: Bearer\r$/m)
     for (const [code, expected] of [

@@ -1,8 +1,10 @@
 /** What a service has decided of a request, and what becomes of the exchange. */
 import { EXT_AUTHZ } from '#engine/cel/exchange.ts'
+import { placeOf } from '#engine/contract/detail.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import { CONTINUE, STOP, type Verdict } from '#engine/contract/filter.ts'
 import { refuse, setRefusalStatus } from '#engine/contract/refuse.ts'
+import { withRequestIdField } from '#engine/contract/request-id.ts'
 import { Slot } from '#engine/contract/slot.ts'
 import { applyField, type FieldChange } from '#policies/shared/service-fields.ts'
 
@@ -59,7 +61,7 @@ export function applyVerdict(ex: Exchange, verdict: Allowed | Denied): Verdict {
 export function applyFailure(ex: Exchange, failed: Failed, statusOnError: number | null): Verdict {
   if (statusOnError === null && failed.isOfRequest !== true) return CONTINUE
   const { detail, reply } = failed
-  ex.errorDetail = detail
+  ex.errorDetail = (refused) => `${placeOf(refused, 'extAuth')}: ${detail}`
   if (reply !== null) return replyWith(ex, 'EXT_AUTH_UNAVAILABLE', reply)
   if (statusOnError !== null) setRefusalStatus(ex, 'EXT_AUTH_UNAVAILABLE', statusOnError)
   return refuse(ex, 'EXT_AUTH_UNAVAILABLE')
@@ -88,7 +90,12 @@ function replyWith(
     else others.push(headers[i]!, headers[i + 1]!)
   }
   ex.error = code
-  ex.localReply = { status, body: body.length === 0 ? null : body, contentType, headers: others }
+  ex.localReply = {
+    status,
+    body: body.length === 0 ? null : body,
+    contentType,
+    headers: withRequestIdField(others, ex)
+  }
   return STOP
 }
 

@@ -143,6 +143,7 @@ describe('immediate responses', () => {
       match(text, /^HTTP\/1.1 429 /)
       match(text, /content-type: application\/json\r\n/i)
       match(text, /x-why: too fast\r\n/i)
+      match(text, /\r\nx-request-id: req_/)
       ok(text.endsWith('\r\n\r\n{}') && !/x-from/.test(text), text)
       equal(seen.length, kind.startsWith('request') ? 0 : 1)
       equal(kinds().at(-1), kind)

@@ -1,5 +1,7 @@
 /** The answer that a service gives in place of all others. */
-import type { LocalReply } from '#engine/contract/exchange.ts'
+import { placeOf } from '#engine/contract/detail.ts'
+import type { Detail, Exchange, LocalReply } from '#engine/contract/exchange.ts'
+import { withRequestIdField } from '#engine/contract/request-id.ts'
 import type { ImmediateResponse } from '#engine/proto/generated/envoy/service/ext_proc/v3/external_processor.ts'
 import { changesOf, flatFields, type MutationRules, NO_PSEUDO } from './mutation.ts'
 
@@ -22,4 +24,16 @@ export function replyOf(
     headers: fields.filter((_, i) => fields[i - (i % 2)] !== 'content-type'),
     grpcStatus: grpcStatus?.status
   }
+}
+
+/** What the policy is to blame for, for the log. */
+export function because(reason: string): Detail {
+  return (ex) => `${placeOf(ex, 'extProc')}: ${reason}`
+}
+
+/** The log says whose reply it is, and a client that is refused gets the id of its request. */
+export function explained(ex: Exchange, reply: LocalReply): LocalReply {
+  // An error that has come before is the reason for the answer that the service replaces.
+  if (ex.error === null) ex.errorDetail = because(`the service answers with ${reply.status}`)
+  return reply.status < 400 ? reply : { ...reply, headers: withRequestIdField(reply.headers ?? [], ex) }
 }

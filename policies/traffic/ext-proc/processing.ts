@@ -18,7 +18,7 @@ import type {
 import { BodyStream, type BodyStreamEvents, type BodyStreamOptions, replacementOf, STREAMED } from './body-stream.ts'
 import { Conversation } from './conversation.ts'
 import { keepMetadata } from './dynamic-metadata.ts'
-import { replyOf } from './immediate.ts'
+import { because, explained, replyOf } from './immediate.ts'
 import type { Answer, Failed } from './lane.ts'
 import { attributesOf, bodyOf, commonOf, headersOf, messageOf, type Part, protocolOf, trailersOf } from './message.ts'
 import { overridden } from './mode-override.ts'
@@ -386,7 +386,7 @@ export class Processing implements BodyStreamEvents, ReplyOwner {
   #blame(isLate: boolean, detail: string): 'EXT_PROC_TIMEOUT' | 'EXT_PROC_UNAVAILABLE' {
     const { statusOnError } = this.#plan
     const code = isLate ? 'EXT_PROC_TIMEOUT' : 'EXT_PROC_UNAVAILABLE'
-    this.#ex.errorDetail = detail
+    this.#ex.errorDetail = because(detail)
     if (typeof statusOnError === 'number') setRefusalStatus(this.#ex, code, statusOnError)
     return code
   }
@@ -395,6 +395,6 @@ export class Processing implements BodyStreamEvents, ReplyOwner {
     const reply = replyOf(response, this.#plan.rules)
     if (typeof reply === 'string') return this.#fail(side, reply)
     this.#stop(true)
-    return side.end(this.#ex, { code: null, reply })
+    return side.end(this.#ex, { code: null, reply: explained(this.#ex, reply) })
   }
 }

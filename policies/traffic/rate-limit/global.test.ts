@@ -86,6 +86,13 @@ test('the service decides, and clients are told in the usual fields', async (t) 
   )
 })
 
+test('a refusal in words of the service has the id of the request', async (t) => {
+  service.judge = () => ({ overallCode: 2, rawBody: Buffer.from('slow down') })
+  const send = await start(t, `descriptors: [${descriptor('port', '80')}]`)
+  const refused = await send('GET / HTTP/1.1', 'X-Request-Id: mine')
+  assert.match(refused, /^HTTP\/1\.1 429 [\s\S]*\r\nx-request-id: mine\r\n[\s\S]*\r\n\r\nslow down$/)
+})
+
 test('an entry that fails leaves its descriptor out; without descriptors nobody is asked', async (t) => {
   const send = await start(t, `descriptors: [${USER}, ${descriptor('port', '80')}]`)
   assert.equal(statusOf(await send()), 200)

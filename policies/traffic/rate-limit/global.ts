@@ -7,12 +7,14 @@
 import { REQUEST_ROOTS } from '#engine/cel/exchange.ts'
 import { expression } from '#engine/cel/expression.ts'
 import type { Value } from '#engine/cel/index.ts'
-import { type Evaluation, evaluation } from '#engine/cel/offload.ts'
+import { type Evaluation, evaluation, showEvaluation } from '#engine/cel/offload.ts'
 import { addMeters } from '#engine/contract/buckets.ts'
-import { type Exchange, readAsShortest, STEP_REQUEST } from '#engine/contract/exchange.ts'
+import { placeOf } from '#engine/contract/detail.ts'
+import { type Detail, type Exchange, readAsShortest, STEP_REQUEST } from '#engine/contract/exchange.ts'
 import { CONTINUE, type Hook, STOP, type Verdict } from '#engine/contract/filter.ts'
 import type { CompileContext } from '#engine/contract/policy.ts'
 import { refuse, setRefusalStatus } from '#engine/contract/refuse.ts'
+import { withRequestIdField } from '#engine/contract/request-id.ts'
 import type { GrpcService, ServiceRef } from '#engine/contract/service.ts'
 import { Slot } from '#engine/contract/slot.ts'
 import { positiveDuration } from '#engine/schema/duration.ts'
@@ -173,10 +175,10 @@ async function later(ex: Exchange, plan: Plan): Promise<Verdict> {
 
 function ask(ex: Exchange, plan: Plan, values: Values): Verdict | Promise<Verdict> {
   const { client, config, descriptors, failed } = plan
-  const sent: Descriptor[] = []
+  const sent: SentDescriptor[] = []
   const tokens: Descriptor[] = []
   for (let i = 0; i < descriptors.length; i++) {
-    const descriptor = descriptorOf(descriptors[i]!, values[i]!)
+    const descriptor = descriptorOf(descriptors[i]!, values[i]!, i)
     if (descriptor === null) {
       failed()
       continue
@@ -190,13 +192,18 @@ function ask(ex: Exchange, plan: Plan, values: Values): Verdict | Promise<Verdic
   // The one promise of a call.
   return new Promise((resolve) => {
     client.unary({ ...options, messageBytesMax: ANSWER_BYTES_MAX }, message, (answer) => {
-      resolve(decided(ex, plan, tokens, readAnswer(answer, client.name, sent.length, failed)))
+      resolve(decided(ex, plan, { sent, tokens }, readAnswer(answer, client.name, sent.length, failed)))
     })
   })
 }
 
+interface SentDescriptor extends Descriptor {
+  /** In the configuration. */
+  readonly index: number
+}
+
 /** Null: an entry failed, or its value is no JSON. */
-function descriptorOf({ entries }: CompiledDescriptor, values: readonly Value[]): Descriptor | null {
+function descriptorOf({ entries }: CompiledDescriptor, values: readonly Value[], index: number): SentDescriptor | null {
   const written: { key: string; value: string }[] = []
   for (let i = 0; i < entries.length; i++) {
     const value = textOf(values[i]!)
@@ -204,16 +211,29 @@ function descriptorOf({ entries }: CompiledDescriptor, values: readonly Value[])
     // The bytes that a client sent in a field, as Envoy tells them; a string of protobuf has to be UTF-8.
     written.push({ key: entries[i]!.key, value: utf8OfOctets(value) ?? value })
   }
-  return { entries: written }
+  return { entries: written, index }
 }
 
-function decided(ex: Exchange, plan: Plan, tokens: readonly Descriptor[], answer: LimitAnswer | string): Verdict {
+interface SentDescriptors {
+  readonly sent: readonly SentDescriptor[]
+  readonly tokens: readonly Descriptor[]
+}
+
+function decided(ex: Exchange, plan: Plan, { sent, tokens }: SentDescriptors, answer: LimitAnswer | string): Verdict {
   // The client has gone or a timeout has answered: that answer is not to be changed.
   if (ex.step !== STEP_REQUEST) return STOP
   if (typeof answer === 'string') return unavailable(ex, answer, plan.config.statusOnError)
   ANSWER.set(ex, answer)
   if (answer.quota !== null) QUOTA.set(ex, tighter(QUOTA.get(ex), answer.quota, answer.isOver))
-  if (answer.isOver) return over(ex, answer)
+  if (answer.isOver)
+    return over(
+      ex,
+      answer,
+      whyOver(
+        plan,
+        answer.over.map((i) => sent[i]!.index)
+      )
+    )
   for (let i = 0; i < answer.requestFields.length; i += 2)
     ex.request.append(answer.requestFields[i]!, answer.requestFields[i + 1]!)
   if (tokens.length > 0) addMeters(ex, [{ limit: settlement(plan, tokens), caller: null }])
@@ -228,15 +248,29 @@ function tighter(current: Quota | null, next: Quota, isOver: boolean): Quota {
 function unavailable(ex: Exchange, detail: string, statusOnError: number | null): Verdict {
   if (statusOnError === null) return CONTINUE
   setRefusalStatus(ex, 'RATE_LIMIT_UNAVAILABLE', statusOnError)
-  return refuse(ex, 'RATE_LIMIT_UNAVAILABLE', null, detail)
+  const why: Detail = (refused) => `${placeOf(refused, 'rateLimit', '.global')}: ${detail}`
+  return refuse(ex, 'RATE_LIMIT_UNAVAILABLE', null, why)
 }
 
-function over(ex: Exchange, { retryAfterS, body, responseFields }: LimitAnswer): Verdict {
+/** The first descriptor that is over its limit, with what it has read. Null: the service does not say which it is. */
+function whyOver({ descriptors }: Plan, [index, ...others]: readonly number[]): Detail | null {
+  if (index === undefined) return null
+  return (ex) => {
+    const view = readAsShortest(ex)
+    const values = descriptors[index]!.entries.map(({ key, value }) => `${key} = ${showEvaluation(value, view)}`)
+    const more = others.length === 0 ? '' : `, and ${others.length} more`
+    return `${placeOf(ex, 'rateLimit', `.global.descriptors[${index}]`)}${more}: ${values.join(', ')}`
+  }
+}
+
+function over(ex: Exchange, { retryAfterS, body, responseFields }: LimitAnswer, why: Detail | null): Verdict {
   const headers = retryAfterS === null ? null : ['Retry-After', String(retryAfterS)]
-  if (body === null) return refuse(ex, 'RATE_LIMITED', headers)
+  if (body === null) return refuse(ex, 'RATE_LIMITED', headers, why)
   ex.error = 'RATE_LIMITED'
+  ex.errorDetail = why
   const at = responseFields.indexOf(CONTENT_TYPE)
-  ex.localReply = { status: 429, body, contentType: at < 0 ? null : responseFields[at + 1]!, headers }
+  const contentType = at < 0 ? null : responseFields[at + 1]!
+  ex.localReply = { status: 429, body, contentType, headers: withRequestIdField(headers ?? [], ex) }
   return STOP
 }
 

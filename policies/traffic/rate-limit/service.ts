@@ -39,6 +39,8 @@ export type FlatFields = readonly string[]
 
 export interface LimitAnswer {
   readonly isOver: boolean
+  /** Which descriptors are over their limits, as far as the service says. */
+  readonly over: readonly number[]
   /** The tightest limit, as far as the service says; null: it says nothing. */
   readonly quota: Quota | null
   /** Whole seconds until a limit that is used up has room; null: unknown. */
@@ -73,6 +75,7 @@ export function readAnswer(
   const named = statuses.flatMap((status, i) => limitOf(status, i) ?? [])
   return {
     isOver: overallCode === RateLimitResponse_Code.OVER_LIMIT,
+    over: statuses.flatMap(({ code }, i) => (code === RateLimitResponse_Code.OVER_LIMIT ? i : [])),
     quota: tightest(named),
     retryAfterS: retryAfter(statuses),
     policies: named.map(({ name, capacity, windowS }) => `"${name}";q=${capacity}${windowOf(windowS)}`).join(', '),
