@@ -59,7 +59,8 @@ export interface DryResult {
   readonly answer: SimulatedAnswer | null
   /** How HTTP/2 has ended without one; null: it has not. */
   readonly broken: string | null
-  readonly isDecided: boolean
+  /** Why nothing is decided; null: something is. */
+  readonly undecided: string | null
   /** Routes that it was not taken to. */
   readonly others: readonly OtherRoute[]
 }
@@ -68,6 +69,9 @@ export interface DryResult {
 const DECIDED_MS_MAX = 60_000
 /** Turns of the event loop in which nothing more has happened. */
 const QUIET_TURNS = 5
+/** Behind so many turns it is another thread that is waited for: looking all the time would only cost. */
+const EAGER_TURNS = 100
+const LOOK_MS = 5
 
 /** What client and gateway have agreed on. */
 export interface Spoken {
@@ -141,7 +145,7 @@ export class DryRun implements Watch {
     sendNothing((question) => this.#ask(question))
     try {
       this.#client.begin()
-      const isDecided = await this.#decided()
+      const undecided = await this.#settled()
       return made({
         ex: this.#ex,
         detail: this.#detail,
@@ -152,7 +156,7 @@ export class DryRun implements Watch {
         mirrors: this.#mirrors,
         answer: this.#client.answer,
         broken: this.#client.broken,
-        isDecided,
+        undecided,
         others: this.#others
       })
     } finally {
@@ -163,16 +167,22 @@ export class DryRun implements Watch {
     }
   }
 
-  /** Resolves when nothing more happens by itself. */
-  async #decided(): Promise<boolean> {
+  /** Resolves when nothing more happens by itself: null, or why nothing is decided. */
+  async #settled(): Promise<string | null> {
     const until = performance.now() + DECIDED_MS_MAX
-    for (let quiet = 0; performance.now() < until; ) {
+    let quiet = 0
+    for (let turn = 0; performance.now() < until; turn++) {
       const before = this.#changed
-      await new Promise((resolve) => setImmediate(resolve))
-      quiet = this.#isSettled && this.#changed === before ? quiet + 1 : 0
-      if (quiet >= QUIET_TURNS) return true
+      await new Promise((resolve) => (turn < EAGER_TURNS ? setImmediate(resolve) : setTimeout(resolve, LOOK_MS)))
+      quiet = (this.#isSettled || this.#lacksBody) && this.#changed === before ? quiet + 1 : 0
+      if (quiet >= QUIET_TURNS) return this.#isSettled ? null : 'the gateway would wait for the rest of the body'
     }
-    return false
+    return 'no hook or backend has decided within 60 s'
+  }
+
+  /** The body is waited for, and is shorter than the request says. */
+  get #lacksBody(): boolean {
+    return this.#ex !== null && this.#ex.requestCollector !== null && this.#wire.isRead
   }
 
   get #isSettled(): boolean {

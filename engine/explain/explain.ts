@@ -267,11 +267,11 @@ function stepOf(
 }
 
 function outcomeOf(result: DryResult): Outcome {
-  const { ex, sentTo, asks, isDecided } = result
+  const { ex, sentTo, asks, undecided } = result
   if (result.answer !== null) return answerOf(result, result.answer)
   if (sentTo !== null || (asks.length > 0 && ex?.backend != null)) return { kind: 'upstream' }
   if (result.broken !== null) return { kind: 'connection', detail: result.broken }
-  if (!isDecided) return { kind: 'undecided', detail: 'no hook or backend has decided within 60 s' }
+  if (undecided !== null) return { kind: 'undecided', detail: undecided }
   return { kind: 'connection', detail: 'the connection would be closed without an answer' }
 }
 

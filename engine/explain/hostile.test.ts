@@ -186,6 +186,26 @@ test('a hostile host, path, method, fields and expressions that fail: bounded, a
   }
 })
 
+test('a body that is shorter than its request says is not waited for', async () => {
+  const policies = { transformations: { request: { set: [{ name: 'x-size', value: 'string(size(request.body))' }] } } }
+  const routes = [{ policies, backends: [{ host: '10.0.0.1:80' }] }]
+  const collecting = explainer(JSON.stringify({ binds: [{ port: 8080, listeners: [{ routes }] }] }))
+  const detail = 'the gateway would wait for the rest of the body'
+  const framings = [
+    { headers: { 'content-length': '1000' }, body: 'x' },
+    { headers: { 'content-length': '1000' } },
+    { headers: { 'transfer-encoding': 'chunked' }, body: '5\r\nhe' }
+  ]
+  for (const framing of framings) {
+    const { outcome } = await collecting({ method: 'POST', url: 'http://a.test:8080/', ...framing })
+    assert.deepEqual(outcome, { kind: 'undecided', detail })
+  }
+  const whole = { method: 'POST', url: 'http://a.test:8080/', body: 'x'.repeat(1_000_000) }
+  for (const httpVersion of ['1.1', '2-prior-knowledge']) {
+    assert.equal((await collecting({ ...whole, httpVersion })).outcome.kind, 'upstream')
+  }
+})
+
 test('a story shows no literal that is compared with a secret', () => {
   const ex = fakeExchange({ headers: [['x-api-key', 'b']] })
   const writer = new StoryWriter(ex, '1')

@@ -33,6 +33,11 @@ export class SimulatedWire implements Wire {
     return Buffer.concat(this.#written)
   }
 
+  /** The owner has read all that the client has sent. */
+  get isRead(): boolean {
+    return this.#unread.length === 0
+  }
+
   /** The client sends `bytes`. */
   feed(bytes: Buffer): void {
     this.#unread = Buffer.concat([this.#unread, bytes])
