@@ -4,7 +4,7 @@ import type { AiBackend, AiRejection, AiRouteType } from '#backends/llm/config/s
 import { beginPreparation, finishPreparation, resumePreparation } from '#backends/shared/preparation.ts'
 import { whenSettled } from '#backends/shared/when-settled.ts'
 import type { BackendContext, BackendKind, CompiledBackend } from '#engine/contract/backend.ts'
-import { LATER_AGAIN, whenRequest } from '#engine/contract/body.ts'
+import { whenRequest } from '#engine/contract/body.ts'
 import type { Endpoint } from '#engine/contract/endpoint.ts'
 import { ERRORS } from '#engine/contract/errors.ts'
 import type { DialectFinder, Exchange } from '#engine/contract/exchange.ts'
@@ -21,7 +21,7 @@ import type { ClientFormat } from './conversation.ts'
 import { ModelPatterns } from './edits/model-patterns.ts'
 import { FormatError } from './formats/format.ts'
 import { Guards, NOT_GUARDABLE } from './guards/guards.ts'
-import { rejectionBody } from './guards/rejection.ts'
+import { rejectionBody, rejectionFields } from './guards/rejection.ts'
 import { BUFFERS_FULL } from './guards/service-call.ts'
 import { TOO_DEEP } from './offload/job.ts'
 import { chatFor } from './offload/large-request.ts'
@@ -306,7 +306,7 @@ class LlmBackend implements CompiledBackend {
   #reject(ex: Exchange, client: ClientFormat, reply: AiRejection): void {
     const isCrowded = reply === BUFFERS_FULL
     ex.error = isCrowded ? 'BUFFERS_FULL' : reply.status === 503 ? 'NO_BACKEND' : 'FORBIDDEN'
-    const headers = isCrowded ? LATER_AGAIN : null
+    const headers = rejectionFields(ex, client, reply)
     this.#context.reply(ex, { status: reply.status, ...rejectionBody(client, reply), headers })
   }
 

@@ -3,11 +3,11 @@
 import type { FormatName, JsonObject } from '#backends/llm/conversation.ts'
 import { typeOfStatus } from '#backends/llm/formats/error-types.ts'
 import { FORMATS } from '#backends/llm/formats/index.ts'
+import { idFor } from '#backends/llm/formats/request-id.ts'
 import type { ListClient } from '#backends/llm/routes/answer-spec.ts'
 import { type ModelNames, modelList } from '#backends/llm/routes/models.ts'
 import type { BackendContext } from '#engine/contract/backend.ts'
 import type { Dialect, Exchange, LocalReply } from '#engine/contract/exchange.ts'
-import { requestIdOf } from '#engine/contract/request-id.ts'
 
 /** Answers with the models that the configuration names. */
 export function listModels(
@@ -43,20 +43,13 @@ export function errorBody(
   client: FormatName,
   refusal: Refusal
 ): { readonly body: JsonObject; readonly headers: readonly [string, string] } {
-  const field = FORMATS[client].idField ?? 'x-request-id'
-  // A provider that has answered knows its answer by its own id.
-  const sentId = ex.response?.get(field) ?? ''
-  const isTheirs = ID.test(sentId)
-  const id = isTheirs ? sentId : requestIdOf(ex)
+  const { field, id, isTheirs } = idFor(ex, client)
   if (isTheirs) ex.errorDetail ??= `the provider's id is ${id}`
   const body = FORMATS[client].writeError({ ...refusal, type: typeOfStatus(refusal.status) })
   return { body: client === 'messages' ? { ...body, request_id: id } : body, headers: [field, id] }
 }
 
 const OPENAI: ReadonlySet<FormatName> = new Set<FormatName>(['completions', 'responses'])
-
-/** What a provider may give for an id. */
-const ID = /^[\w.:-]{1,128}$/
 
 /** The same where others than models refuse. */
 export function errorDialectOf(client: FormatName, ex: Exchange): Dialect {

@@ -30,6 +30,8 @@ export interface Rejected {
   /** Which guard, and which rule of it (rulesOf); -1: none by itself. */
   readonly guard: number
   readonly rule: number
+  /** Why a service has not judged. */
+  readonly failure?: string
 }
 
 export interface Body {
@@ -62,7 +64,10 @@ export async function guardBody(guards: readonly AiGuard[], body: Body, run: Run
       ? await run({ bytes, shape, step: { kind: 'search', guards: step } })
       : await remote(step, { bytes, shape, side: body.side }, run, call)
     if (call.signal.aborted) return { kind: 'over' }
-    if (judged.kind === 'down') return { kind: 'reject', reply: DOWN, guard: -1, rule: -1 }
+    if (judged.kind === 'down') {
+      const guard = Array.isArray(step) ? -1 : guards.indexOf(step)
+      return { kind: 'reject', reply: DOWN, guard, rule: -1, failure: judged.why }
+    }
     if (judged.kind === 'reject') {
       const { reply, guard = 0, rule = -1 } = judged
       const by = Array.isArray(step) ? step[guard]! : step
@@ -125,7 +130,7 @@ async function answered(
     }
     return await run({ bytes, shape, step: { kind: 'answer', asks, answer, count } })
   } catch (error) {
-    if (error instanceof GuardUnavailable) return { kind: 'down' }
+    if (error instanceof GuardUnavailable) return { kind: 'down', why: error.message }
     if (error instanceof GuardBuffersFull) return { kind: 'reject', reply: BUFFERS_FULL }
     throw error
   }

@@ -57,7 +57,7 @@ export type StepResult =
   | { readonly kind: 'problem'; readonly message: string }
   | { readonly kind: 'question'; readonly bytes: Uint8Array; readonly count: number }
   /** An answer that does not fit is one that has not come. */
-  | { readonly kind: 'down' }
+  | { readonly kind: 'down'; readonly why: string }
 
 const PASS: StepResult = { kind: 'pass' }
 
@@ -71,7 +71,7 @@ export function runGuardJob({ bytes, shape, step }: GuardJob): StepResult {
     const verdict = verdictOf(step.asks, step.answer, step.count)
     return verdict.kind === 'replace' ? work(bytes, shape, verdict) : verdict
   } catch (error) {
-    if (error instanceof GuardUnavailable) return { kind: 'down' }
+    if (error instanceof GuardUnavailable) return { kind: 'down', why: error.message }
     // Its class would not come back from another thread.
     if (error instanceof FormatError) return { kind: 'problem', message: error.message }
     throw error

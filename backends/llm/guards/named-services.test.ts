@@ -68,8 +68,8 @@ test('requests and answers are judged, masked and rejected; header fields that m
   equal(models.requests.at(-1)!.body.messages[0].content, 'XX')
   equal(masked.choices[0].message.content, 'YY')
   judge.answer = says({ action: { body: 'go away', status_code: 451 } })
-  const rejected = await ask(chat('hello'))
-  equal(rejected.status, 451)
+  const rejected = await ask(chat('hello'), { 'x-request-id': 'mine' })
+  deepEqual([rejected.status, rejected.headers.get('x-request-id')], [451, 'mine'])
   match(await rejected.text(), /go away/)
 })
 

@@ -15,9 +15,9 @@ const guards = {
 } as unknown as AiGuards
 
 test('the guard and its rule are named by their places, and become text when the log asks', () => {
-  const says = (index: number, rule: number) => {
+  const says = (index: number, rule: number, more = {}) => {
     const ex = fakeExchange()
-    noteRejection(ex, 'request', guards, { guard: index, rule, reply: { status: 403, message: 'no' } })
+    noteRejection(ex, 'request', guards, { guard: index, rule, reply: { status: 403, message: 'no' }, ...more })
     assert.equal(typeof ex.errorDetail, 'function')
     return detailOf(ex)
   }
@@ -25,4 +25,6 @@ test('the guard and its rule are named by their places, and become text when the
   assert.equal(says(0, 3), 'promptGuard.request[0].regex.matches[1] rejects it')
   assert.equal(says(1, -1), 'promptGuard.request[1].webhook rejects it')
   assert.equal(says(-1, -1), 'promptGuard.request cannot decide: no')
+  const down = says(1, -1, { failure: 'it is late' })
+  assert.equal(down, 'promptGuard.request[1].webhook cannot decide: it is late')
 })

@@ -16,13 +16,14 @@ function rejectDetail(
   { backend, route }: Pick<Exchange, 'backend' | 'route'>,
   side: 'request' | 'response',
   guards: AiGuards,
-  { guard: index, rule, reply }: Verdict
+  { guard: index, rule, reply, failure }: Verdict
 ): string {
   const guard = guards[side][index]
   if (guard === undefined) return `promptGuard.${side} cannot decide: ${reply.message}`
   const [inside, name] = partOf(guard, rule)
   const path = `promptGuard.${side}[${index}].${inside}`
   const placed = backend === null || route === null ? path : withSource(route, `backends.${backend}.${path}`)
+  if (failure !== undefined) return `${placed} cannot decide: ${failure}`
   return `${placed}${name === '' ? '' : `, ${name},`} rejects it`
 }
 

@@ -3,6 +3,7 @@
 import type { AiRejection } from '#backends/llm/config/snapshot.ts'
 import type { ChatError, FormatName } from '#backends/llm/conversation.ts'
 import { FORMATS } from '#backends/llm/formats/index.ts'
+import { idFor } from '#backends/llm/formats/request-id.ts'
 import { LATER_AGAIN, replaceResponseBody } from '#engine/contract/body.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import { hasNoContent } from '#engine/http/status.ts'
@@ -19,11 +20,20 @@ export function rejectionBody(client: FormatName, reply: AiRejection): { body: s
   return { body: JSON.stringify(FORMATS[client].writeError(rejectionError(reply))), contentType: 'application/json' }
 }
 
+/** Fields of a rejection, flat: the id of the request, but none below 400, where it looks like an answer. */
+export function rejectionFields(ex: Exchange, client: FormatName, reply: AiRejection): readonly string[] {
+  const later = reply === BUFFERS_FULL ? LATER_AGAIN : []
+  if (reply.status < 400) return later
+  const { field, id } = idFor(ex, client)
+  return [...later, field, id]
+}
+
 /** Instead of an answer. */
 export function writeRejection(ex: Exchange, client: FormatName, refused: AiRejection): void {
   const { body, contentType } = rejectionBody(client, refused)
   ex.error ??= refused === BUFFERS_FULL ? 'BUFFERS_FULL' : 'FORBIDDEN'
-  if (refused === BUFFERS_FULL) ex.response!.set(LATER_AGAIN[0]!, LATER_AGAIN[1]!)
+  const fields = rejectionFields(ex, client, refused)
+  for (let i = 0; i < fields.length; i += 2) ex.response!.set(fields[i]!, fields[i + 1]!)
   // Ahead of the status: some have no body, and what has been rejected must not stay behind one of them.
   const isBare = hasNoContent(refused.status, ex.method)
   replaceResponseBody(ex, Buffer.from(isBare ? '' : body))

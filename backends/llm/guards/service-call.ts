@@ -95,8 +95,9 @@ function fetchAnswer(
   const bounds = { timeoutMs, answerBytesMax: ANSWER_BYTES_MAX, ex }
   service.request({ method: 'POST', path, query: '', headers: block, body, ...bounds }, (answer) => {
     if (answer.error === 'NO_ROOM') reject(new GuardBuffersFull())
-    else if (answer.error !== null) reject(new GuardUnavailable('the guard cannot be asked'))
-    else if (answer.status !== 200) reject(new GuardUnavailable('the guard answers with an error'))
+    else if (answer.error !== null)
+      reject(new GuardUnavailable(`the guard cannot be asked: ${answer.error}, ${answer.detail}`))
+    else if (answer.status !== 200) reject(new GuardUnavailable(`the guard answers with status ${answer.status}`))
     else resolve(answer.body)
   })
   return promise
@@ -119,7 +120,7 @@ async function answerTo(
     })
     if (response.status !== 200) {
       await response.body?.cancel()
-      throw new GuardUnavailable('the guard answers with an error')
+      throw new GuardUnavailable(`the guard answers with status ${response.status}`)
     }
     return await bytesOf(response, ex)
   } catch (error) {
