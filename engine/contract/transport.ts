@@ -29,6 +29,8 @@ export interface ClientTls {
   readonly peer: PeerCertificate | null
   /** The authorities (PEM) that the listener asked its client for at the handshake; null or absent: none. */
   readonly clientCa?: string | null
+  /** Of the certificate that the listener has shown (principalOf); absent: none is known. */
+  readonly localPrincipal?: string
 }
 
 /** One end of two connections whose bytes are passed through unread (after an upgrade). */

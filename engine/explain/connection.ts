@@ -6,7 +6,7 @@ import { HTTP_ALPN, hasTls } from '#engine/downstream/tls/port.ts'
 import { hostOf } from '#engine/http/authority.ts'
 import type { Bind, Listener, Snapshot } from '#engine/ir/snapshot.ts'
 import { HostTable } from '#engine/routing/hosts.ts'
-import { type PeerCertificate, peerOf } from '#engine/socket/peer-certificate.ts'
+import { type PeerCertificate, peerOf, principalOf } from '#engine/socket/peer-certificate.ts'
 import { NO_CERTIFICATE } from '#engine/socket/tls-refusal.ts'
 import { chainFault, nameFault } from '#engine/socket/tls-verify.ts'
 import { certificatesOf, chainFaultOf } from './client-certificate.ts'
@@ -89,7 +89,9 @@ function handshake(
   if (refused !== null) return refused
   const isHttp2 = alpn === '' ? httpVersion === '2-prior-knowledge' : alpn === 'h2'
   const version = (tls.maxVersion ?? frontend.tls.maxVersion) === '1.2' ? 'TLSv1.2' : 'TLSv1.3'
-  const facts = { version, cipher: version === 'TLSv1.3' ? CIPHER : '', alpn, peer, clientCa: tls.clientCa }
+  const localPrincipal = principalOf(new X509Certificate(tls.cert))
+  const cipher = version === 'TLSv1.3' ? CIPHER : ''
+  const facts = { version, cipher, alpn, peer, clientCa: tls.clientCa, localPrincipal }
   return {
     tls: { listener: name, serverName, ...facts },
     isHttp2,

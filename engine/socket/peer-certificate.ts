@@ -1,4 +1,4 @@
-/** A client's certificate, from its DER bytes to what expressions may read of it. */
+/** A certificate, from its bytes to what expressions may read of it and what services are told. */
 import { X509Certificate } from 'node:crypto'
 
 /** A client's certificate as expressions see it (source.*). */
@@ -11,6 +11,8 @@ export interface PeerCertificate {
   readonly serial: string
   readonly fingerprintSha256: string
   readonly pem: string
+  /** Who it speaks for, in one text: principalOf. */
+  readonly principal: string
 }
 
 /** Names of one certificate that are read; more are no identity. */
@@ -27,23 +29,46 @@ export function peerOf(der: Buffer | undefined): PeerCertificate | null {
     subjectAltNames: altNames(certificate.subjectAltName),
     serial: certificate.serialNumber.toLowerCase(),
     fingerprintSha256: certificate.fingerprint256.replaceAll(':', '').toLowerCase(),
-    pem: certificate.toString()
+    pem: certificate.toString(),
+    principal: principalOf(certificate)
   }
 }
+
+/**
+ * The first URI of a certificate, else its first DNS name, else its subject (Peer.principal in
+ * envoy/service/auth/v3/attribute_context.proto). Of the subject, octets beyond ASCII are escaped, as RFC 2253 section
+ * 2.4 allows and Envoy does.
+ */
+export function principalOf({ subjectAltName, subject }: X509Certificate): string {
+  const names = typedNames(subjectAltName)
+  const name = names.find(({ type }) => type === 'URI') ?? names.find(({ type }) => type === 'DNS')
+  return name?.value ?? nameOf(subject).replace(/[^\x20-\x7e]+/g, escaped)
+}
+
+const escaped = (text: string): string => Buffer.from(text).toString('hex').toUpperCase().replace(/../g, '\\$&')
 
 /** Node prints one attribute a line, escaped as RFC 2253 has it, in the order of the certificate. */
 function nameOf(lines: string | undefined): string {
   return (lines ?? '').split('\n').filter(Boolean).reverse().join(',')
 }
 
+/** The values of typedNames. */
+export const altNames = (text: string | undefined): string[] => typedNames(text).map(({ value }) => value)
+
+interface AltName {
+  /** One of READ_TYPES. */
+  readonly type: string
+  readonly value: string
+}
+
 /**
- * "DNS:a.test, URI:spiffe://b, IP Address:192.0.2.1" -> the values. Node prints one with a comma, a quotation mark or
+ * "DNS:a.test, URI:spiffe://b, IP Address:192.0.2.1" -> types and values. Node prints one with a comma, a quotation mark or
  * other odd characters as a JSON string, so that a value never passes for two.
  */
-export function altNames(text: string | undefined): string[] {
-  const names: string[] = []
+function typedNames(text: string | undefined): AltName[] {
+  const names: AltName[] = []
   for (const [, type, value] of (text ?? '').matchAll(/([A-Za-z ]+):("(?:[^"\\]|\\.)*"|[^,]*)(?:, |$)/gy)) {
-    if (names.length < NAMES_MAX && READ_TYPES.includes(type!)) names.push(plain(value!))
+    if (names.length < NAMES_MAX && READ_TYPES.includes(type!)) names.push({ type: type!, value: plain(value!) })
   }
   return names
 }

@@ -3,12 +3,12 @@
  * and over node:tls. Tickets (RFC 5077, RFC 8446 section 4.6.1) are sealed with keys that all workers derive from one
  * secret, so a session that one worker has begun goes on in every other one (docs/design/026-tls-listeners.md).
  */
-import { constants, createHash, hkdfSync } from 'node:crypto'
+import { constants, createHash, hkdfSync, X509Certificate } from 'node:crypto'
 import type { Socket } from 'node:net'
 import { createSecureContext, type SecureContext, TLSSocket } from 'node:tls'
 import { openSslNames } from './cipher-suites.ts'
 import type { Handle } from './handles.ts'
-import { type PeerCertificate, peerOf } from './peer-certificate.ts'
+import { type PeerCertificate, peerOf, principalOf } from './peer-certificate.ts'
 import { inTurn } from './round.ts'
 import { endBehindAlert, mayAlert } from './tls-alert.ts'
 import { NO_CERTIFICATE, refusingBy } from './tls-refusal.ts'
@@ -70,6 +70,8 @@ export class TlsServer {
   readonly alpn: Buffer
   readonly alpnNames: string[]
   readonly requestsCertificate: boolean
+  /** Of its own certificate. */
+  readonly principal: string
 
   /**
    * `secret`: of the process; the same secret and settings make sessions that go on. Throws an Error where
@@ -96,6 +98,7 @@ export class TlsServer {
       sessionIdContext: this.#identity.toString('hex').slice(0, 32),
       sessionTimeout: SESSION_SECONDS
     })
+    this.principal = principalOf(new X509Certificate(cert))
     this.context()
   }
 

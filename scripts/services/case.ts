@@ -12,12 +12,15 @@ import {
   recordRequest
 } from './record.ts'
 import type { Behaviour, Ports, Servers } from './servers.ts'
+import type { ListenerTls } from './tls.ts'
 
 /** A policy, as each of the two has it. */
 export interface Setup {
   readonly envoy: EnvoyPart
   /** Policies of the route, and fields at the top of the file. */
   readonly weir: (ports: Ports) => { readonly policies: object; readonly file?: object }
+  /** Absent: clear text. */
+  readonly tls?: ListenerTls
 }
 
 export interface Case {

@@ -11,6 +11,7 @@ import { PROCESSING_HEADS } from './processing-heads-cases.ts'
 import { PROCESSING_PIECES } from './processing-pieces-cases.ts'
 import { PROCESSING_STREAMED_REPLIES } from './processing-streamed-replies-cases.ts'
 import { PROCESSING_STREAMS } from './processing-streams-cases.ts'
+import { TLS } from './tls-cases.ts'
 
 export const CASES: readonly Case[] = [
   ...GRPC_CHECK_REQUESTS,
@@ -23,5 +24,6 @@ export const CASES: readonly Case[] = [
   ...PROCESSING_STREAMS,
   ...PROCESSING_PIECES,
   ...PROCESSING_STREAMED_REPLIES,
-  ...FURTHER
+  ...FURTHER,
+  ...TLS
 ]

@@ -1,6 +1,8 @@
 /** Clients of HTTP/1.1 and HTTP/2: one request on a connection of its own, and all that came of it. */
 import { request as httpRequest } from 'node:http'
 import { constants, connect as http2Connect, type OutgoingHttpHeaders } from 'node:http2'
+import { request as httpsRequest } from 'node:https'
+import { clientTls, type RequestTls } from './tls.ts'
 
 export interface ClientRequest {
   readonly http: 1 | 2
@@ -15,6 +17,8 @@ export interface ClientRequest {
   readonly trailers: Readonly<Record<string, string>>
   /** The client goes when a service has been asked. */
   readonly goes: boolean
+  /** Null: clear text. */
+  readonly tls: RequestTls | null
 }
 
 export interface ClientSaw {
@@ -36,7 +40,8 @@ export const REQUEST: ClientRequest = {
   body: null,
   isChunked: false,
   trailers: {},
-  goes: false
+  goes: false,
+  tls: null
 }
 
 /** `firstRequest` resolves when a service is asked. */
@@ -60,7 +65,7 @@ const asSeen = ({ status, headers, trailers, pieces }: Seen, isWhole: boolean): 
 })
 
 function sendHttp1(port: number, request: ClientRequest, firstRequest: Promise<void>): Promise<ClientSaw> {
-  const { method, path, host, headers, body, isChunked, trailers, goes } = request
+  const { method, path, host, headers, body, isChunked, trailers, goes, tls } = request
   const framing =
     body === null
       ? []
@@ -70,7 +75,8 @@ function sendHttp1(port: number, request: ClientRequest, firstRequest: Promise<v
   return new Promise((resolve) => {
     const seen = nothing()
     const lines = ['Host', host, ...headers, ...framing]
-    const client = httpRequest({ host: '127.0.0.1', port, method, path, headers: lines, agent: false })
+    const options = { host: '127.0.0.1', port, method, path, headers: lines, agent: false as const }
+    const client = tls === null ? httpRequest(options) : httpsRequest({ ...options, ...clientTls(tls) })
     client.on('response', (response) => {
       seen.status = response.statusCode!
       seen.headers = response.rawHeaders
@@ -90,9 +96,12 @@ function sendHttp1(port: number, request: ClientRequest, firstRequest: Promise<v
 }
 
 function sendHttp2(port: number, request: ClientRequest, firstRequest: Promise<void>): Promise<ClientSaw> {
-  const { method, path, host, headers, body, trailers, goes } = request
+  const { method, path, host, headers, body, trailers, goes, tls } = request
   return new Promise((resolve) => {
-    const session = http2Connect(`http://127.0.0.1:${port}`)
+    const session =
+      tls === null
+        ? http2Connect(`http://127.0.0.1:${port}`)
+        : http2Connect(`https://127.0.0.1:${port}`, clientTls(tls))
     const seen = nothing()
     const done = (isWhole: boolean): void => {
       session.destroy()

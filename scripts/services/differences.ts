@@ -255,4 +255,33 @@ const EXT_PROC: Listed[] = [
   }
 ]
 
-export const LISTED: readonly Listed[] = [...GENERAL, ...FURTHER, ...EXT_AUTH, ...RATE_LIMIT, ...EXT_PROC]
+/** Of clients over TLS. */
+const OVER_TLS: Listed[] = [
+  {
+    cases: named('extAuth gRPC, certificates that are optional', 'a client without one'),
+    at: ['service', 'backend', 'client'],
+    why: 'A listener with `root` admits no client without a certificate: it has no setting that makes one optional.'
+  },
+  {
+    cases: named('extAuth gRPC, certificate as a whole', 'of a client'),
+    at: ['service.0.source.certificate', 'service.0.metadataContext'],
+    why: 'The certificate is told as metadata, where `grpc.requestMetadata` has `source.certificate`; Envoy has a setting for the field.'
+  },
+  {
+    cases: named('extAuth gRPC, session of TLS', 'with a server name in capitals'),
+    at: ['service.0.tlsSession.sni'],
+    why: 'Server names are compared and told in lower case, as hosts are.'
+  },
+  {
+    cases: named('extAuth gRPC, session that is not asked for', 'with a server name'),
+    at: ['service.0.tlsSession'],
+    why: 'The server name is told always, as by agentgateway; Envoy tells it with include_tls_session.'
+  },
+  {
+    cases: named('extProc, version of TLS', 'of a request'),
+    at: ['service.0.attributes'],
+    why: 'Attributes are expressions, which have no variable for the version of TLS.'
+  }
+]
+
+export const LISTED: readonly Listed[] = [...GENERAL, ...FURTHER, ...EXT_AUTH, ...RATE_LIMIT, ...EXT_PROC, ...OVER_TLS]

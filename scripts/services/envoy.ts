@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { setTimeout as after } from 'node:timers/promises'
 import { pinnedPython } from '#engine/testing/pinned.ts'
+import { envoyTls, type ListenerTls, TLS_INSPECTOR } from './tls.ts'
 
 export const ENVOY_VERSION = '1.40.0'
 const REQUIREMENTS = join(import.meta.dirname, 'requirements.txt')
@@ -57,7 +58,8 @@ export interface EnvoyPart {
   readonly listener?: object
 }
 
-export function listener(port: number, { filters, route = {}, action = {}, listener: more = {} }: EnvoyPart): object {
+export function listener(port: number, part: EnvoyPart, tls: ListenerTls | undefined): object {
+  const { filters, route = {}, action = {}, listener: more = {} } = part
   const all = { match: { prefix: '/' }, route: { cluster: 'backend', timeout: '2s', ...action }, ...route }
   const manager = {
     '@type': `${FILTERS}.network.http_connection_manager.v3.HttpConnectionManager`,
@@ -72,7 +74,9 @@ export function listener(port: number, { filters, route = {}, action = {}, liste
     http_filters: [...filters, httpFilter('router', 'Router', { suppress_envoy_headers: true })]
   }
   const filter = { name: 'envoy.filters.network.http_connection_manager', typed_config: manager }
-  return { name: `at-${port}`, address: address(port), filter_chains: [{ filters: [filter] }], ...more }
+  const own = { name: `at-${port}`, address: address(port), ...more }
+  if (tls === undefined) return { ...own, filter_chains: [{ filters: [filter] }] }
+  return { ...own, listener_filters: [TLS_INSPECTOR], filter_chains: [{ filters: [filter], ...envoyTls(tls) }] }
 }
 
 // --- process ---

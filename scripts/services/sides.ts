@@ -5,6 +5,7 @@ import { startGateway, type TestGateway } from '#engine/testing/gateway.ts'
 import type { Setup } from './case.ts'
 import { cluster, listener, startEnvoy } from './envoy.ts'
 import type { Ports } from './servers.ts'
+import { weirTls } from './tls.ts'
 
 export interface Side {
   portOf(setup: Setup): number
@@ -23,7 +24,7 @@ export async function envoySide(setups: readonly Setup[], ports: Ports): Promise
     cluster('dead', ports.dead, true),
     cluster('httpDead', ports.dead, false)
   ]
-  const listeners = [...own].map(([{ envoy }, port]) => listener(port, envoy))
+  const listeners = [...own].map(([{ envoy, tls }, port]) => listener(port, envoy, tls))
   const envoy = await startEnvoy(clusters, listeners, [...own.values()])
   return { portOf: (setup) => own.get(setup)!, stop: () => envoy.stop() }
 }
@@ -47,8 +48,9 @@ export async function weirSide(setups: readonly Setup[], ports: Ports): Promise<
 }
 
 /** JSON is YAML. The backend speaks HTTP/1, and so does Envoy to it. */
-function fileOf({ weir }: Setup, ports: Ports): string {
+function fileOf({ weir, tls }: Setup, ports: Ports): string {
   const { policies, file = {} } = weir(ports)
   const backend = { host: `127.0.0.1:${ports.backend}`, policies: { http: { version: 'HTTP1' } } }
-  return JSON.stringify({ ...file, binds: [{ port: 0, listeners: [{ routes: [{ policies, backends: [backend] }] }] }] })
+  const listener = { ...(tls === undefined ? {} : weirTls(tls)), routes: [{ policies, backends: [backend] }] }
+  return JSON.stringify({ ...file, binds: [{ port: 0, listeners: [listener] }] })
 }

@@ -102,13 +102,14 @@ export class ClientHelloStage extends Stage<ClientHelloContext> {
     if (!this.isOver) this.#giveUp = giveUp
   }
 
-  #done(wire: Wire, { name: listener, isTcp, clientCa }: TlsListener, facts: TlsFacts): void {
+  #done(wire: Wire, { name: listener, server, isTcp, clientCa }: TlsListener, facts: TlsFacts): void {
     const { version, cipher, alpn, peer, isResumed } = facts
     this.leave()
     this.#report(isResumed ? 'resumed' : 'ok', '')
     const serverName = this.#serverName
+    const localPrincipal = server?.principal ?? ''
     if (isTcp) this.#passOn(wire, '')
-    else this.context.startHttp(wire, { listener, serverName, version, cipher, alpn, peer, clientCa })
+    else this.context.startHttp(wire, { listener, serverName, version, cipher, alpn, peer, clientCa, localPrincipal })
   }
 
   // --- the end ---

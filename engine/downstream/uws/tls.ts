@@ -1,8 +1,10 @@
 /** HTTPS by uWebSockets.js: one app for the listeners of a port, with one certificate for each name (SNI). */
+import { X509Certificate } from 'node:crypto'
 import type { ClientTls } from '#engine/contract/transport.ts'
 import type { Bind } from '#engine/ir/snapshot.ts'
 import { reveal } from '#engine/kit/secret.ts'
 import { openSslNames } from '#engine/socket/cipher-suites.ts'
+import { principalOf } from '#engine/socket/peer-certificate.ts'
 import type { AppOptions, TemplatedApp, Uws } from './library.ts'
 import { withPemFiles } from './pem-files.ts'
 
@@ -52,9 +54,11 @@ function withOptions<T>(listener: Listener, use: (options: AppOptions) => T): T 
 }
 
 /** The library tells nothing of the handshake: of names that are not exact, version and suite nothing is known. */
-function factsOf({ name, hostname }: Listener): ClientTls {
+function factsOf({ name, hostname, tls }: Listener): ClientTls {
   const serverName = hostname === '*' ? '' : hostname.toLowerCase()
-  return { listener: name, serverName, version: '', cipher: '', alpn: '', peer: null, clientCa: null }
+  const localPrincipal = tls === null ? '' : principalOf(new X509Certificate(tls.cert))
+  const unknown = { version: '', cipher: '', alpn: '', peer: null, clientCa: null }
+  return { listener: name, serverName, ...unknown, localPrincipal }
 }
 
 export function isHttps(listeners: readonly Listener[]): boolean {

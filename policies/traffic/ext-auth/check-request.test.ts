@@ -36,21 +36,23 @@ test('only the fields that are allowed', () => {
   deepEqual(attributes(ex, template as never).request!.http!.headers, { 'x-b': '2' })
 })
 
-test('a principal is the URI of the certificate, else its first name, else its subject', () => {
-  const of = (subjectAltNames: readonly string[]) => {
+test('over TLS: the principals of both certificates and the server name, as far as they are known', () => {
+  const over = (principal: string | null, localPrincipal: string, serverName: string) => {
     const ex = fakeExchange()
-    const peer = { subjectAltNames, subject: 'CN=ünit', issuer: '', serial: '', fingerprintSha256: '', pem: '' }
+    const names = { subjectAltNames: [], subject: 'CN=ann', issuer: '', serial: '', fingerprintSha256: '', pem: '' }
     const tls: ClientTls = {
-      ...{ listener: '', serverName: '', version: 'TLSv1.3', cipher: '', alpn: '' },
-      peer
+      ...{ listener: '', serverName, version: 'TLSv1.3', cipher: '', alpn: '', localPrincipal },
+      peer: principal === null ? null : { ...names, principal }
     }
     Object.defineProperty(ex.client, 'tls', { value: tls })
-    return attributes(ex)
+    const { source, destination, tlsSession, request } = attributes(ex)
+    equal(request?.http?.scheme, 'https')
+    return [source?.principal, destination?.principal, tlsSession?.sni]
   }
-  equal(of(['a.test', 'spiffe://td/ns/a/sa/b']).source?.principal, 'spiffe://td/ns/a/sa/b')
-  equal(of(['a.test', 'b.test']).source?.principal, 'a.test')
-  equal(of([]).source?.principal, 'CN=ünit')
-  equal(of([]).request?.http?.scheme, 'https')
+  deepEqual(over('spiffe://td/ünit', 'a.test', 'a.test'), ['spiffe://td/ünit', 'a.test', 'a.test'])
+  deepEqual(over(null, 'a.test', ''), ['', 'a.test', undefined])
+  deepEqual(over(null, '', 'b.test'), ['', '', 'b.test'])
+  equal(attributes(fakeExchange()).tlsSession, undefined)
 })
 
 test('a body is text where it is UTF-8, and bytes else', () => {

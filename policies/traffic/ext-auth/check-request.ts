@@ -5,7 +5,6 @@
  */
 import type { Exchange } from '#engine/contract/exchange.ts'
 import { schemeOf } from '#engine/contract/transport.ts'
-import type { PeerCertificate } from '#engine/socket/peer-certificate.ts'
 import { utf8OfOctets } from '#policies/shared/text.ts'
 
 /** What does not change from one request to the next. */
@@ -182,21 +181,31 @@ function address(field: number, ip: string, port: number): void {
   varint(port)
 }
 
-/** As Envoy: the first URI of the certificate, else its first name, else its subject. */
-function principalOf({ subjectAltNames, subject }: PeerCertificate): string {
-  const uri = subjectAltNames.find((name) => /^[a-z][a-z0-9+.-]*:\/\//i.test(name))
-  return uri ?? subjectAltNames[0] ?? subject
+/** Of a Peer. */
+function principal(text: string): void {
+  octets(4, Buffer.from(text, 'utf8').toString('latin1'))
 }
 
 function peers({ client }: Exchange): void {
   const source = open(1)
   address(1, client.remoteAddress, client.remotePort)
   const peer = client.tls?.peer ?? null
-  if (peer !== null) octets(4, Buffer.from(principalOf(peer), 'utf8').toString('latin1'))
+  if (peer !== null) principal(peer.principal)
   close(source)
   const destination = open(2)
   address(1, client.localAddress ?? '', client.localPort)
+  const own = client.tls?.localPrincipal ?? ''
+  if (own !== '') principal(own)
   close(destination)
+}
+
+/** Envoy tells it with include_tls_session, agentgateway always. */
+function session({ client }: Exchange): void {
+  const serverName = client.tls?.serverName ?? ''
+  if (serverName === '') return
+  const begin = open(12)
+  octets(1, serverName)
+  close(begin)
 }
 
 function time(startedAt: number): void {
@@ -256,6 +265,7 @@ export function checkRequest(ex: Exchange, { extensions, allowed }: CheckTemplat
   close(request)
   raw(extensions)
   if (parts.metadata !== null) raw(parts.metadata)
+  session(ex)
   close(attributes)
   const written = Buffer.from(room.subarray(0, at))
   if (room.length > ROOM_KEPT_MAX) room = Buffer.allocUnsafeSlow(ROOM_MIN)
