@@ -3,7 +3,8 @@ import type { BodyOutput, BodyProcessor } from '#engine/contract/body-processor.
 import type { Exchange } from '#engine/contract/exchange.ts'
 import { type EndListener, listenForEnd } from '#engine/contract/exchange-signal.ts'
 import { Conversation } from './conversation.ts'
-import { attributesOf, bodyOf, headersOf, messageOf, type Part, protocolOf, trailersOf } from './message.ts'
+import { Envelopes } from './envelopes.ts'
+import { bodyOf, headersOf, type Part, trailersOf } from './message.ts'
 import type { Plan } from './plan.ts'
 import type { SideMode } from './schema.ts'
 import { REQUEST, RESPONSE, type Side } from './side.ts'
@@ -18,13 +19,14 @@ export class Observation implements EndListener {
   readonly #ex: Exchange
   readonly #plan: Plan
   #conversation: Conversation | null = null
-  readonly #hasSent = { request: false, response: false }
+  readonly #envelopes: Envelopes
   /** Of bodies, since the service has no room. */
   #unsentBytes = 0
 
   constructor(ex: Exchange, plan: Plan) {
     this.#ex = ex
     this.#plan = plan
+    this.#envelopes = new Envelopes(ex, plan, true)
   }
 
   request(): void {
@@ -46,28 +48,17 @@ export class Observation implements EndListener {
   }
 
   part(side: Side, part: Part): void {
-    const { conversation: options, modes, attributes, metadataOf, failed } = this.#plan
-    const isFirst = this.#conversation === null
-    if (isFirst) {
+    const { conversation: options, modes } = this.#plan
+    if (this.#conversation === null) {
       // Not the call of the exchange: what is on its way when that is over still arrives.
       this.#conversation = new Conversation(options, null)
       listenForEnd(this.#ex, this)
     }
-    const conversation = this.#conversation!
-    const isFirstOfSide = !this.#hasSent[side.name]
-    this.#hasSent[side.name] = true
+    const conversation = this.#conversation
     const { length } = 'body' in part.value ? part.value.body : NO_BYTES
     this.#unsentBytes = conversation.hasRoom ? 0 : this.#unsentBytes + length
     if (this.#unsentBytes > UNSENT_BYTES_MAX) conversation.cancel()
-    else
-      conversation.write(
-        messageOf(part, {
-          metadata: metadataOf(this.#ex),
-          attributes: isFirstOfSide ? attributesOf(this.#ex, attributes[side.name], failed) : {},
-          protocol: isFirst ? protocolOf(modes) : undefined,
-          isObserved: true
-        })
-      )
+    else conversation.write(this.#envelopes.around(side, part, modes))
   }
 
   exchangeOver(): void {

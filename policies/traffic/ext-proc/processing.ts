@@ -7,20 +7,19 @@ import type { BodyOutput } from '#engine/contract/body-processor.ts'
 import { type Exchange, STEP_RECORDED, STEP_REQUEST, STEP_RESPONSE } from '#engine/contract/exchange.ts'
 import { CONTINUE, STOP, type Verdict } from '#engine/contract/filter.ts'
 import { setRefusalStatus } from '#engine/contract/refuse.ts'
-import type { Metadata } from '#engine/proto/generated/envoy/config/core/v3/base.ts'
 import type {
   CommonResponse,
   HeaderMutation,
   ImmediateResponse,
-  ProcessingRequest,
   ProcessingResponse
 } from '#engine/proto/generated/envoy/service/ext_proc/v3/external_processor.ts'
 import { BodyStream, type BodyStreamEvents, type BodyStreamOptions, replacementOf, STREAMED } from './body-stream.ts'
 import { Conversation } from './conversation.ts'
 import { keepMetadata } from './dynamic-metadata.ts'
+import { Envelopes } from './envelopes.ts'
 import { because, explained, replyOf } from './immediate.ts'
 import type { Answer, Failed } from './lane.ts'
-import { attributesOf, bodyOf, commonOf, headersOf, messageOf, type Part, protocolOf, trailersOf } from './message.ts'
+import { bodyOf, commonOf, headersOf, type Part, trailersOf } from './message.ts'
 import { overridden } from './mode-override.ts'
 import { applyChanges, changesOf } from './mutation.ts'
 import type { Plan } from './plan.ts'
@@ -37,9 +36,9 @@ type Outcome = Verdict | null
 export class Processing implements BodyStreamEvents, ReplyOwner {
   readonly #ex: Exchange
   readonly #plan: Plan
+  readonly #envelopes: Envelopes
   #modes: ProcessingModes
   #conversation: Conversation | null = null
-  #metadata: Metadata | undefined = undefined
   /** The exchange goes on without the service. */
   #isOver = false
   /** The side whose hook waits. */
@@ -53,6 +52,7 @@ export class Processing implements BodyStreamEvents, ReplyOwner {
     this.#ex = ex
     this.#plan = plan
     this.#modes = plan.modes
+    this.#envelopes = new Envelopes(ex, plan, false)
   }
 
   request(): Verdict | Promise<Verdict> {
@@ -239,7 +239,7 @@ export class Processing implements BodyStreamEvents, ReplyOwner {
 
   ask(side: Side, part: Part): void {
     const conversation = this.#talk()
-    conversation.send(conversation[side.name], this.#message(side, part))
+    conversation.send(conversation[side.name], this.#envelopes.around(side, part, this.#modes))
   }
 
   answered(response: ProcessingResponse): string | null {
@@ -313,19 +313,7 @@ export class Processing implements BodyStreamEvents, ReplyOwner {
   #ask(side: Side, part: Part): Promise<Answer> {
     if (this.#isOver) return Promise.resolve(null)
     const conversation = this.#talk()
-    return conversation.ask(conversation[side.name], this.#message(side, part))
-  }
-
-  #message(side: Side, part: Part): ProcessingRequest {
-    const plan = this.#plan
-    const { request, response } = this.#progress
-    const own = this.#progress[side.name]
-    const isFirst = !request.hasSent && !response.hasSent
-    if (isFirst) this.#metadata = plan.metadataOf(this.#ex)
-    const attributes = own.hasSent ? {} : attributesOf(this.#ex, plan.attributes[side.name], plan.failed)
-    own.hasSent = true
-    const protocol = isFirst ? protocolOf(this.#modes) : undefined
-    return messageOf(part, { metadata: this.#metadata, attributes, protocol, isObserved: false })
+    return conversation.ask(conversation[side.name], this.#envelopes.around(side, part, this.#modes))
   }
 
   async #take(

@@ -2,8 +2,6 @@ import type { BodyStream } from './body-stream.ts'
 
 /** How far one side is. */
 export class Progress {
-  /** A message of it was sent. */
-  hasSent = false
   /** The service has replaced its body: nothing more of it is sent. */
   isReplaced = false
   isOver = false
