@@ -66,17 +66,26 @@ export function envoyTls({ certificate, clientCertificates }: ListenerTls): obje
   return { transport_socket: { name: 'envoy.transport_sockets.tls', typed_config: context } }
 }
 
+let folder: string | null = null
+let files = 0
+
+/** Its path. The folder goes with the process. */
+function fileOf(text: string): string {
+  if (folder === null) {
+    const made = mkdtempSync(join(tmpdir(), 'weir-services-tls-'))
+    process.once('exit', () => rmSync(made, { recursive: true }))
+    folder = made
+  }
+  const path = join(folder, `${files++}.pem`)
+  writeFileSync(path, text)
+  return path
+}
+
 /** Of the listener. Weir reads certificates from files. */
 export function weirTls({ certificate, clientCertificates }: ListenerTls): object {
-  const folder = mkdtempSync(join(tmpdir(), 'weir-services-tls-'))
-  process.once('exit', () => rmSync(folder, { recursive: true }))
   const { cert, key } = pairOf(certificate)
-  const file = (name: string, text: string): string => {
-    writeFileSync(join(folder, name), text)
-    return join(folder, name)
-  }
-  const root = clientCertificates === 'none' ? {} : { root: file('root.pem', authorityOfRun().cert) }
-  return { protocol: 'HTTPS', tls: { cert: file('server.pem', cert), key: file('server.key', key), ...root } }
+  const root = clientCertificates === 'none' ? {} : { root: fileOf(authorityOfRun().cert) }
+  return { protocol: 'HTTPS', tls: { cert: fileOf(cert), key: fileOf(key), ...root } }
 }
 
 /** Certificates of the gateway have the names that a case is about, which are not always that of the host. */

@@ -1,4 +1,4 @@
-/** Thousands of exchanges whose bodies pass services that do what they like: nothing of them stays. */
+/** Nearly two thousand exchanges whose bodies pass services that do what they like: nothing of them stays. */
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import { Agent, request as httpRequest } from 'node:http'
 import { test } from 'node:test'
@@ -7,14 +7,14 @@ import { queryObjects } from 'node:v8'
 import { Exchange } from '#engine/contract/exchange.ts'
 import { accountOf } from '#engine/testing/account.ts'
 import { startGateway } from '#engine/testing/gateway.ts'
-import { BodyStream } from './body-stream.ts'
 import { Conversation } from './conversation.ts'
 import { bodyIn, callsEnded, harness, immediate, piece } from './gateway.fixture.ts'
 import { answer, answerTo, type Call, fieldsOf, type Processor } from './services.fixture.ts'
 
 const { service, stops, backendPort } = harness()
 
-const EXCHANGES = 3_000
+/** Two hundred of each behaviour, half of them in each mode. */
+const EXCHANGES = 1_800
 const AT_ONCE = 24
 const ACCOUNT_BYTES = 64 * 1024 * 1024
 const BODY = Buffer.alloc(20_000, 'a')
@@ -74,10 +74,9 @@ const process: Processor = (message, call) => {
   return bodyIn(message) === null ? [answerTo(message)] : ACTS[act]!(message, call)
 }
 
+/** Each count walks the heap for seconds. A BodyStream has its Conversation, and is counted by it. */
 const alive = (): number[] =>
-  [Exchange, Conversation, BodyStream].map((type) =>
-    queryObjects(type as new (...args: never[]) => object, { format: 'count' })
-  )
+  [Exchange, Conversation].map((type) => queryObjects(type as new (...args: never[]) => object, { format: 'count' }))
 
 test('streamed exchanges leave nothing behind, whatever their services do', async (t) => {
   service.process = process
@@ -127,7 +126,7 @@ test('streamed exchanges leave nothing behind, whatever their services do', asyn
   await gateway.drain()
   // Services end their streams behind their exchanges.
   while (callsEnded(gateway) < EXCHANGES) await turn()
-  deepEqual([account.bytes, ...alive()], [0, 0, 0, 0])
+  deepEqual([account.bytes, ...alive()], [0, 0, 0])
   equal(callsEnded(gateway), EXCHANGES)
   ok(statuses.size > NAMES.length)
 })
