@@ -62,8 +62,8 @@ interface AltName {
 }
 
 /**
- * "DNS:a.test, URI:spiffe://b, IP Address:192.0.2.1" -> types and values. Node prints one with a comma, a quotation mark or
- * other odd characters as a JSON string, so that a value never passes for two.
+ * "DNS:a.test, URI:spiffe://b, IP Address:192.0.2.1" -> types and values. Node prints one with a comma, a quotation
+ * mark or other odd characters as a JSON string, so that a value never passes for two.
  */
 function typedNames(text: string | undefined): AltName[] {
   const names: AltName[] = []

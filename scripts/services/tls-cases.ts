@@ -55,8 +55,8 @@ const PRINCIPALS: Case[] = [
   })
 ]
 
-const UNTOLD = behind(REQUIRED, grpcCheck())
-const TOLD_CERTIFICATE = behind(
+const WITHOUT_SESSION = behind(REQUIRED, grpcCheck())
+const WHOLE_CERTIFICATE = behind(
   REQUIRED,
   grpcCheck({
     envoy: { ...SESSION, include_peer_certificate: true },
@@ -71,8 +71,10 @@ const SESSIONS: Case[] = [
     'without a server name': { request: over({ serverName: '' }) }
   }),
   ...group('extAuth gRPC, session in clear text', CHECK, { GET: {} }),
-  ...group('extAuth gRPC, session that is not asked for', UNTOLD, { 'with a server name': { request: over() } }),
-  ...group('extAuth gRPC, certificate as a whole', TOLD_CERTIFICATE, { 'of a client': { request: over() } })
+  ...group('extAuth gRPC, session that is not asked for', WITHOUT_SESSION, {
+    'with a server name': { request: over() }
+  }),
+  ...group('extAuth gRPC, certificate as a whole', WHOLE_CERTIFICATE, { 'of a client': { request: over() } })
 ]
 
 // --- extProc ---

@@ -3,7 +3,7 @@ import { deepEqual } from 'node:assert/strict'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import type { IncomingMessage } from 'node:http'
-import { request } from 'node:https'
+import { request as httpsRequest } from 'node:https'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -42,19 +42,19 @@ binds:
   let session: Buffer | undefined
   const ask = async (): Promise<boolean> => {
     const own = { ...options, port: gateway.port, agent: false as const, session }
-    const asked = request(own)
-    asked.on('socket', (socket) => socket.on('session', (kept: Buffer) => (session = kept)))
-    const answered = once(asked, 'response') as Promise<[IncomingMessage]>
-    asked.end()
+    const request = httpsRequest(own)
+    request.on('socket', (socket) => socket.on('session', (kept: Buffer) => (session = kept)))
+    const answered = once(request, 'response') as Promise<[IncomingMessage]>
+    request.end()
     const [response] = await answered
     response.resume()
     await once(response, 'end')
-    return (asked.socket as unknown as { isSessionReused(): boolean }).isSessionReused()
+    return (request.socket as unknown as { isSessionReused(): boolean }).isSessionReused()
   }
   deepEqual([await ask(), await ask()], [false, true])
   for (const { attributes } of service.requests) {
     const { source, destination, tlsSession } = attributes!
-    const told = [source?.principal, destination?.principal, tlsSession?.sni]
-    deepEqual(told, ['client.test', 'spiffe://td/gateway', 'a.test'])
+    const values = [source?.principal, destination?.principal, tlsSession?.sni]
+    deepEqual(values, ['client.test', 'spiffe://td/gateway', 'a.test'])
   }
 })
