@@ -18,6 +18,8 @@ const EXCHANGES = 1_800
 const AT_ONCE = 24
 const ACCOUNT_BYTES = 64 * 1024 * 1024
 const BODY = Buffer.alloc(20_000, 'a')
+/** Each takes longer than the timeout of an exchange. */
+const RECOUNTS = 4
 
 /** What a service does with the piece of a body, by the field x-act of the request. */
 const ACTS: Readonly<Record<string, (message: Parameters<Processor>[0], call: Call) => ReturnType<Processor>>> = {
@@ -126,7 +128,11 @@ test('streamed exchanges leave nothing behind, whatever their services do', asyn
   await gateway.drain()
   // Services end their streams behind their exchanges.
   while (callsEnded(gateway) < EXCHANGES) await turn()
-  deepEqual([account.bytes, ...alive()], [0, 0, 0])
+  equal(account.bytes, 0)
+  // A timer that was disarmed holds its exchange until its time comes (engine/socket/timer-wheel.ts).
+  let left = alive()
+  for (let i = 0; i < RECOUNTS && left.some((count) => count > 0); i++) left = alive()
+  deepEqual(left, [0, 0])
   equal(callsEnded(gateway), EXCHANGES)
   ok(statuses.size > NAMES.length)
 })
