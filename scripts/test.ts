@@ -31,13 +31,15 @@ const WATCH_MS = 5000
  */
 const SHARED =
   /^(?:backends|engine\/(?:admin|build|cel|contract|downstream|http2?|ir|kit|routing|schema|socket|source|standalone|telemetry|upstream)|policies)\//
-/** Of those folders, what starts programs or changes what a process has for all. */
+/** Of those folders, what starts programs, changes what a process has for all, or counts its objects. */
 const ALONE = [
   'backends/llm/plan/released-requests.test.ts',
   'engine/upstream/http1/hostile.test.ts',
   'policies/canary-program.test.ts',
   'policies/grpc-example.test.ts',
   'policies/traffic/credentials-program.test.ts',
+  'policies/traffic/ext-proc/leaks.test.ts',
+  'policies/traffic/ext-proc/leaving.test.ts',
   'policies/traffic/rate-limit-program.test.ts'
 ]
 /** Processes that share them. */
