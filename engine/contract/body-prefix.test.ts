@@ -141,7 +141,7 @@ for (const [name, kind] of KINDS) {
         const head = await upstream.until('\r\n\r\n')
         upstream.send(`HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n`)
         if (head.startsWith('GET /dies')) {
-          upstream.send('3\r\nabc\r\n')
+          upstream.send('3\r\nxyz\r\n')
           upstream.socket.end()
           return
         }
@@ -154,7 +154,7 @@ for (const [name, kind] of KINDS) {
       await client.until('x'.repeat(MAX))
       client.close()
       const broken = await exchangeRaw(stack.port, GET.replace('/ ', '/dies '))
-      assert.deepEqual([statuses(broken), broken.includes('abc')], [[502], false])
+      assert.deepEqual([statuses(broken), broken.includes('xyz')], [[502], false])
       assert.equal(seen[0], 'x'.repeat(MAX))
       // The gateway's own answer is looked at like any other.
       assert.match(seen[1]!, /\n$/)
