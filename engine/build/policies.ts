@@ -163,13 +163,13 @@ export class PolicyCompiler {
   }
 
   /** The hooks of a listener that run before routing: of these levels too the least precise comes first. */
-  preRouting(levels: readonly Level[]): Hooks {
+  preRouting(levels: readonly Level[]): Hooks & Pick<RouteChain, 'made'> {
     const { forms, made, names, pathOf } = this.#forms(levels, [])
     forms.forEach((form, i) => {
       if (!needsRoute(form)) return
       this.#problems.push({ path: pathOf(names[i]!), message: `${names[i]} ${NEEDS_ROUTE}` })
     })
-    return hooksOf(made, this.#collectors)
+    return { ...hooksOf(made, this.#collectors), made }
   }
 
   /** How exchanges are logged and traced where frontend policies say so. */

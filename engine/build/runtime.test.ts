@@ -223,8 +223,8 @@ test('all problems are reported together, each with its place', () => {
     `${at}.routes[2].backends[0].policies.hostRewrite: is not accepted on a backend`,
     `${at}.policies.requestRedirect: path.prefix needs prefix matches, but matches[0] of the route is regex "("`,
     'backends.c.policies.timeouts: is not accepted on a backend',
-    `${at}.routes[3].matches[0]: error parsing regexp: missing closing ): \`(\``,
-    `${at}.routes[4].backends[0]: there is no backend "toString"`
+    `${at}.routes[4].backends[0]: there is no backend "toString"`,
+    `${at}.routes[3].matches[0]: error parsing regexp: missing closing ): \`(\``
   ])
 })
 

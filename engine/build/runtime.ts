@@ -5,59 +5,47 @@ import { collectRequestPrefix, collectResponsePrefix } from '#engine/contract/bo
 import { ConfigError, type Problem } from '#engine/contract/config-error.ts'
 import type { DialectFinder, Exchange } from '#engine/contract/exchange.ts'
 import type { Background, RetryPlan, RouteSettings } from '#engine/contract/filter.ts'
-import { FieldError } from '#engine/contract/policy.ts'
-import type {
-  CompiledMatch,
-  ListenerParts,
-  PolicyPlaces,
-  Recorder,
-  Route,
-  RouteMirror,
-  RouteRetry
-} from '#engine/contract/route.ts'
-import type { ServiceRecorder } from '#engine/contract/service.ts'
+import type { ListenerParts, Recorder, Route, RouteMirror, RouteRetry } from '#engine/contract/route.ts'
 import type { TcpTable } from '#engine/contract/tcp.ts'
 import type { Tracer } from '#engine/contract/tracing.ts'
-import { type Backend, ownName, type RouteSpec, type Snapshot, type WeightedBackend } from '#engine/ir/snapshot.ts'
+import {
+  type Backend,
+  type Listener,
+  ownName,
+  type RouteSpec,
+  type Snapshot,
+  type WeightedBackend
+} from '#engine/ir/snapshot.ts'
 import { RetryBudget } from '#engine/kit/retry-budget.ts'
 import { compileMatch } from '#engine/routing/candidate.ts'
 import { buildRouter, type ListenerIndex, type RouteIndex } from '#engine/routing/router.ts'
-import { notingBackground } from './endpoint-background.ts'
+import { BackendCompiler, refusedPolicies } from './backend-compiler.ts'
+import {
+  type AroundRoutes,
+  BuildCache,
+  isSameList,
+  type KnownListener,
+  type KnownRoute,
+  placesIn,
+  Standing
+} from './build-cache.ts'
 import {
   type FrontendPlans,
-  type Hooks,
   joined,
   type Level,
   type PlacedMirror,
-  type PolicyCache,
   PolicyCompiler,
-  pathInside,
   type RouteChain
 } from './policies.ts'
 import { withRequestId } from './request-id.ts'
 import type { RouteDescription, Runtime, RuntimeDeps } from './runtime-types.ts'
-import { ServiceTable, type UsedService } from './services.ts'
 import { buildTcp } from './tcp.ts'
 import { flushOf, isRead, metricsOf, traced, tracerOf } from './tracing.ts'
 import { weighted } from './weighted.ts'
 
 export type { RouteDescription, Runtime, RuntimeDeps, RuntimeDescription } from './runtime-types.ts'
 
-/** Where a configuration is only looked at. */
-const NO_WORKER = { index: -1, count: 1 }
-
-const NOT_RECORDED: ServiceRecorder = { record() {} }
-
-const SERVICE_SETTINGS: RouteSettings = { requestTimeoutMs: 0, backendTimeoutMs: 0, hostRewrite: 'auto' }
-
 const LEADS_BACK = 'leads back here: copies that return are not copied again'
-
-/** The chain of a route, and what it was made for beside the route. */
-interface KnownChain {
-  readonly levels: readonly Level[]
-  readonly maxBufferBytes: number
-  readonly chain: RouteChain
-}
 
 /** Throws a ConfigError with every problem that shows only when the parts come together. */
 export function buildRuntime(snapshot: Snapshot, deps: RuntimeDeps): Runtime {
@@ -66,7 +54,8 @@ export function buildRuntime(snapshot: Snapshot, deps: RuntimeDeps): Runtime {
     snapshot.binds,
     (place) => builder.listener(place),
     (spec, place) => builder.route(spec, place),
-    builder.problems
+    builder.problems,
+    builder.routerCache
   )
   const tcp = builder.tcp()
   if (builder.problems.length > 0) throw new ConfigError(builder.problems)
@@ -82,10 +71,10 @@ export function buildRuntime(snapshot: Snapshot, deps: RuntimeDeps): Runtime {
   })
 }
 
-/** What the next configuration may take over from the last one that was built without a mistake. */
-class BuildCache {
-  policies: PolicyCache = new Map()
-  chains = new WeakMap<RouteSpec, KnownChain>()
+/** The listener whose routes are being built. */
+interface Around extends AroundRoutes {
+  readonly listener: Listener
+  readonly port: number
 }
 
 class Builder {
@@ -99,16 +88,14 @@ class Builder {
   /** Null: no request has a trace. */
   readonly tracer: Tracer | null
   readonly #cache: BuildCache
-  readonly #chains = new WeakMap<RouteSpec, KnownChain>()
-  /** Of the phase PreRouting, of the listener whose routes are being built. */
-  #preRouting: Hooks = { requestHooks: null, responseHooks: null, hookOwners: { request: [], response: [] } }
+  readonly #listeners = new Map<string, KnownListener>()
+  /** The listener whose routes are being built, and what the configuration before had of it. */
+  #listener: KnownListener | null = null
+  #before: KnownListener | null = null
+  #around: Around | null = null
   /** Of its backends, of the same listener. */
   #dialects: DialectFinder[] = []
-  readonly #background: Background[] = []
-  readonly #services: ServiceTable
-  readonly #usedByBackends = new Map<string, UsedService>()
-  /** By host rewriting mode and backend name. */
-  readonly #backends = new Map<string, CompiledBackend>()
+  readonly #backends: BackendCompiler
 
   constructor(snapshot: Snapshot, deps: RuntimeDeps) {
     this.#snapshot = snapshot
@@ -121,30 +108,33 @@ class Builder {
       responsePrefix: collectResponsePrefix(maxBufferBytes, deps.fail)
     }
     const lent = { ...deps.services, maxBufferBytes }
-    this.#services = new ServiceTable({
-      backends: snapshot.backends,
-      kinds: deps.backends,
-      inProcess: deps.inProcess,
-      recorderFor: deps.serviceRecorderFor ?? (() => NOT_RECORDED),
-      compile: (backend, name) => this.#service(backend, name)
-    })
     this.#cache = lent.state('build.policies', () => new BuildCache())
-    const parts = { lent, collectors, services: this.#services }
+    this.#backends = new BackendCompiler(snapshot, deps, this.problems, this.#cache.backends)
+    const parts = { lent, collectors, services: this.#backends.services }
     this.#policies = new PolicyCompiler(deps.policies, parts, this.problems, this.#cache.policies)
-    this.#frontend = this.#policies.frontend(snapshot.gateway.frontend)
+    const frontend = this.#policies.frontend(snapshot.gateway.frontend)
+    const { log, tracing, metrics } = this.#cache.frontend
+    const isSame = log === frontend.log && tracing === frontend.tracing && metrics === frontend.metrics
+    this.#frontend = isSame ? this.#cache.frontend : frontend
+    this.#backends.keepsAnswers = isRead(this.#frontend, 'readsAnswers')
     this.tracer = tracerOf(this.#frontend, deps)
+  }
+
+  get routerCache() {
+    return this.#cache.router
   }
 
   /** What has left the configuration is forgotten. */
   keep(): void {
     this.#cache.policies = this.#policies.cache
-    this.#cache.chains = this.#chains
+    this.#cache.listeners = this.#listeners
+    this.#cache.frontend = this.#frontend
+    this.#backends.keep(this.#cache.backends)
   }
 
   get background(): readonly Background[] {
-    const services = [...this.#usedByBackends.values()].flatMap(({ compiled }) => compiled.background ?? [])
     const exports = [...flushOf(this.tracer), ...metricsOf(this.#frontend, this.#deps)]
-    return [...new Set([...this.#policies.background, ...this.#background, ...services, ...exports])]
+    return [...new Set([...this.#policies.background, ...this.#backends.background, ...exports])]
   }
 
   /** Without a plan for the log, the thread's own recorder of such exchanges does. */
@@ -160,19 +150,24 @@ class Builder {
   }
 
   listener(place: ListenerIndex): ListenerParts {
+    const { port } = place
     const { gateway, binds } = this.#snapshot
-    const { name, preRouting } = binds[place.bind]!.listeners[place.listener]!
-    const levels: readonly Level[] = [
+    const listener = binds[place.bind]!.listeners[place.listener]!
+    const { name } = listener
+    const path = `binds[${place.bind}].listeners[${place.listener}]`
+    const places = this.#deps.places ?? null
+    const pre: readonly Level[] = [
       { path: 'gateway.preRouting', attachment: 'pre', policies: gateway.preRouting },
-      {
-        path: `binds[${place.bind}].listeners[${place.listener}].preRouting`,
-        attachment: `pre ${place.port} ${name}`,
-        policies: preRouting
-      }
+      { path: `${path}.preRouting`, attachment: `pre ${port} ${name}`, policies: listener.preRouting }
     ]
+    const levels: readonly Level[] = [
+      { path: 'gateway.policies', attachment: '', policies: gateway.policies },
+      { path: `${path}.policies`, attachment: `${port} ${name}`, policies: listener.policies }
+    ]
+    this.#around = { levels, path, places, listener, port }
     const { requestId } = this.#snapshot.frontend.http
-    this.#preRouting = withRequestId(this.#policies.preRouting(levels), requestId)
-    const recorder = this.#deps.recorderFor({ route: '', listener: name, port: place.port }, this.#frontend.log)
+    const known = this.#begin(port, name, pre)
+    const recorder = this.#deps.recorderFor({ route: '', listener: name, port }, this.#frontend.log)
     const dialects: DialectFinder[] = []
     this.#dialects = dialects
     const dialect: DialectFinder = (ex, isRouted) => {
@@ -182,27 +177,86 @@ class Builder {
       }
       return null
     }
-    const also = { dialect, recorder, ...this.#placesIn(levels), ...(requestId === undefined ? {} : { requestId }) }
-    return { name, port: place.port, ...this.#preRouting, ...also }
+    const also = { dialect, recorder, ...placesIn(pre, places), ...(requestId === undefined ? {} : { requestId }) }
+    return { name, port, ...known.preRouting, ...also }
   }
 
-  route(spec: RouteSpec, place: RouteIndex): Route {
-    const { port } = place
+  /** The listener whose routes come next. */
+  #begin(port: number, name: string, levels: readonly Level[]): KnownListener {
+    const key = `${port} ${name}`
+    const { requestId } = this.#snapshot.frontend.http
+    const policies = levels.map((level) => level.policies)
+    const before = this.#cache.listeners.get(key) ?? null
+    const isSame =
+      before !== null &&
+      before.requestId === requestId &&
+      isSameList(before.policies, policies) &&
+      this.#policies.holds(before.made)
+    if (isSame) this.#policies.adopt(before.made)
+    const hooks = isSame ? null : this.#policies.preRouting(levels)
+    const preRouting = hooks === null ? before!.preRouting : withRequestId(hooks, requestId)
+    const made = hooks === null ? before!.made : hooks.made
+    this.#before = before
+    this.#listener = { policies, requestId, made, preRouting, routes: new Map() }
+    this.#listeners.set(key, this.#listener)
+    return this.#listener
+  }
+
+  route(spec: RouteSpec, { route: index }: RouteIndex): Route {
+    const known = this.#before?.routes.get(spec) ?? null
+    const isSame = known !== null && this.#holds(known)
+    if (isSame) this.#policies.adopt(known.chain.made)
+    const made =
+      isSame && this.#isServedAlike(known, spec) ? known : this.#made(spec, index, isSame ? known.chain : null)
+    made.standing.around = this.#around!
+    made.standing.index = index
+    this.#listener!.routes.set(spec, made)
+    this.routes.push(made.description)
+    const { dialect } = made.route
+    if (dialect != null && !this.#dialects.includes(dialect)) this.#dialects.push(dialect)
+    return made.route
+  }
+
+  /** Whether the policies around a route give what they gave. */
+  #holds({ policies, maxBufferBytes, chain }: KnownRoute): boolean {
+    return (
+      maxBufferBytes === this.#snapshot.frontend.http.maxBufferBytes &&
+      this.#around!.levels.every((level, i) => level.policies === policies[i]) &&
+      // Where they stand is a part of them.
+      chain.mirrors.length === 0 &&
+      this.#policies.holds(chain.made)
+    )
+  }
+
+  /** Whether the rest of what the route was made of is what it was. */
+  #isServedAlike({ preRouting, frontend, backends, chain }: KnownRoute, spec: RouteSpec): boolean {
+    const { hostRewrite } = chain.settings
+    return (
+      this.#backends.isOfBefore &&
+      preRouting === this.#listener!.preRouting &&
+      frontend === this.#frontend &&
+      spec.backends.every(({ backend }, i) => {
+        const compiled = this.#backends.named(backend, hostRewrite)
+        return compiled !== undefined && compiled === backends[i]
+      })
+    )
+  }
+
+  #made(spec: RouteSpec, index: number, known: RouteChain | null): KnownRoute {
     const { name, rule = '' } = spec
-    const listener = this.#snapshot.binds[place.bind]!.listeners[place.listener]!
-    const listenerPath = `binds[${place.bind}].listeners[${place.listener}]`
-    const path = `${listenerPath}.routes[${place.route}]`
+    const around = this.#around!
+    const { listener, port } = around
+    const standing = new Standing(around, index, spec.policies)
+    const { path } = standing
     const matches = spec.matches.map(compileMatch)
-    const levels: readonly Level[] = [
-      { path: 'gateway.policies', attachment: '', policies: this.#snapshot.gateway.policies },
-      { path: `${listenerPath}.policies`, attachment: `${port} ${listener.name}`, policies: listener.policies },
-      { path: `${path}.policies`, attachment: `${port} ${listener.name} ${ownName(spec)}`, policies: spec.policies }
-    ]
-    const chain = this.#chain(spec, levels, matches)
+    const attachment = `${port} ${listener.name} ${ownName(spec)}`
+    const levels = [...around.levels, { path: `${path}.policies`, attachment, policies: spec.policies }]
+    const chain = known ?? this.#policies.chain(levels, matches)
     const { names, requestHooks, responseHooks, hookOwners, settings, retry, mirrors, readsTimes } = chain
+    const { preRouting } = this.#listener!
     const served = this.#serve(spec.backends, settings, `${path}.backends`)
     const { serve, retry: backendRetry, dialect, keyLocations, keepsRequest } = served
-    this.routes.push({
+    const description = {
       name,
       ...(rule === '' ? {} : { rule }),
       listener: listener.name,
@@ -212,8 +266,8 @@ class Builder {
       policies: names,
       settings,
       backends: spec.backends.map(({ backend, weight }) => ({ backend, weight }))
-    })
-    return Object.freeze({
+    }
+    const route: Route = Object.freeze({
       name,
       rule,
       listener: listener.name,
@@ -221,15 +275,15 @@ class Builder {
       matches,
       requestHooks,
       // The phase that began first ends last.
-      responseHooks: joined(responseHooks, this.#preRouting.responseHooks),
+      responseHooks: joined(responseHooks, preRouting.responseHooks),
       hookOwners: {
         request: hookOwners.request,
-        response: [...hookOwners.response, ...this.#preRouting.hookOwners.response]
+        response: [...hookOwners.response, ...preRouting.hookOwners.response]
       },
       settings,
       retry: this.#retry(retry ?? backendRetry),
       mirrors: this.#mirrors(mirrors, spec, settings),
-      ...this.#placesIn(levels),
+      ...standing.of,
       serve,
       dialect,
       keyLocations,
@@ -237,32 +291,20 @@ class Builder {
       keepsRequest: keepsRequest || isRead(this.#frontend, 'readsRequests'),
       recorder: this.#deps.recorderFor({ route: name, rule, listener: listener.name, port }, this.#frontend.log)
     })
-  }
-
-  #placesIn(levels: readonly Level[]): PolicyPlaces {
-    const { places = null } = this.#deps
-    return {
-      placesOf: (policy) =>
-        levels.filter(({ policies }) => policies[policy] !== undefined).map(({ path }) => `${path}.${policy}`),
-      sourceOf: (path) => places?.find(path) ?? null
-    }
-  }
-
-  /** The chain of an unchanged route is the one it had, with the caches that its policies have. */
-  #chain(spec: RouteSpec, levels: readonly Level[], matches: readonly CompiledMatch[]): RouteChain {
+    const policies = around.levels.map((level) => level.policies)
     const { maxBufferBytes } = this.#snapshot.frontend.http
-    const known = this.#cache.chains.get(spec)
-    const isSame =
-      known?.maxBufferBytes === maxBufferBytes &&
-      this.#policies.holds(known.chain.made) &&
-      levels.every(({ path, attachment, policies }, i) => {
-        const before = known.levels[i]!
-        return before.path === path && before.attachment === attachment && before.policies === policies
-      })
-    if (isSame) this.#policies.adopt(known.chain.made)
-    const chain = isSame ? known.chain : this.#policies.chain(levels, matches)
-    this.#chains.set(spec, isSame ? known : { levels, maxBufferBytes, chain })
-    return chain
+    const backends = spec.backends.map(({ backend }) => this.#backends.named(backend, settings.hostRewrite))
+    return {
+      policies,
+      maxBufferBytes,
+      chain,
+      preRouting,
+      frontend: this.#frontend,
+      backends,
+      route,
+      description,
+      standing
+    }
   }
 
   #retry(plan: RetryPlan | null): RouteRetry | null {
@@ -284,7 +326,7 @@ class Builder {
     const backend = isNamed ? mirror : `${ownName(spec)}/mirror`
     const { serve } = isNamed
       ? this.#backend({ backend, weight: 1, policies: {} }, settings, `${path}.backend`)
-      : this.#compileBackend(mirror as Backend, backend, settings)
+      : this.#backends.inPlace(mirror as Backend, backend, settings.hostRewrite)
     const recorder = this.#deps.mirrorRecorderFor(spec.name)
     const { maxBufferBytes } = this.#snapshot.frontend.http
     let isLogged = false
@@ -308,7 +350,6 @@ class Builder {
     const { fail } = this.#deps
     const retry = choices.find((choice) => choice.retry != null)?.retry ?? null
     const dialect = choices.find((choice) => choice.dialect !== undefined)?.dialect ?? null
-    if (dialect !== null && !this.#dialects.includes(dialect)) this.#dialects.push(dialect)
     const [first] = choices
     const keyLocations = choices.every((choice) => choice.keyLocations === first?.keyLocations)
       ? (first?.keyLocations ?? null)
@@ -319,81 +360,9 @@ class Builder {
     return { serve: choices.length === 1 ? first.serve : weighted(choices), ...also }
   }
 
-  #backend(reference: WeightedBackend, settings: RouteSettings, path: string): CompiledBackend {
-    const { backend: name } = reference
-    const { backends } = this.#snapshot
-    const backend = Object.hasOwn(backends, name) ? backends[name] : undefined
-    if (backend === undefined) return this.#refuse(path, `there is no backend "${name}"`)
-    this.#refusePolicies(reference.policies, `${path}.policies`)
-    const key = `${settings.hostRewrite} ${name}`
-    const known = this.#backends.get(key)
-    if (known !== undefined) return known
-    this.#refusePolicies(backend.policies, `backends.${name}.policies`)
-    const compiled = this.#compileBackend(backend, name, settings)
-    this.#backends.set(key, compiled)
-    return compiled
-  }
-
-  /** A backend as a service: its name is the host, since no client has asked for another. */
-  #service(backend: Backend, name: string): CompiledBackend {
-    // Two that are written in place may be one server, and not be shown the same.
-    const key = `service ${Object.hasOwn(this.#snapshot.backends, name) ? name : JSON.stringify(backend)}`
-    const known = this.#backends.get(key)
-    if (known !== undefined) return known
-    const compiled = this.#compileKind(backend, name, SERVICE_SETTINGS)
-    this.#backends.set(key, compiled)
-    return compiled
-  }
-
-  #compileBackend(backend: Backend, name: string, settings: RouteSettings): CompiledBackend {
-    const compiled = this.#compileKind(backend, name, settings)
-    if (compiled.background !== undefined) this.#background.push(compiled.background)
-    return compiled
-  }
-
-  #compileKind(backend: Backend, name: string, settings: RouteSettings): CompiledBackend {
-    const { upstream, fail, reply, inProcess, children, secret, revocations, worker = NO_WORKER } = this.#deps
-    const { log, offload, state } = this.#deps.services
-    const kind = this.#deps.backends.find((known) => known.kind === backend.kind)
-    if (kind === undefined) return this.#refuse(`backends.${name}`, `there is no kind of backend "${backend.kind}"`)
-    const { connectTimeoutMs } = this.#snapshot.process.upstream
-    const { maxBufferBytes } = this.#snapshot.frontend.http
-    const { hostRewrite } = settings
-    const keepsAnswers = isRead(this.#frontend, 'readsAnswers')
-    const services = this.#services.lend(backend.kind, this.#usedByBackends)
-    const noting = notingBackground(upstream)
-    const lent = {
-      upstream: noting,
-      addBackground: (work: Background) => noting.add(work),
-      offload,
-      fail,
-      reply,
-      inProcess,
-      children,
-      secret,
-      revocations,
-      worker,
-      state,
-      log,
-      services
-    }
-    const context = { name, hostRewrite, connectTimeoutMs, maxBufferBytes, ...lent, keepsAnswers }
-    try {
-      return noting.noting(() => kind.compile(backend as never, context))
-    } catch (error) {
-      if (!(error instanceof FieldError)) throw error
-      return this.#refuse(`backends.${name}${pathInside(error.path)}`, error.message)
-    }
-  }
-
-  /** Policies of this version act on routes; on a backend they would be read and ignored. */
-  #refusePolicies(policies: WeightedBackend['policies'], path: string): void {
-    for (const name of Object.keys(policies)) this.#refuse(`${path}.${name}`, 'is not accepted on a backend')
-  }
-
-  /** Notes the problem. What is returned never serves: a Runtime with problems is not made. */
-  #refuse(path: string, message: string): CompiledBackend {
-    this.problems.push({ path, message })
-    return { isUsable: () => false, serve: (ex) => this.#deps.fail(ex, 'INTERNAL') }
+  #backend(reference: WeightedBackend, { hostRewrite }: RouteSettings, path: string): CompiledBackend {
+    const { backend: name, policies } = reference
+    refusedPolicies(policies, `${path}.policies`, this.problems)
+    return this.#backends.named(name, hostRewrite) ?? this.#backends.refuse(path, `there is no backend "${name}"`)
   }
 }

@@ -47,7 +47,7 @@ export interface RouteSettings {
 
 /**
  * Work beside requests, such as fetching keys. Never more than one `end` for a `begin`, both by the worker. A policy
- * that a reload does not change keeps its own: `begin` for the new configuration comes before `end` for the old one.
+ * that a reload does not change keeps its own: it is not begun again. What is new begins before what is gone ends.
  */
 export interface Background {
   /** The configuration is put in force. Before the one that it replaces gets its `end`. */

@@ -10,11 +10,11 @@ import type { ClientTls } from '#engine/contract/transport.ts'
 import { hostOf } from '#engine/http/authority.ts'
 import { decodedPath, isPlainPath, meansSlashes, readingsOf } from '#engine/http/path.ts'
 import { REQUEST_DEFAULTS, type RequestRules } from '#engine/http/request-rules.ts'
-import { type Candidate, compileCandidate, type MatchSpec, QueryMemo } from './candidate.ts'
+import { type Candidate, type MatchSpec, QueryMemo } from './candidate.ts'
 import { HostTable } from './hosts.ts'
 import { type MatchedRoute, nearestText } from './misses.ts'
-import { PathTable } from './paths.ts'
 import { receiveRequest } from './receive.ts'
+import { type Chain, RouterCache } from './router-cache.ts'
 
 /** The part of a configuration that routing reads; the Snapshot's binds have this shape. */
 export interface RouterBind<R extends RouterRoute = RouterRoute> {
@@ -51,20 +51,19 @@ export interface RouteIndex extends ListenerIndex {
   readonly route: number
 }
 
-/** Path tables to try in turn for a host, most specific host name first. */
-type Chain = readonly PathTable[]
-
 /**
  * Builds the router. `compileListener` is called once per listener, and then `compileRoute` once per route
  * of it. Problems (two listeners for one host, expressions that do not compile) are appended to `problems`;
- * the router may only be used when there are none.
+ * the router may only be used when there are none. `cache`: of the router that this one takes the place of.
  */
 export function buildRouter<R extends RouterRoute>(
   binds: readonly RouterBind<R>[],
   compileListener: (place: ListenerIndex) => ListenerParts,
   compileRoute: (spec: R, place: RouteIndex) => Route,
-  problems: Problem[]
+  problems: Problem[],
+  cache = new RouterCache()
 ): Router {
+  cache.begin()
   const ports: Ports = new Map()
   const memo = new QueryMemo()
   binds.forEach((bind, b) => {
@@ -78,41 +77,13 @@ export function buildRouter<R extends RouterRoute>(
       }
       const place = { bind: b, listener: l, port: bind.port }
       const parts = compileListener(place)
-      const compile = (spec: R, route: number) => compileRoute(spec, { ...place, route })
-      const routes: MatchedRoute[] = []
-      const hosts = buildHosts(listener.routes, compile, path, problems, routes)
-      listeners.set(listener.hostname, new RoutedListener(parts, hosts, memo, listener, routes, path))
+      const routes = listener.routes.map((spec, route) => compileRoute(spec, { ...place, route }))
+      const { hosts, matched } = cache.hostsOf(`${bind.port} ${listener.name}`, listener.routes, routes, path, problems)
+      listeners.set(listener.hostname, new RoutedListener(parts, hosts, memo, listener, matched, path))
     })
   })
+  if (problems.length === 0) cache.keep()
   return new PortRouter(ports)
-}
-
-function buildHosts<R extends RouterRoute>(
-  routes: readonly R[],
-  compileRoute: (spec: R, index: number) => Route,
-  path: string,
-  problems: Problem[],
-  matched: MatchedRoute[]
-): HostTable<Chain> {
-  const tables = new HostTable<PathTable>()
-  routes.forEach((spec, r) => {
-    const route = compileRoute(spec, r)
-    matched.push({ name: route.name, hostnames: spec.hostnames, matches: spec.matches })
-    const hostnames = spec.hostnames.length === 0 ? ['*'] : spec.hostnames
-    spec.matches.forEach((match, m) => {
-      try {
-        const candidate = compileCandidate(match, route, m)
-        for (const hostname of hostnames) {
-          const table = tables.get(hostname) ?? new PathTable()
-          tables.set(hostname, table)
-          table.add(match.path, candidate)
-        }
-      } catch (error) {
-        problems.push({ path: `${path}.routes[${r}].matches[${m}]`, message: (error as Error).message })
-      }
-    })
-  })
-  return tables.map((_, hostname) => tables.covering(hostname))
 }
 
 type Ports = Map<number, HostTable<RoutedListener>>

@@ -204,8 +204,10 @@ export class WorkerThread {
     const before = this.#runtime
     this.#runtime = runtime
     this.#follower.replace(runtime)
-    for (const work of runtime.background ?? []) work.begin()
-    for (const work of before.background ?? []) work.end()
+    const [ended, begun] = [new Set(before.background), new Set(runtime.background)]
+    // What both have goes on.
+    for (const work of begun) if (!ended.has(work)) work.begin()
+    for (const work of ended) if (!begun.has(work)) work.end()
     this.#served = snapshot
     const wanted = new Set(snapshot.binds.map((bind) => bind.port))
     for (const [port, bind] of this.#binds) {

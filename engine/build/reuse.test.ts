@@ -1,0 +1,173 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { StaticBackend } from '#backends/http/config/snapshot.ts'
+import { backends as kinds } from '#backends/index.ts'
+import { NO_CHILDREN } from '#engine/contract/children.ts'
+import { NO_CALLS } from '#engine/contract/in-process.ts'
+import { NO_REVOCATIONS } from '#engine/contract/revocations.ts'
+import type { Route } from '#engine/contract/route.ts'
+import { NO_SERVICES, newStateStore } from '#engine/contract/state-store.ts'
+import { Places } from '#engine/ir/places.ts'
+import type { RouteSpec, Snapshot } from '#engine/ir/snapshot.ts'
+import { fakeExchange } from '#engine/testing/exchange.ts'
+import { bindOf, routeOf, snapshotOf, toBackend } from '#engine/testing/snapshot.ts'
+import { fakeUpstream } from '#engine/testing/upstream.ts'
+import { policies } from '#policies/index.ts'
+import type { Runtime } from './runtime.ts'
+import { buildRuntime } from './runtime.ts'
+
+const host = (name: string): StaticBackend => ({ kind: 'static', host: name, port: 80, unixPath: null, policies: {} })
+
+/** One worker, which builds one configuration after the other. */
+function worker() {
+  const state = newStateStore()
+  const upstream = fakeUpstream()
+  return (snapshot: Snapshot, places: Places | null = null): Runtime =>
+    buildRuntime(snapshot, {
+      policies,
+      services: { ...NO_SERVICES, state },
+      backends: kinds,
+      upstream,
+      tcpRecorderFor: () => ({ record() {} }),
+      recorderFor: () => ({ record() {} }),
+      mirrorRecorderFor: () => ({ record() {}, dropped() {} }),
+      fail() {},
+      reply() {},
+      inProcess: NO_CALLS,
+      children: NO_CHILDREN,
+      secret: new Uint8Array(32),
+      revocations: NO_REVOCATIONS,
+      places
+    })
+}
+
+const named = (name: string, backend = 'b', more: Partial<RouteSpec> = {}): RouteSpec =>
+  routeOf({
+    name,
+    matches: [{ path: { prefix: `/${name}` }, headers: [], query: [] }],
+    backends: [toBackend(backend)],
+    ...more
+  })
+
+function routed(runtime: Runtime, target: string): Route {
+  const ex = fakeExchange({ target })
+  assert.equal(runtime.route(ex), null)
+  return ex.route!
+}
+
+const BACKENDS = { b: host('b'), c: host('c') }
+const POLICIES = { headerModifiers: { request: { remove: ['x'] } } }
+
+/** Routes, with the rest as it is in all configurations: the same objects. */
+function configurations() {
+  const base = snapshotOf([bindOf([{}])], BACKENDS)
+  const [bind] = base.binds
+  const [listener] = bind!.listeners
+  return (routes: readonly RouteSpec[], more: Partial<Snapshot> = {}, own: object = {}): Snapshot => ({
+    ...base,
+    binds: [{ ...bind!, listeners: [{ ...listener!, ...own, routes }] }],
+    ...more
+  })
+}
+
+test('a route that does not change is the same object in the next runtime, wherever it stands', () => {
+  const build = worker()
+  const of = configurations()
+  const [first, second, third] = [named('first'), named('second'), named('third')]
+  const before = build(of([first, second]))
+  const after = build(of([third, first, named('second', 'c')]))
+  assert.equal(routed(after, '/first'), routed(before, '/first'))
+  assert.notEqual(routed(after, '/second'), routed(before, '/second'))
+  assert.equal(routed(after, '/third').name, 'third')
+  assert.deepEqual(
+    after.describe().routes.map(({ name }) => name),
+    ['third', 'first', 'second']
+  )
+})
+
+test('a route that moves knows its new place', () => {
+  const build = worker()
+  const of = configurations()
+  const own = named('own', 'b', { policies: POLICIES })
+  const at = (index: number) => `binds[0].listeners[0].routes[${index}].policies.headerModifiers`
+  const places = (index: number, line: number) => Places.of([[at(index), `weir.yaml:${line}:1`]])
+  const before = routed(build(of([own]), places(0, 3)), '/own')
+  const sourceOf = (route: Route) => route.placesOf!('headerModifiers').map((path) => route.sourceOf!(path))
+  assert.deepEqual(sourceOf(before), ['weir.yaml:3:1'])
+  const after = routed(build(of([named('new'), own]), places(1, 9)), '/own')
+  assert.equal(after, before)
+  assert.deepEqual(after.placesOf!('headerModifiers'), [at(1)])
+  assert.deepEqual(sourceOf(after), ['weir.yaml:9:1'])
+})
+
+test('what a route was made of makes it another one: its backend, policies around it, limits', () => {
+  const route = named('r')
+  const changes: Readonly<Record<string, (snapshot: Snapshot) => Snapshot>> = {
+    'another backend of the name': (snapshot) => ({ ...snapshot, backends: { ...BACKENDS, b: host('elsewhere') } }),
+    'policies of the gateway': (snapshot) => ({
+      ...snapshot,
+      gateway: { ...snapshot.gateway, policies: POLICIES }
+    }),
+    'policies before routing': (snapshot) => ({
+      ...snapshot,
+      gateway: { ...snapshot.gateway, preRouting: POLICIES }
+    }),
+    'larger buffers': (snapshot) => ({
+      ...snapshot,
+      frontend: { ...snapshot.frontend, http: { ...snapshot.frontend.http, maxBufferBytes: 7 } }
+    }),
+    'an access log': (snapshot) => ({
+      ...snapshot,
+      gateway: { ...snapshot.gateway, frontend: { accessLog: { filter: 'true', add: [], remove: [], otlp: null } } }
+    })
+  }
+  for (const [what, change] of Object.entries(changes)) {
+    const build = worker()
+    const of = configurations()
+    const before = routed(build(of([route])), '/r')
+    assert.equal(routed(build(of([route])), '/r'), before, what)
+    assert.notEqual(routed(build(change(of([route]))), '/r'), before, what)
+  }
+})
+
+test('one spec at two listeners is a route of each', () => {
+  const build = worker()
+  const route = named('r')
+  const listeners = [
+    { name: 'a', hostname: 'a.example', routes: [route] },
+    { name: 'b', hostname: 'b.example', routes: [route] }
+  ]
+  const snapshot = snapshotOf([bindOf(listeners)], BACKENDS)
+  const found = (runtime: Runtime) =>
+    ['a.example', 'b.example'].map((authority) => {
+      const ex = fakeExchange({ target: '/r', authority })
+      assert.equal(runtime.route(ex), null)
+      return ex.route!
+    })
+  const before = found(build(snapshot))
+  assert.deepEqual(
+    before.map(({ listener }) => listener),
+    ['a', 'b']
+  )
+  assert.deepEqual(found(build({ ...snapshot })), before)
+})
+
+test('a configuration with a mistake takes nothing from the one that is kept', () => {
+  const build = worker()
+  const of = configurations()
+  const route = named('r')
+  const before = routed(build(of([route])), '/r')
+  assert.throws(() => build(of([route, named('bad', 'missing')])))
+  assert.equal(routed(build(of([route])), '/r'), before)
+})
+
+test('what a backend does beside requests is the same work while the backend stays', () => {
+  const build = worker()
+  const of = configurations()
+  const group = { ...host('b'), hosts: [{ host: 'b', port: 80, unixPath: null, weight: 1 }] }
+  const before = build(of([named('r')], { backends: { b: group, c: host('c') } }))
+  const after = build(of([named('r'), named('more')], { backends: { b: group, c: host('c') } }))
+  assert.equal(before.background!.length, 1)
+  assert.deepEqual(after.background, before.background)
+  assert.equal(after.background![0], before.background![0])
+})
