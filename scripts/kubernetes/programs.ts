@@ -8,7 +8,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { cacheFolder } from '#engine/testing/conformance-cache.ts'
 
-const MODULE = join(import.meta.dirname, 'servers')
+export const MODULE = join(import.meta.dirname, 'servers')
 const [, VERSION = ''] = /k8s\.io\/kubernetes (v\S+)/.exec(readFileSync(join(MODULE, 'go.mod'), 'utf8')) ?? []
 
 export const KUBERNETES_VERSION = VERSION
@@ -49,7 +49,7 @@ export function gatewayApiCrds(): readonly string[] {
   return readdirSync(crds).map((name) => readFileSync(join(crds, name), 'utf8'))
 }
 
-function go(args: readonly string[], cwd: string): string {
+export function go(args: readonly string[], cwd: string): string {
   try {
     execFileSync('go', ['version'], { stdio: 'ignore' })
   } catch {

@@ -12,6 +12,9 @@ import { policies } from '#policies/index.ts'
 import { install } from './install.ts'
 import { Judge, type Judged } from './judge.ts'
 import { mutationCases } from './mutations.ts'
+import { patchDefinitionsCase } from './patch-definitions.ts'
+import { patchCases } from './patch-differential.ts'
+import { tableCases } from './patch-tables.ts'
 import { GATEWAY_API_VERSION, gatewayApiCrds, KUBERNETES_VERSION } from './programs.ts'
 import { startKubernetes } from './servers.ts'
 import { statusCases } from './statuses.ts'
@@ -34,6 +37,7 @@ export async function runKubernetes(print: (line: string) => void, hasMisses: bo
     for (const one of REFUSED) all.push(await judge.refused(one))
     all.push(...(await mutationCases(client, resources, ACCEPTED)))
     all.push(...(await statusCases(servers)))
+    all.push(await patchDefinitionsCase(client), ...tableCases(), ...(await patchCases(client)))
   } finally {
     await servers.stop()
   }
