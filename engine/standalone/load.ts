@@ -10,7 +10,11 @@ import type { Expanded } from '#engine/ir/expanded.ts'
 import { type PlaceEntry, Places } from '#engine/ir/places.ts'
 import { memoryLimit } from '#engine/kit/memory-limit.ts'
 import { withoutKeys } from '#engine/kit/sensitive.ts'
+import { objectOf } from '#engine/schema/placed.ts'
+import { nearest } from '#engine/schema/suggest.ts'
 import { type CompileOptions, compileConfig, distinct } from '#engine/source/compile.ts'
+import { kindsOf } from '#engine/source/kinds.ts'
+import { configSchema } from '#engine/source/schema.ts'
 import type { SnapshotDraft } from '#engine/source/translate.ts'
 import type { Finding } from '#engine/source/tree.ts'
 import { FileSources, type ReadFile } from './file-sources.ts'
@@ -75,6 +79,9 @@ function soundly(text: string, options: LoadOptions, sources: FileSources): Load
 export const FAULT = 'weir cannot read this file, which is a fault of weir'
 
 const SMALL_FILE = 'a small one: binds: [{ port: 3000, ... }]'
+const NEITHER = 'this is neither a configuration of weir nor a manifest of Kubernetes'
+const SMALL_CONFIGURATION = 'a configuration has a key such as binds, llm or mcp'
+const RESOURCES = 'each document of a manifest has apiVersion and kind'
 
 function loadWith(text: string, options: LoadOptions, sources: FileSources): LoadOutcome {
   const source = readSource(text, options.env)
@@ -94,6 +101,9 @@ function loadWith(text: string, options: LoadOptions, sources: FileSources): Loa
   const isSound = source.problems.length === 0
   if (source.value === null && isSound) {
     return fail([{ path: [], message: 'the file is empty', at: 'key', hint: SMALL_FILE }])
+  }
+  if (isSound && !isConfiguration(source.value, options)) {
+    return fail([{ path: [], message: NEITHER, at: 'key', hint: `${SMALL_CONFIGURATION}; ${RESOURCES}` }])
   }
   const placeOf = (path: Finding['path']) => `line ${source.position(source.locate(path, 'value')).line}`
   const words = { noun: 'file', top: 'at the top of the file', placeOf }
@@ -115,6 +125,13 @@ function loadWith(text: string, options: LoadOptions, sources: FileSources): Loa
   }
   const places = () => Places.of(compiled.snapshotOrigins().map(([at, path]): PlaceEntry => [at, place(path)]))
   return { ok: true, snapshot: compiled.snapshot, warnings, expanded: [...source.expanded.values()], places }
+}
+
+/** Whether an object has a key of a configuration, or one that may be meant for one, as a mark of YAML may be. */
+function isConfiguration(value: unknown, { policies, backends }: LoadOptions): boolean {
+  const keys = Object.keys(objectOf(value))
+  const known = Object.keys(configSchema(policies, kindsOf(backends)).config.shape)
+  return keys.length === 0 || keys.some((key) => nearest(key, known) !== null || !/^\w/.test(key))
 }
 
 /** The file does not show the value that is wrong. */

@@ -12,13 +12,18 @@ export function readSource(text: string, env: Environment): Source {
   return readEvents(text, references, env) ?? readDocument(text, references, env)
 }
 
+/** The same for a text without references to variables. */
+export function readPlainSource(text: string): Source {
+  const references = new References(text, true)
+  return readEvents(text, references, {}) ?? readDocument(text, references, {})
+}
+
 /**
  * A document that is no configuration: YAML as plain values, without references to variables. Throws an Error with the
  * first mistake; aliases that would make it grow without bound are one, and a key that is given twice.
  */
 export function readPlain(text: string): unknown {
-  const references = new References(text, true)
-  const { value, problems, position } = readEvents(text, references, {}) ?? readDocument(text, references, {})
+  const { value, problems, position } = readPlainSource(text)
   const [problem] = problems
   if (problem === undefined) return value
   const { line, column } = position(problem.offset)

@@ -9,6 +9,7 @@ import { resourcesOf } from '#engine/kubernetes/resources/index.ts'
 import type { Kind } from '#engine/kubernetes/testing/case.ts'
 import { ACCEPTED, REFUSED } from '#engine/kubernetes/testing/tables.ts'
 import { policies } from '#policies/index.ts'
+import { gatewayApiSchemas, SCHEMAS_FILE } from './gateway-api-schemas.ts'
 import { install } from './install.ts'
 import { Judge, type Judged } from './judge.ts'
 import { mutationCases } from './mutations.ts'
@@ -38,6 +39,7 @@ export async function runKubernetes(print: (line: string) => void, hasMisses: bo
     all.push(...(await mutationCases(client, resources, ACCEPTED)))
     all.push(...(await statusCases(servers)))
     all.push(await patchDefinitionsCase(client), ...tableCases(), ...(await patchCases(client)))
+    all.push(manifestSchemas())
   } finally {
     await servers.stop()
   }
@@ -46,4 +48,11 @@ export async function runKubernetes(print: (line: string) => void, hasMisses: bo
   print(`kubernetes: ${all.length - failed.length} passed, ${failed.length} failed`)
   if (hasMisses) for (const { name, why } of failed) print(`  ${name}: ${why}`)
   return failed.length === 0
+}
+
+/** What manifests are checked by where there is no API server. */
+function manifestSchemas(): Judged {
+  const isFresh = readFileSync(SCHEMAS_FILE, 'utf8') === gatewayApiSchemas()
+  const why = isFresh ? null : 'is not what node scripts/kubernetes/gateway-api-schemas.ts writes'
+  return { name: 'engine/kubernetes/gateway-api/schemas.json', why }
 }
