@@ -11,8 +11,9 @@ import { PatchError } from '#engine/kubernetes/provisioning/strategic-merge/dire
 import { strategicMerge } from '#engine/kubernetes/provisioning/strategic-merge/merge.ts'
 import { type PatchDefinitions, PatchSchema } from '#engine/kubernetes/provisioning/strategic-merge/patch-schema.ts'
 import type { Raw } from '#engine/schema/placed.ts'
+import { GoModule } from './go-module.ts'
 import type { Judged } from './judge.ts'
-import { go, MODULE } from './programs.ts'
+import { MODULE } from './programs.ts'
 
 const PACKAGE = 'k8s.io/apimachinery/pkg/util/strategicpatch'
 const PRINTER = join(import.meta.dirname, 'patch-tables_test.go')
@@ -44,7 +45,8 @@ function wrong({ original, patch, result }: TableCase, schema: PatchSchema): str
 }
 
 function printed(): { readonly cases: readonly TableCase[]; readonly definitions: PatchDefinitions } {
-  const source = go(['list', '-mod=readonly', '-f', '{{.Dir}}', PACKAGE], MODULE).trim()
+  const module = new GoModule(MODULE, 'kubernetes')
+  const source = module.run(['list', '-mod=readonly', '-f', '{{.Dir}}', PACKAGE]).trim()
   const folder = mkdtempSync(join(tmpdir(), 'weir-strategicpatch-'))
   try {
     // Files of modules cannot be added to: the package is built as if it lay here.
@@ -54,7 +56,7 @@ function printed(): { readonly cases: readonly TableCase[]; readonly definitions
     const overlay = join(folder, 'overlay.json')
     writeFileSync(overlay, JSON.stringify({ Replace: { ...replaced, [join(here, 'tables_test.go')]: PRINTER } }))
     const program = join(folder, 'tables')
-    go(['test', '-vet=off', '-mod=readonly', '-c', '-overlay', overlay, '-o', program, './strategicpatch'], MODULE)
+    module.run(['test', '-vet=off', '-mod=readonly', '-c', '-overlay', overlay, '-o', program, './strategicpatch'])
     const text = execFileSync(program, ['-test.run', '^TestPrintTables$'], { cwd: source, encoding: 'utf8' })
     const lines = text
       .split('\n')

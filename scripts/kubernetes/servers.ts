@@ -12,7 +12,7 @@ import { serverPrograms } from './programs.ts'
 
 const START_MS_MAX = 180_000
 const RETRY_MS = 100
-const HOST = '127.0.0.1'
+const LOOPBACK = '127.0.0.1'
 
 /** Of the file of tokens: one who may do everything, one who may do nothing. */
 const USERS = {
@@ -21,21 +21,24 @@ const USERS = {
 } as const
 
 export interface KubernetesServers {
+  /** "https://127.0.0.1:16443". */
   readonly origin: string
   /** PEM, of the certificate of the server. */
   readonly ca: string
   clientOf(user: keyof typeof USERS): ApiClient
+  tokenOf(user: keyof typeof USERS): string
   clientWith(token: string): ApiClient
   stop(): Promise<void>
 }
 
-export async function startKubernetes(): Promise<KubernetesServers> {
+/** `address`: of this machine, where the API server listens; etcd stays on loopback. */
+export async function startKubernetes(address: string = LOOPBACK): Promise<KubernetesServers> {
   const programs = serverPrograms()
   const folder = mkdtempSync(join(tmpdir(), 'weir-kubernetes-'))
   const running: RunningProgram[] = []
   const clients: ApiClient[] = []
   const [clientPort, peerPort, port] = [await freePort(), await freePort(), await freePort()]
-  const { ca, files } = credentials(folder)
+  const { ca, files } = credentials(folder, address)
   const run = (program: string, settings: Readonly<Record<string, string>>) => {
     const args = Object.entries(settings).map(([name, value]) => `--${name}=${value}`)
     const started = runCommand(program, args)
@@ -43,8 +46,8 @@ export async function startKubernetes(): Promise<KubernetesServers> {
     running.push(started)
   }
   run(programs.etcd, etcdSettings(join(folder, 'etcd'), clientPort, peerPort))
-  run(programs['kube-apiserver'], apiServerSettings(port, `http://${HOST}:${clientPort}`, folder, files))
-  const origin = `https://${HOST}:${port}`
+  run(programs.apiServer, apiServerSettings(address, port, `http://${LOOPBACK}:${clientPort}`, folder, files))
+  const origin = `https://${address}:${port}`
   const clientWith = (token: string) => {
     const client = new ApiClient(origin, ca, token)
     clients.push(client)
@@ -54,6 +57,7 @@ export async function startKubernetes(): Promise<KubernetesServers> {
     origin,
     ca,
     clientOf: (user) => clientWith(USERS[user].token),
+    tokenOf: (user) => USERS[user].token,
     clientWith,
     async stop() {
       for (const client of clients) await client.close()
@@ -79,14 +83,14 @@ interface Files {
   readonly verifying: string
 }
 
-function credentials(folder: string): { readonly ca: string; readonly files: Files } {
+function credentials(folder: string, address: string): { readonly ca: string; readonly files: Files } {
   const file = (name: string, text: string) => {
     const path = join(folder, name)
     writeFileSync(path, text, { mode: 0o600 })
     return path
   }
   const own = authority('kubernetes-ca')
-  const server = own.issue('/CN=kube-apiserver', [`IP:${HOST}`, 'DNS:localhost', 'DNS:kubernetes.default.svc'])
+  const server = own.issue('/CN=kube-apiserver', [`IP:${address}`, 'DNS:localhost', 'DNS:kubernetes.default.svc'])
   const { privateKey, publicKey } = generateKeyPairSync('rsa', {
     modulusLength: 2048,
     privateKeyEncoding: { type: 'pkcs1', format: 'pem' },
@@ -105,20 +109,20 @@ function credentials(folder: string): { readonly ca: string; readonly files: Fil
 
 const etcdSettings = (folder: string, clientPort: number, peerPort: number) => ({
   'data-dir': folder,
-  'listen-client-urls': `http://${HOST}:${clientPort}`,
-  'advertise-client-urls': `http://${HOST}:${clientPort}`,
-  'listen-peer-urls': `http://${HOST}:${peerPort}`,
-  'initial-advertise-peer-urls': `http://${HOST}:${peerPort}`,
-  'initial-cluster': `default=http://${HOST}:${peerPort}`,
+  'listen-client-urls': `http://${LOOPBACK}:${clientPort}`,
+  'advertise-client-urls': `http://${LOOPBACK}:${clientPort}`,
+  'listen-peer-urls': `http://${LOOPBACK}:${peerPort}`,
+  'initial-advertise-peer-urls': `http://${LOOPBACK}:${peerPort}`,
+  'initial-cluster': `default=http://${LOOPBACK}:${peerPort}`,
   // What a test has written need not outlive the machine.
   'unsafe-no-fsync': 'true',
   'log-level': 'warn'
 })
 
-const apiServerSettings = (port: number, etcd: string, folder: string, files: Files) => ({
+const apiServerSettings = (address: string, port: number, etcd: string, folder: string, files: Files) => ({
   'etcd-servers': etcd,
-  'bind-address': HOST,
-  'advertise-address': HOST,
+  'bind-address': address,
+  'advertise-address': address,
   'secure-port': `${port}`,
   'cert-dir': folder,
   'tls-cert-file': files.cert,
