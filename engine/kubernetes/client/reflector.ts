@@ -15,6 +15,7 @@ import type { ObjectStore } from '#engine/kubernetes/objects/objects.ts'
 import { ApiError } from './api-error.ts'
 import { Backoff } from './backoff.ts'
 import type { KubernetesClient, Scope } from './client.ts'
+import { pause } from './pause.ts'
 import type { WatchEvent } from './watch.ts'
 
 export interface ReflectorOptions {
@@ -87,7 +88,7 @@ export class Reflector {
         least = error instanceof ApiError ? error.retryAfterMs : null
         this.#failed(error as Error)
       }
-      await this.#pause(this.#backoff.pauseMs(least))
+      await pause(this.#options.time, this.#backoff.pauseMs(least), signal)
     }
   }
 
@@ -201,20 +202,6 @@ export class Reflector {
     if (this.#trouble === '') return
     this.#trouble = ''
     this.#options.log('info', `${this.#options.kind.plural}: watched again`)
-  }
-
-  #pause(ms: number): Promise<void> {
-    const { signal } = this.#stopped
-    if (signal.aborted) return Promise.resolve()
-    return new Promise((resolve) => {
-      const end = () => {
-        callOff()
-        signal.removeEventListener('abort', end)
-        resolve()
-      }
-      const callOff = this.#options.time.after(ms, end)
-      signal.addEventListener('abort', end)
-    })
   }
 }
 
