@@ -9,6 +9,7 @@ import { resourcesOf } from '#engine/kubernetes/resources/index.ts'
 import type { Kind } from '#engine/kubernetes/testing/case.ts'
 import { ACCEPTED, REFUSED } from '#engine/kubernetes/testing/tables.ts'
 import { policies } from '#policies/index.ts'
+import { exchangeCases } from './exchanges.ts'
 import { gatewayApiSchemas, SCHEMAS_FILE } from './gateway-api-schemas.ts'
 import { install } from './install.ts'
 import { Judge, type Judged } from './judge.ts'
@@ -40,6 +41,7 @@ export async function runKubernetes(print: (line: string) => void, hasMisses: bo
     all.push(...(await statusCases(servers)))
     all.push(await patchDefinitionsCase(client), ...tableCases(), ...(await patchCases(client)))
     all.push(manifestSchemas())
+    all.push(...(await exchangeCases(servers)))
   } finally {
     await servers.stop()
   }

@@ -1,7 +1,7 @@
 /**
  * Which one of several controllers writes: the holder of a Lease (coordination.k8s.io/v1), by the rules of client-go.
- * Clocks of holders are not compared. A candidate takes a Lease over when it has not seen it change for its duration, by
- * its own monotonic clock; a holder that cannot renew it gives up before that.
+ * Clocks of holders are not compared. A candidate takes a Lease over when it has not seen it change for its duration,
+ * by its own monotonic clock; a holder that cannot renew it gives up before that.
  */
 import type { Time } from '#engine/contract/time.ts'
 import type { KubernetesObject, ObjectKind } from '#engine/kubernetes/objects/object.ts'
