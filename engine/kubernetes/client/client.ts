@@ -1,4 +1,5 @@
 /** What the controller asks an API server for. */
+import { SYSTEM_TIME, type Time } from '#engine/contract/time.ts'
 import type { KubernetesObject, ObjectKind } from '#engine/kubernetes/objects/object.ts'
 import { ApiError } from './api-error.ts'
 import type { ApiConnection } from './connection.ts'
@@ -40,12 +41,21 @@ export interface TokenReview {
 const PAGE_OBJECTS = 500
 /** Of one page: 500 objects of 1.5 MiB, which etcd takes, would be too much to hold at once. */
 const PAGE_BYTES_MAX = 64 * 2 ** 20
+/** Of a list that cannot come in pages. A string of V8 ends at twice as much. */
+const WHOLE_BYTES_MAX = 256 * 2 ** 20
+
+export interface ClientOptions {
+  readonly time?: Time
+  readonly pageBytesMax?: number
+}
 
 export class KubernetesClient {
   readonly #transport: Transport
+  readonly #pageBytesMax: number
 
-  constructor(connection: ApiConnection) {
-    this.#transport = new Transport(connection)
+  constructor(connection: ApiConnection, { time = SYSTEM_TIME, pageBytesMax = PAGE_BYTES_MAX }: ClientOptions = {}) {
+    this.#transport = new Transport(connection, time)
+    this.#pageBytesMax = pageBytesMax
   }
 
   /** Any request, for what has no method here. The answer, parsed; throws an ApiError for one that is no success. */
@@ -53,17 +63,28 @@ export class KubernetesClient {
     return this.#transport.ask(request)
   }
 
-  /** All objects, in pages. Throws an ApiError: 404 when there is no such kind, 410 when a page has come too late. */
+  /**
+   * All objects of one version, in pages; in one piece when a page has come too late for its version. Throws an
+   * ApiError: 404 when there is no such kind.
+   */
   async list(kind: ObjectKind, scope: Scope = {}, signal?: AbortSignal): Promise<ObjectList> {
+    try {
+      return await this.#listInPages(kind, scope, signal)
+    } catch (error) {
+      if (!(error instanceof ApiError) || !error.isExpired) throw error
+      const { items, resourceVersion } = await this.#page(kind, scope, {}, WHOLE_BYTES_MAX, signal)
+      return { items, resourceVersion }
+    }
+  }
+
+  async #listInPages(kind: ObjectKind, scope: Scope, signal: AbortSignal | undefined): Promise<ObjectList> {
     const items: KubernetesObject[] = []
     let limit = PAGE_OBJECTS
-    let next: string | undefined
+    let next = ''
     for (;;) {
-      const query = { limit: `${limit}`, ...selectorOf(scope), ...(next === undefined ? {} : { continue: next }) }
-      const path = pathOf(kind, scope.namespace, '', query)
+      const query = { limit: `${limit}`, ...(next === '' ? {} : { continue: next }) }
       try {
-        const request = { method: 'GET', path, bytesMax: PAGE_BYTES_MAX, ...(signal ? { signal } : {}) } as const
-        const page = readPage(kind, await this.#transport.ask(request))
+        const page = await this.#page(kind, scope, query, this.#pageBytesMax, signal)
         items.push(...page.items)
         if (page.next === '') return { items, resourceVersion: page.resourceVersion }
         next = page.next
@@ -72,6 +93,18 @@ export class KubernetesClient {
         limit = Math.ceil(limit / 4)
       }
     }
+  }
+
+  async #page(
+    kind: ObjectKind,
+    scope: Scope,
+    query: Readonly<Record<string, string>>,
+    bytesMax: number,
+    signal: AbortSignal | undefined
+  ) {
+    const path = pathOf(kind, scope.namespace, '', { ...query, ...selectorOf(scope) })
+    const request: ApiRequest = { method: 'GET', path, bytesMax, ...(signal === undefined ? {} : { signal }) }
+    return readPage(kind, await this.#transport.ask(request))
   }
 
   /** Follows what changes after `options.resourceVersion`. Throws an ApiError or another Error as list does. */

@@ -139,13 +139,25 @@ export class Reflector {
 
   /** False: the store has had it. */
   #set(object: KubernetesObject): boolean {
-    const { store, keep = withoutManagedFields } = this.#options
+    const { store } = this.#options
     const known = this.#known(object)
     if (known !== undefined && known.metadata.resourceVersion === object.metadata.resourceVersion) return false
-    const kept = keep(object)
+    const kept = this.#kept(object)
     if (kept !== null) store.set(kept)
     else if (known !== undefined) store.delete(keyOf(object))
     return kept !== null || known !== undefined
+  }
+
+  /** Null: nothing is to be kept, or the object is not what `keep` can read. */
+  #kept(object: KubernetesObject): KubernetesObject | null {
+    const { kind, log, keep = withoutManagedFields } = this.#options
+    try {
+      return keep(object)
+    } catch (error) {
+      const { namespace = '', name } = object.metadata
+      log('warn', `${kind.plural}: left out ${namespace}/${name}: ${(error as Error).message}`)
+      return null
+    }
   }
 
   #known({ metadata: { namespace = '', name } }: KubernetesObject): KubernetesObject | undefined {

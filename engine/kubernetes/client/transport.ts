@@ -4,6 +4,7 @@
  */
 import { Agent as HttpAgent, type IncomingMessage, type RequestOptions, request as requestHttp } from 'node:http'
 import { Agent as HttpsAgent, request as requestHttps } from 'node:https'
+import type { Time } from '#engine/contract/time.ts'
 import { apiError } from './api-error.ts'
 import type { ApiConnection } from './connection.ts'
 
@@ -38,10 +39,12 @@ export class AnswerTooLong extends Error {}
 export class Transport {
   readonly #connection: ApiConnection
   readonly #url: URL
+  readonly #time: Pick<Time, 'after'>
   readonly #agent: HttpAgent | HttpsAgent
 
-  constructor(connection: ApiConnection) {
+  constructor(connection: ApiConnection, time: Pick<Time, 'after'>) {
     this.#connection = connection
+    this.#time = time
     this.#url = new URL(connection.url)
     const keep = { keepAlive: true, keepAliveMsecs: KEEP_ALIVE_MS, maxFreeSockets: IDLE_SOCKETS_MAX }
     this.#agent = this.#url.protocol === 'https:' ? new HttpsAgent(keep) : new HttpAgent(keep)
@@ -71,11 +74,12 @@ export class Transport {
    */
   open(request: ApiRequest, msMax: number): Promise<IncomingMessage> {
     return new Promise((resolve, reject) => {
-      const late = AbortSignal.timeout(msMax)
       const { body, signal } = request
       const text = body === undefined ? undefined : JSON.stringify(body)
-      const options = { ...this.#options(request, text), signal: signal ? AbortSignal.any([signal, late]) : late }
+      const options = { ...this.#options(request, text), ...(signal === undefined ? {} : { signal }) }
       const call = this.#url.protocol === 'https:' ? requestHttps(options) : requestHttp(options)
+      const callOff = this.#time.after(msMax, () => call.destroy(new Error(`no end after ${msMax} ms`)))
+      call.on('close', callOff)
       call.on('socket', (socket) => socket.setKeepAlive(true, KEEP_ALIVE_MS))
       call.on('error', (error) => reject(new Error(`${nameOf(request)}: ${error.message}`, { cause: error })))
       call.on('response', (response) => {

@@ -1,9 +1,9 @@
 /** One watch: a long answer, with one event of JSON on each line. */
 import type { IncomingMessage } from 'node:http'
 import type { KubernetesObject, ObjectKind } from '#engine/kubernetes/objects/object.ts'
-import { type ApiError, apiError } from './api-error.ts'
+import { ApiError, apiError } from './api-error.ts'
 import { linesOf } from './lines.ts'
-import type { Transport } from './transport.ts'
+import { nameOf, type Transport } from './transport.ts'
 
 export type WatchEvent =
   | { readonly type: 'ADDED' | 'MODIFIED' | 'DELETED'; readonly object: KubernetesObject }
@@ -42,7 +42,7 @@ export async function followWatch(
   try {
     response = await transport.open(request, timeoutSeconds * 1000 + GRACE_MS)
   } catch (error) {
-    if ((error as Partial<ApiError>).status === 410) return 'expired'
+    if (error instanceof ApiError && error.isExpired) return 'expired'
     throw error
   }
   onOpen?.()
@@ -52,6 +52,9 @@ export async function followWatch(
       if (event === 'expired') return event
       onEvent(event)
     }
+  } catch (error) {
+    if (error instanceof ApiError) throw error
+    throw new Error(`${nameOf(request)}: ${(error as Error).message}`, { cause: error })
   } finally {
     response.destroy()
   }

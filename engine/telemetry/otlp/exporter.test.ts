@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { BatchSettings, ExportOutcome } from '#engine/contract/otlp.ts'
-import type { Time } from '#engine/contract/time.ts'
 import { ExportTraceServiceRequest } from '#engine/proto/generated/opentelemetry/proto/collector/trace/v1/trace_service.ts'
 import { SPAN_SERVER, SpanWriter } from '#engine/telemetry/tracing/span-writer.ts'
+import { ManualTime } from '#engine/testing/manual-time.ts'
 import { Envelope } from './envelope.ts'
 import { type DropReason, Exporter } from './exporter.ts'
 
@@ -24,41 +24,8 @@ const IDS = {
   tracestate: ''
 }
 
-/** Timers that ring when the test says so. */
-class Clock implements Time {
-  ms = 0
-  #timers: { readonly at: number; readonly call: () => void }[] = []
-  readonly now = (): number => this.ms
-  readonly wallNow = (): number => this.ms
-  readonly random = (): number => 0.5
-  readonly after = (ms: number, call: () => void): (() => void) => {
-    const timer = { at: this.ms + ms, call }
-    this.#timers.push(timer)
-    return () => {
-      this.#timers = this.#timers.filter((other) => other !== timer)
-    }
-  }
-
-  /** Milliseconds until the next timer; null: there is none. */
-  get next(): number | null {
-    return this.#timers.length === 0 ? null : Math.min(...this.#timers.map(({ at }) => at)) - this.ms
-  }
-
-  pass(ms: number): void {
-    const end = this.ms + ms
-    for (;;) {
-      const due = this.#timers.filter(({ at }) => at <= end).toSorted((a, b) => a.at - b.at)[0]
-      if (due === undefined) break
-      this.#timers = this.#timers.filter((timer) => timer !== due)
-      this.ms = due.at
-      due.call()
-    }
-    this.ms = end
-  }
-}
-
 function stand(settings: Partial<BatchSettings> = {}) {
-  const clock = new Clock()
+  const clock = new ManualTime()
   const sent: { names: string[]; done: (outcome: ExportOutcome) => void; isCancelled: boolean }[] = []
   const counts = { exported: 0, retried: 0, dropped: new Map<DropReason, number>() }
   const logged: string[] = []
