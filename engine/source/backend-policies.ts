@@ -25,8 +25,8 @@ import {
   valuesOf
 } from './tree.ts'
 
-/** `sources`: what policies refer to. */
-export function checkBackends(tree: ConfigTree, kinds: Kinds, sources: DocumentSources): Finding[] {
+/** `sources`: what policies refer to. `isPart`: what acts on no backend here may act on one elsewhere. */
+export function checkBackends(tree: ConfigTree, kinds: Kinds, sources: DocumentSources, isPart: boolean): Finding[] {
   const findings: Finding[] = []
   const report: Report = (path, message, at = 'key') => {
     findings.push({ path, message, at })
@@ -34,7 +34,11 @@ export function checkBackends(tree: ConfigTree, kinds: Kinds, sources: DocumentS
   const lost = new Set<string>()
   const plain = kinds.keys.filter(({ config, isAlias }) => config.isPlain && !isAlias)
   const plainKeys = plain.map(({ name }) => name).join(', ')
-  for (const policies of kinds.policies) new Checks(tree, policies, plainKeys, sources, lost, report).run()
+  for (const policies of kinds.policies) {
+    const checks = new Checks(tree, policies, plainKeys, sources, lost, report)
+    checks.run()
+    if (!isPart) checks.reportUnreached()
+  }
   for (const { config, value } of [...backendsOf(tree), ...shortcutsOf(tree)]) config?.check?.(value, sources, report)
   return findings
 }
@@ -94,6 +98,10 @@ class Checks {
       // What acts on plain servers only is misplaced inside a backend of another kind.
       if (this.#policies.inside !== undefined) this.#misplaced(own)
     }
+  }
+
+  /** After `run`: policies around routes that lead to no backend on which they act. */
+  reportUnreached(): void {
     for (const [{ path }, isReached] of this.#reached) {
       if (isReached || this.#lost.has(path.slice(0, -1).join())) continue
       this.#lost.add(path.join())

@@ -33,6 +33,8 @@ export interface Configuration {
   readonly value: unknown
   /** The source has found no mistakes. With mistakes all others are looked for, and nothing is translated. */
   readonly isSound: boolean
+  /** It is a part of a configuration: what acts on nothing of it may act on the rest. */
+  readonly isPart?: boolean
   readonly words: SourceWords
 }
 
@@ -70,7 +72,10 @@ export type Compiled =
     }
   | { readonly findings: readonly Finding[] }
 
-export function compileConfig({ value, isSound, words }: Configuration, options: CompileOptions): Compiled {
+export function compileConfig(
+  { value, isSound, isPart = false, words }: Configuration,
+  options: CompileOptions
+): Compiled {
   const { policies } = options
   const kinds = kindsOf(options.backends)
   const { origins, ...placed } = placeTargeted(value, words, kinds, policies)
@@ -91,7 +96,7 @@ export function compileConfig({ value, isSound, words }: Configuration, options:
   findings.push(...checkTogether(tree, kinds, env), ...checkNames(tree, policies))
   findings.push(
     ...checkSecrets(secrets, sources),
-    ...checkBackends(tree, kinds, sources),
+    ...checkBackends(tree, kinds, sources, isPart),
     ...checkTcpBackends(tree),
     ...checkTls(tree, sources),
     ...checkMatchPaths(tree)
@@ -121,7 +126,7 @@ export function compileConfig({ value, isSound, words }: Configuration, options:
   const doubts = [
     ...warningsOf(tree, kinds, policies),
     ...tlsWarnings(tree, sources),
-    ...shadowed(snapshot.binds, outcome.value.binds?.length ?? 0),
+    ...(isPart ? [] : shadowed(snapshot.binds, outcome.value.binds?.length ?? 0)),
     ...policyWarnings(tree, policies, schema.policies),
     ...prepareWarnings.map(at)
   ]

@@ -1,0 +1,42 @@
+/** GatewayParameters that classes and Gateways refer to, as far as the configuration is made of them. */
+import { type KubernetesObject, keyOf, objectKey } from '#engine/kubernetes/objects/object.ts'
+import type { Objects } from '#engine/kubernetes/objects/objects.ts'
+import { GROUP } from '#engine/kubernetes/resources/names.ts'
+import type { Fault, Part } from '#engine/kubernetes/translation/parts.ts'
+import { objectOf, type Path, type Raw, text } from '#engine/schema/placed.ts'
+
+export interface Parameters {
+  /** `rawConfig`; null: there is none. */
+  readonly rawConfig: Part<Raw> | null
+  /** Of the condition Accepted. */
+  readonly faults: readonly Fault[]
+}
+
+const NONE: Parameters = { rawConfig: null, faults: [] }
+
+/** `path`: of the reference in `owner`. `namespace`: of the parameters. */
+export function parametersOf(
+  owner: KubernetesObject,
+  ref: unknown,
+  path: Path,
+  namespace: string | undefined,
+  objects: Objects
+): Parameters {
+  if (ref === undefined) return NONE
+  const { group, kind, name } = objectOf(ref)
+  const refuse = (message: string): Parameters => {
+    const place = { key: keyOf(owner), path }
+    return { rawConfig: null, faults: [{ type: 'Accepted', reason: 'InvalidParameters', message, place }] }
+  }
+  if (group !== GROUP || kind !== 'GatewayParameters') {
+    return refuse(`${String(group)}/${String(kind)} has no parameters: ${GROUP}/GatewayParameters has`)
+  }
+  if (namespace === undefined) return refuse('namespace is required: GatewayParameters belong to one')
+  const called = text(name) ?? ''
+  const object = objects.get('GatewayParameters', namespace, called)
+  if (object === undefined) return refuse(`there is no GatewayParameters ${namespace}/${called}`)
+  const { rawConfig } = objectOf(object.spec)
+  if (rawConfig === undefined) return NONE
+  const from = { key: objectKey('GatewayParameters', namespace, called), path: ['spec', 'rawConfig'] }
+  return { rawConfig: { value: objectOf(rawConfig), origins: [[[], from]] }, faults: [] }
+}

@@ -1,0 +1,161 @@
+/**
+ * Compiles what is above the routes of a Gateway: listeners with their certificates, policies, settings of connections.
+ * What is wrong is taken out and reported, and the rest is compiled.
+ */
+import type { Fault } from '#engine/kubernetes/translation/parts.ts'
+import { entriesOf, objectOf, type Path, type Raw } from '#engine/schema/placed.ts'
+import type { SnapshotDraft } from '#engine/source/translate.ts'
+import { type Compiler, faultOf, type PlacedFinding, warningText } from './compiler.ts'
+import { type ComposedGateway, compose, type GatewayModel, type ListenerModel, modelOf } from './gateway-model.ts'
+import type { JudgedRecords } from './judged-records.ts'
+import type { GatewayRecord } from './records.ts'
+
+export interface AboveRoutes {
+  /** Without routes; null: nothing can be served. */
+  readonly draft: SnapshotDraft | null
+  readonly model: GatewayModel
+  /** By listeners' names: of conditions Accepted, Programmed and ResolvedRefs. */
+  readonly listenerFaults: ReadonlyMap<string, readonly Fault[]>
+  /** Of the Gateway, its policies, its parameters. */
+  readonly faults: readonly Fault[]
+  readonly warnings: readonly string[]
+}
+
+/** One object after the other may show that it is wrong. Then nothing is served, rather than tried without end. */
+const ROUNDS_MAX = 32
+
+export function compileAboveRoutes(record: GatewayRecord, records: JudgedRecords, compiler: Compiler): AboveRoutes {
+  const attempt = new Attempt(record, records)
+  for (let round = 0; round < ROUNDS_MAX; round++) {
+    const { model } = attempt
+    const listeners = model.listeners.filter(({ isServed }) => isServed)
+    const contents = { listeners: listeners.map((one) => ({ model: one, routes: [] })), needs: [], isWhole: true }
+    const composed = compose(model, contents, records)
+    const outcome = compiler.compile(composed)
+    if ('draft' in outcome) return attempt.result(outcome.draft, outcome.warnings.map(warningText))
+    const before = attempt.removed
+    for (const finding of outcome.findings) attempt.remove(finding, listeners, composed)
+    if (attempt.removed === before) return attempt.fail(outcome.findings)
+  }
+  return attempt.fail([{ path: [], message: 'too much of it is wrong', place: null }])
+}
+
+class Attempt {
+  readonly model: GatewayModel
+  readonly #records: JudgedRecords
+  readonly #faults: Fault[] = []
+  readonly #listenerFaults = new Map<string, Fault[]>()
+  /** How much was taken out. */
+  removed = 0
+
+  constructor(record: GatewayRecord, records: JudgedRecords) {
+    this.model = modelOf(record)
+    this.#records = records
+  }
+
+  result(draft: SnapshotDraft, warnings: readonly string[]): AboveRoutes {
+    const { model } = this
+    return { draft, model, listenerFaults: this.#listenerFaults, faults: this.#faults, warnings }
+  }
+
+  /** Nothing of the Gateway can be served. */
+  fail(findings: readonly PlacedFinding[]): AboveRoutes {
+    const { model } = this
+    const { place } = model.record
+    const faults = findings.map((finding) => faultOf(finding, 'Programmed', 'Invalid', place))
+    const all = [...this.#faults, ...faults]
+    return { draft: null, model, listenerFaults: this.#listenerFaults, faults: all, warnings: [] }
+  }
+
+  remove(finding: PlacedFinding, listeners: readonly ListenerModel[], composed: ComposedGateway): void {
+    const { path, place } = finding
+    if (place?.key.startsWith('GatewayParameters/')) this.#removeParameters(finding)
+    else if (path[0] === 'frontendPolicies' && path.length > 1) this.#removeFrontend(finding)
+    else if (path[0] === 'policies' && path.length > 2) this.#removePolicy(this.model, path.slice(1), finding)
+    else if (this.#records.refuse(finding, composed)) this.removed++
+    else if (path[0] === 'binds') {
+      const [, bind, , index, ...inside] = path
+      const own =
+        index === undefined || inside.length === 0 ? undefined : composed.listenerAt(Number(bind), Number(index))
+      if (own !== undefined && own !== -1) this.#removeOfListener(listeners[own]!, inside, finding)
+      else this.#removePort(Number(bind), listeners, composed, finding)
+    }
+  }
+
+  #removeParameters(finding: PlacedFinding): void {
+    const { key } = finding.place!
+    const rest = this.model.rawConfigs.filter(({ origins }) => origins[0]?.[1].key !== key)
+    this.#faults.push(faultOf(finding, 'Accepted', 'InvalidParameters', this.model.record.place))
+    if (rest.length === this.model.rawConfigs.length) return
+    this.model.rawConfigs = rest
+    this.removed++
+  }
+
+  #removeFrontend(finding: PlacedFinding): void {
+    const key = String(finding.path[1])
+    this.#faults.push(this.#policyFault(finding))
+    if (!Object.hasOwn(this.model.frontend, key)) return
+    const { [key]: _, ...rest } = this.model.frontend
+    this.model.frontend = rest
+    this.removed++
+  }
+
+  /** `path`: from the list of sets on. */
+  #removePolicy(holder: { sets: readonly Raw[]; isClosed: boolean }, path: Path, finding: PlacedFinding): void {
+    const [index, name] = path
+    this.#faults.push(this.#policyFault(finding))
+    const set = objectOf(holder.sets[Number(index)])
+    if (!Object.hasOwn(set, String(name))) return
+    const { [String(name)]: _, ...rest } = set
+    holder.sets = holder.sets.with(Number(index), rest)
+    holder.isClosed = true
+    this.removed++
+  }
+
+  #policyFault(finding: PlacedFinding): Fault {
+    return faultOf(finding, 'Accepted', 'Invalid', this.model.record.place)
+  }
+
+  #removeOfListener(listener: ListenerModel, inside: Path, finding: PlacedFinding): void {
+    const { place } = listener.record
+    if (inside[0] === 'policies' && inside.length > 2) {
+      this.#removePolicy(listener, inside.slice(1), finding)
+      return
+    }
+    const isAuthority = inside[1] === 'root'
+    if (inside[0] === 'tls') {
+      const reason = isAuthority ? 'InvalidCACertificateRef' : 'InvalidCertificateRef'
+      this.#listenerFault(listener, faultOf(finding, 'ResolvedRefs', reason, place))
+      if (isAuthority) this.#listenerFault(listener, faultOf(finding, 'Accepted', 'NoValidCACertificate', place))
+    } else this.#listenerFault(listener, faultOf(finding, 'Accepted', 'UnsupportedValue', place))
+    this.#listenerFault(listener, faultOf(finding, 'Programmed', 'Invalid', place))
+    this.#unserve(listener)
+  }
+
+  #removePort(
+    bind: number,
+    listeners: readonly ListenerModel[],
+    { value, listenerAt }: ComposedGateway,
+    finding: PlacedFinding
+  ): void {
+    const { binds } = objectOf(value)
+    entriesOf(entriesOf(binds, [])[bind]?.raw.listeners, []).forEach((_, l) => {
+      const listener = listeners[listenerAt(bind, l)]
+      if (listener === undefined) return
+      for (const type of ['Accepted', 'Programmed']) {
+        const fault = faultOf(finding, type, 'PortUnavailable', listener.record.place)
+        this.#listenerFault(listener, { ...fault, place: listener.record.place })
+      }
+      this.#unserve(listener)
+    })
+  }
+
+  #unserve(listener: ListenerModel): void {
+    if (listener.isServed) this.removed++
+    listener.isServed = false
+  }
+
+  #listenerFault({ record }: ListenerModel, fault: Fault): void {
+    this.#listenerFaults.set(record.name, [...(this.#listenerFaults.get(record.name) ?? []), fault])
+  }
+}

@@ -1,0 +1,83 @@
+/** What compiling reads: pieces of a configuration with the contents of the files that they name. Plain data. */
+
+import { share } from '#engine/ir/share.ts'
+import type { ObjectKey } from '#engine/kubernetes/objects/object.ts'
+import { Memo, type Objects, type Read } from '#engine/kubernetes/objects/objects.ts'
+import { isFilePath, readPath } from './files.ts'
+import type { Part } from './parts.ts'
+
+export interface Input<T = unknown> extends Part<T> {
+  /** Texts of the files that the value names, or why they cannot be read. */
+  readonly contents: readonly string[]
+  /** Services whose addresses the value names, as "namespace/name". */
+  readonly services: readonly string[]
+}
+
+/** Reads what the value names, so that a change of it is noticed. */
+export function inputOf<T>({ value, origins }: Part<T>, objects: Objects, clusterDomain: string): Input<T> {
+  const contents = new Map<string, string>()
+  const services = new Set<string>()
+  const address = `.svc.${clusterDomain}`
+  visitTexts(value, (text) => {
+    if (isFilePath(text)) contents.set(text, contentOf(text, objects))
+    else {
+      const service = serviceOf(text, address)
+      if (service !== null) services.add(service)
+    }
+  })
+  return { value, origins, contents: [...contents.values()], services: [...services] }
+}
+
+function contentOf(path: string, objects: Objects): string {
+  try {
+    return readPath(path, objects)
+  } catch (error) {
+    return (error as Error).message
+  }
+}
+
+/** "shop.demo.svc.cluster.local:8080" and URLs with it -> "demo/shop". */
+function serviceOf(text: string, address: string): string | null {
+  const end = text.indexOf(address)
+  if (end === -1) return null
+  const [name = '', namespace = ''] = text
+    .slice(text.lastIndexOf('/', end) + 1, end)
+    .split('.')
+    .slice(-2)
+  return `${namespace}/${name}`
+}
+
+/** All texts in a value, at any depth. */
+function visitTexts(value: unknown, visit: (text: string) => void): void {
+  if (typeof value === 'string') visit(value)
+  else if (typeof value === 'object' && value !== null)
+    for (const inner of Object.values(value)) visitTexts(inner, visit)
+}
+
+/** A Memo whose results stay the same objects where they are made anew and are equal. Results are plain data. */
+export class StableMemo<T> {
+  readonly #memo = new Memo<T>()
+  readonly #known = new Map<string, { readonly made: T; readonly kept: T }>()
+
+  of(name: string, objects: Objects, make: (objects: Objects) => T, reads?: Set<Read>): T {
+    const made = this.#memo.of(name, objects, make, reads)
+    const known = this.#known.get(name)
+    if (known !== undefined && known.made === made) return known.kept
+    const kept = share(known?.kept, made)
+    this.#known.set(name, { made, kept })
+    return kept
+  }
+
+  changed(keys: Iterable<ObjectKey>): void {
+    this.#memo.changed(keys)
+  }
+
+  /** Forgets what has none of these names. */
+  retain(names: { has(name: string): boolean }): void {
+    for (const name of this.#known.keys()) {
+      if (names.has(name)) continue
+      this.#known.delete(name)
+      this.#memo.forget(name)
+    }
+  }
+}
