@@ -16,6 +16,15 @@ export interface WeightedHost extends Destination {
   readonly weight: number
 }
 
+/**
+ * Destinations whose hosts are known without DNS, by "host:port" (nameOf, engine/upstream/destination.ts). No host:
+ * nothing is there now, and requests are refused.
+ */
+export type HostTable = Readonly<Record<string, readonly WeightedHost[]>>
+
+/** What becomes of entries of a HostTable; null: they are not in it any more, and DNS knows their hosts. */
+export type HostChanges = Readonly<Record<string, readonly WeightedHost[] | null>>
+
 /** Several servers that do the same: one destination with the addresses of all of them. */
 export interface HostGroup {
   /** Groups of one name with the same options are one, whose hosts change in place. */

@@ -1,0 +1,1 @@
+export { CLUSTER_DOMAIN, endpointsOf, type ServiceEndpoint, type ServiceEndpoints } from './endpoints.ts'
