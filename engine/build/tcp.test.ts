@@ -42,6 +42,7 @@ function build(snapshot: Snapshot) {
     poolMax: 1,
     requestsPerConnectionMax: 0,
     observer: { connected() {}, connectFailed() {}, retried() {} },
+    lists: null,
     rows: new SharedRows(SharedRows.create(), () => performance.now()),
     worker: { index: 0, count: 1 }
   })

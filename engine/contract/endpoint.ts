@@ -20,10 +20,10 @@ export interface WeightedHost extends Destination {
  * Destinations whose hosts are known without DNS, by "host:port" (nameOf, engine/upstream/destination.ts). No host:
  * nothing is there now, and requests are refused.
  */
-export type HostTable = Readonly<Record<string, readonly WeightedHost[]>>
+export type HostLists = Readonly<Record<string, readonly WeightedHost[]>>
 
-/** What becomes of entries of a HostTable; null: they are not in it any more, and DNS knows their hosts. */
-export type HostChanges = Readonly<Record<string, readonly WeightedHost[] | null>>
+/** What becomes of entries of a HostLists; null: they are not in it any more, and DNS knows their hosts. */
+export type HostListChanges = Readonly<Record<string, readonly WeightedHost[] | null>>
 
 /** Several servers that do the same: one destination with the addresses of all of them. */
 export interface HostGroup {

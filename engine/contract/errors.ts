@@ -88,6 +88,7 @@ export const ERRORS = {
   RATE_LIMITED: row(429, 'policy', 'rate limit exceeded'),
   RATE_LIMIT_UNAVAILABLE: row(500, 'policy', 'the rate limit service cannot be asked at the moment'),
   DNS_FAILURE: row(502, 'upstream', 'the name of the backend could not be resolved', 'always'),
+  NO_ENDPOINT: row(503, 'upstream', 'the backend has no endpoint at the moment', 'always'),
   CONNECT_FAILURE: row(502, 'upstream', 'the backend refused the connection', 'always'),
   UPSTREAM_TLS: row(
     502,

@@ -16,6 +16,7 @@ export const TCP_REASONS = {
   ADDRESS_REFUSED: 'the destination address is not allowed',
   LOOP_DETECTED: 'the destination is this gateway itself',
   DNS_FAILURE: 'the name of the backend could not be resolved',
+  NO_ENDPOINT: 'the backend has no endpoint at the moment',
   CONNECT_FAILURE: 'the backend refused the connection',
   CONNECT_TIMEOUT: 'the backend did not accept the connection in time',
   CLIENT_GONE: 'the client closed the connection before a backend was reached',

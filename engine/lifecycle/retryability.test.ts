@@ -34,6 +34,7 @@ const IS_RETRIED: Readonly<Record<Retryability, (failed: Case) => boolean>> = {
 /** Said here once more, so that a changed row has to be meant. Codes that are not named are never tried again. */
 const EXPECTED: { readonly [code in ErrorCode]?: Retryability } = {
   DNS_FAILURE: 'always',
+  NO_ENDPOINT: 'always',
   CONNECT_FAILURE: 'always',
   UPSTREAM_TLS: 'always',
   CONNECT_TIMEOUT: 'always',

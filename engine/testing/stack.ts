@@ -22,6 +22,7 @@ import type { SocketLayer } from '#engine/socket/socket-layer.ts'
 import { TimerWheel } from '#engine/socket/timer-wheel.ts'
 import type { TlsSettings } from '#engine/socket/tls.ts'
 import { createUpstream, type Upstream } from '#engine/upstream/client.ts'
+import type { HostLists } from '#engine/upstream/host-lists.ts'
 
 export interface StackOptions {
   /** Port of the only endpoint on 127.0.0.1, or the path of a unix socket. */
@@ -49,6 +50,8 @@ export interface StackOptions {
   idleTimeoutMs?: number
   poolMax?: number
   requestsPerConnectionMax?: number
+  /** Hosts that are known without DNS; default: none. */
+  lists?: HostLists
   /** Client connections; default: no bound. */
   clientsMax?: number
   /** The route's plan for retries. */
@@ -140,6 +143,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     poolMax: options.poolMax ?? 1024,
     requestsPerConnectionMax: options.requestsPerConnectionMax ?? 0,
     observer: { connected() {}, connectFailed() {}, retried() {} },
+    lists: options.lists ?? null,
     rows: new SharedRows(SharedRows.create(), () => performance.now()),
     worker: { index: 0, count: 1 }
   })

@@ -81,10 +81,11 @@ export class AddressList<A extends DialledAddress> {
 
   #renew(hosts: readonly DestinationState[], known: readonly (readonly Resolved[])[]): void {
     const before = this.#all
+    const byHost = Map.groupBy(before, ({ host }) => host)
     this.#hosts = hosts
     this.#known = known
     const ofHosts = hosts.map((host, i) => {
-      const own = before.filter((one) => one.host === host)
+      const own = byHost.get(host) ?? []
       const { unixPath, port } = host.destination
       if (unixPath !== null) return own.length > 0 ? own : [this.#make({ unixPath }, host)]
       return interleaved(known[i]!, ADDRESSES_MAX).map(
@@ -93,7 +94,8 @@ export class AddressList<A extends DialledAddress> {
       )
     })
     this.#all = inTurns(ofHosts)
-    for (const one of before) if (!this.#all.includes(one)) one.closeIdle()
+    const kept = new Set(this.#all)
+    for (const one of before) if (!kept.has(one)) one.closeIdle()
     this.#balancer.renewed(this.#all)
     this.#set.detector?.renewed(this.#all.map(({ health }) => health))
     this.hasRefusedAddress = this.#mayDial !== null && known.flat().some(({ ip }) => !this.#mayDial!(ip))

@@ -1,5 +1,6 @@
 /** The upstream side of one worker: every destination that was ever asked for, and its state. */
 
+import { isIP } from 'node:net'
 import type { UpstreamClient } from '#engine/contract/backend.ts'
 import { together } from '#engine/contract/background.ts'
 import type { CheckCredentials } from '#engine/contract/check-credentials.ts'
@@ -24,6 +25,7 @@ import { AddressStates } from './address-states.ts'
 import { DestinationState, nameOf } from './destination.ts'
 import { EndpointState } from './endpoint.ts'
 import { HostGroupState, type HostSet } from './host-group.ts'
+import { type HostLists, NamedHosts } from './host-lists.ts'
 import { OutlierDetector } from './outlier.ts'
 import { ProxyProtocolEndpoint } from './proxy-protocol.ts'
 import type { UpstreamShared } from './shared.ts'
@@ -53,6 +55,8 @@ export interface Upstream extends UpstreamClient, StreamClient {
 export interface UpstreamOptions extends UpstreamShared {
   /** What all workers know of addresses. */
   readonly rows: SharedRows
+  /** Null: all names are for DNS. */
+  readonly lists: HostLists | null
   /** Which of the workers of the process this is. */
   readonly worker: WorkerPlace
 }
@@ -212,7 +216,7 @@ function keyOf(destination: Destination | HostGroup, options: object): string {
 }
 
 function hostsOf(destination: Destination | HostGroup, options: EndpointOptions, shared: UpstreamOptions): HostSet {
-  const { rows, observer, worker } = shared
+  const { rows, observer, worker, lists } = shared
   const { health: plan, limits } = options.resilience ?? {}
   const name = isGroup(destination) ? destination.name : nameOf(destination)
   // Endpoints that judge the same servers by the same rules share what is known of them.
@@ -223,8 +227,12 @@ function hostsOf(destination: Destination | HostGroup, options: EndpointOptions,
   const own = { name, key: keyOf(destination, options) }
   const thresholds = limits === undefined ? null : new Thresholds({ ...own, limits, rows, worker, overflowed })
   const parts = { detector, thresholds }
-  if (!isGroup(destination)) return new DestinationState(destination, options, parts)
-  return new HostGroupState(name, destination.hosts, options, parts)
+  if (isGroup(destination)) return new HostGroupState(name, destination.hosts, options, parts)
+  // What clients name has nothing to do with the configuration's services.
+  const isListed = lists !== null && destination.unixPath === null && !options.guarded && isIP(destination.host) === 0
+  return isListed
+    ? new NamedHosts(destination, options, parts, lists)
+    : new DestinationState(destination, options, parts)
 }
 
 function isGroup(destination: Destination | HostGroup): destination is HostGroup {

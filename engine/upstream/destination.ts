@@ -36,6 +36,7 @@ export class DestinationState implements HostSet {
   readonly tls: TlsClient | null
   /** By itself it is all there is. */
   readonly hosts: readonly DestinationState[] = [this]
+  readonly isEmpty = false
   /** Its share beside other hosts. */
   weight = 1
   #http2Tls: TlsClient | null = null

@@ -17,7 +17,7 @@ export const ATTEMPTS_MAX = 4
 
 /** Why there is no connection. */
 export type DialError =
-  | ('ADDRESS_REFUSED' | 'DNS_FAILURE' | 'CONNECT_FAILURE' | 'CONNECT_TIMEOUT')
+  | ('ADDRESS_REFUSED' | 'DNS_FAILURE' | 'NO_ENDPOINT' | 'CONNECT_FAILURE' | 'CONNECT_TIMEOUT')
   | ('UPSTREAM_TLS' | 'UPSTREAM_NOT_HTTP2')
 
 /** One connection that is being made. */
@@ -123,7 +123,8 @@ export class Dialler<A extends DialledAddress, T extends DialAttempt<A>> impleme
   /** The address to try next; null: there is none yet, or none at all, which has been reported. */
   next(attempt: T): A | null {
     if (this.addresses.current().length === 0) {
-      this.#resolve(attempt)
+      if (this.#hosts.isEmpty) this.#owner.report(attempt, 'NO_ENDPOINT')
+      else this.#resolve(attempt)
       return null
     }
     if (this.addresses.hasRefusedAddress) {

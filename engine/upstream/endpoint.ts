@@ -28,7 +28,6 @@ const SAME_FAULT_MS = 60_000
 export class EndpointState implements Endpoint, PoolOwner, QueueOwner, DialOwner<Pool, Attempt> {
   readonly name: string
   readonly hostHeader: string
-  readonly isHostname: boolean
   readonly isTls: boolean
   readonly hosts: HostSet
   readonly shared: UpstreamShared
@@ -45,12 +44,15 @@ export class EndpointState implements Endpoint, PoolOwner, QueueOwner, DialOwner
   constructor(hosts: HostSet, shared: UpstreamShared) {
     this.name = hosts.name
     this.hostHeader = hosts.hostHeader
-    this.isHostname = hosts.isHostname
     this.isTls = hosts.options.tls !== null
     this.hosts = hosts
     this.shared = shared
     this.#addresses = new AddressList(hosts, (address, host) => new Pool(this, address, host))
     this.#dialler = new Dialler(this, hosts, shared, this.#addresses)
+  }
+
+  get isHostname(): boolean {
+    return this.hosts.isHostname
   }
 
   /** As they were when one was last picked. */
@@ -89,6 +91,7 @@ export class EndpointState implements Endpoint, PoolOwner, QueueOwner, DialOwner
 
   get balancing(): string {
     const { length } = this.#addresses.current()
+    if (this.hosts.isEmpty) return 'it has no endpoint now'
     if (length === 0) return 'its name has to be resolved'
     const { policy = 'LeastRequest' } = this.hosts.options.resilience?.loadBalancing ?? {}
     return length === 1 ? 'its only address' : `${policy} among ${length} addresses`
@@ -251,7 +254,7 @@ export class EndpointState implements Endpoint, PoolOwner, QueueOwner, DialOwner
     this.#dialler.stopTimers(attempt)
     attempt.leaveShared()
     ex.pending = null
-    if (code === 'DNS_FAILURE') ex.endpoint = this.name
+    if (code === 'DNS_FAILURE' || code === 'NO_ENDPOINT') ex.endpoint = this.name
     this.shared.events.onServerFault(ex, code)
   }
 

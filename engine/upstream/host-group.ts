@@ -1,6 +1,6 @@
 /** The hosts of one destination: one, or several that do the same, of which there may be more or fewer at any time. */
-import type { EndpointOptions, WeightedHost } from '#engine/contract/endpoint.ts'
-import { DestinationState, type HostParts } from './destination.ts'
+import type { Destination, EndpointOptions, WeightedHost } from '#engine/contract/endpoint.ts'
+import { DestinationState, type HostParts, nameOf } from './destination.ts'
 import type { OutlierDetector } from './outlier.ts'
 import type { Thresholds } from './thresholds.ts'
 
@@ -14,6 +14,8 @@ export interface HostSet {
   readonly options: EndpointOptions
   /** Another list whenever one of them comes or goes, or has another weight. */
   readonly hosts: readonly DestinationState[]
+  /** It is known that there is no host now. */
+  readonly isEmpty: boolean
   /** Judges their addresses by what they do; null: nothing does. */
   readonly detector: OutlierDetector | null
   /** Bounds what is under way to all of them; null: nothing does but the pool. */
@@ -22,10 +24,26 @@ export interface HostSet {
   resolve(): Promise<void>
 }
 
+/** The state of each of `hosts`. Those that were there `before` keep what is known of them. */
+export function hostStates(
+  hosts: readonly WeightedHost[],
+  before: readonly DestinationState[],
+  make: (destination: Destination) => DestinationState
+): readonly DestinationState[] {
+  const known = new Map(before.map((host) => [host.name, host]))
+  return hosts.map(({ host, port, unixPath, weight }) => {
+    const destination = { host, port, unixPath }
+    const state = known.get(nameOf(destination)) ?? make(destination)
+    state.weight = weight
+    return state
+  })
+}
+
 export class HostGroupState implements HostSet {
   readonly name: string
   /** Each host has its own. */
   readonly hostHeader = ''
+  readonly isEmpty = false
   readonly options: EndpointOptions
   readonly detector: OutlierDetector | null
   readonly thresholds: Thresholds | null
@@ -57,16 +75,12 @@ export class HostGroupState implements HostSet {
   set(hosts: readonly WeightedHost[]): void {
     if (hosts === this.#weighted) return
     this.#weighted = hosts
-    const before = new Map(this.#hosts.map((host) => [host.name, host]))
-    this.#hosts = hosts.map(({ host, port, unixPath, weight }) => {
-      const made = new DestinationState({ host, port, unixPath }, this.#optionsOf(host), {
-        detector: this.detector,
-        thresholds: this.thresholds
-      })
-      const kept = before.get(made.name) ?? made
-      kept.weight = weight
-      return kept
-    })
+    const { detector, thresholds } = this
+    this.#hosts = hostStates(
+      hosts,
+      this.#hosts,
+      (to) => new DestinationState(to, this.#optionsOf(to.host), { detector, thresholds })
+    )
   }
 
   /** Without a name of the configuration, a certificate has to be for the host that is dialled. */

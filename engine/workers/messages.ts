@@ -1,6 +1,6 @@
 /** What the main thread and its workers say to each other. */
 
-import type { EndpointReport } from '#engine/contract/endpoint.ts'
+import type { EndpointReport, HostListChanges } from '#engine/contract/endpoint.ts'
 import type { SharedMemory } from '#engine/http/webassembly.ts'
 import type { Snapshot } from '#engine/ir/snapshot.ts'
 import type { Story } from '#engine/story/story.ts'
@@ -45,6 +45,11 @@ export type ToWorker =
       /** Where its parts were written (engine/ir/places.ts); absent or null: unknown. */
       readonly places?: SharedArrayBuffer | null
     }
+  /**
+   * Hosts that are known without DNS, and what has become of those that the worker knows. Before the first snapshot, or
+   * never: then every name is for DNS.
+   */
+  | { readonly kind: 'hosts'; readonly changes: HostListChanges }
   /** Another log level for this worker's access log. */
   | { readonly kind: 'level'; readonly level: string }
   /** A request is to be followed (armed-traces.ts). */

@@ -145,6 +145,37 @@ test('a worker that dies takes only its own exchanges with it, and is replaced',
   )
 })
 
+test('hosts that are known without DNS change without a build, and a successor has them all', async (t) => {
+  const { supervisor, death } = supervise(t, 2)
+  const port = await freePort()
+  const host = { host: '127.0.0.1', port: await backend(t), unixPath: null, weight: 1 }
+  // No DNS server has it (RFC 6761).
+  const name = 'shop.demo.svc.cluster.invalid'
+  supervisor.setHosts({ [`${name}:1`]: [], 'other.invalid:1': [host] })
+  const text = config(port, 'v1').replace('127.0.0.1:1', `${name}:1`)
+  assert.equal((await supervisor.publish(snapshot(text, 1))).ok, true)
+  supervisor.setHosts({ [`${name}:1`]: [host] })
+  const load = startPressure({
+    port,
+    connections: 4,
+    path: '/',
+    isRight: (body) => body === 'from the backend',
+    mayClose: true
+  })
+  await load.more(100)
+  for (let i = 0; i < 1000; i++) supervisor.setHosts({ [`${name}:1`]: i % 2 === 0 ? [host, host] : [host] })
+  supervisor.setHosts({ [`${name}:1`]: [host], 'other.invalid:1': null })
+  await load.more(100)
+  for (const worker of [0, 1]) {
+    const died = death()
+    supervisor.terminate(worker)
+    await died
+    while (!supervisor.workers.every(({ isServing }) => isServing)) await load.more(10)
+  }
+  await load.more(100)
+  assert.deepEqual(await load.stop(), [])
+})
+
 test('a snapshot that one worker cannot serve fails whole, and the one before stays', async (t) => {
   const { supervisor } = supervise(t, 2, SOURCES)
   const [port, taken] = [await freePort(), await backend(t)]

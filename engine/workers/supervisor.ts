@@ -4,10 +4,12 @@
  */
 import { randomBytes } from 'node:crypto'
 import type { Worker } from 'node:worker_threads'
+import type { HostListChanges } from '#engine/contract/endpoint.ts'
 import type { Places } from '#engine/ir/places.ts'
 import type { Snapshot } from '#engine/ir/snapshot.ts'
 import { SharedRows } from '#engine/kit/shared-rows.ts'
 import type { Story } from '#engine/story/story.ts'
+import { HostLists } from '#engine/upstream/host-lists.ts'
 import { ArmedTraces } from './armed-traces.ts'
 import { BucketTable } from './bucket-table.ts'
 import type { ChildCommand, ChildEvent } from './children/messages.ts'
@@ -16,6 +18,7 @@ import type { OpenedBind, ToMain, ToWorker, WorkerData } from './messages.ts'
 import { SharedRevocations, SharedState } from './shared.ts'
 import { encodeDelta } from './snapshot-delta.ts'
 import { heapMbFor, type SpareThread, startThread } from './thread.ts'
+import { type WorkerSlot, workerSlot } from './worker-slot.ts'
 import type { WorkerStatus } from './worker-status.ts'
 
 /** Wait before a dead worker is replaced: none the first time, then doubling while deaths go on. */
@@ -59,23 +62,6 @@ export type Published =
   | { readonly ok: true; readonly binds: readonly OpenedBind[] }
   | { readonly ok: false; readonly message: string; readonly code: string | null }
 
-interface WorkerSlot {
-  readonly index: number
-  thread: Worker
-  startedAt: number
-  deaths: number
-  lastBeats: number
-  silentFor: number
-  /** Version of the snapshot it serves; 0: none yet. */
-  version: number
-  /** What its thread was sent last. */
-  lastSent: Snapshot | null
-  /** Runs while the slot has no worker, until the next worker starts. */
-  pause: NodeJS.Timeout | null
-  drained: boolean
-  stopped: boolean
-}
-
 interface Waiting {
   readonly snapshot: Snapshot
   readonly missing: Set<number>
@@ -105,6 +91,8 @@ export class Supervisor {
   readonly #slots: WorkerSlot[] = []
   #snapshot: Snapshot | null = null
   readonly #places = new WeakMap<Snapshot, Places>()
+  /** Null: all names are for DNS. */
+  #lists: HostLists | null = null
   #waiting: Waiting | null = null
   #stopping = false
   #onDrained: (() => void) | null = null
@@ -155,6 +143,13 @@ export class Supervisor {
       // A worker that keeps dying gets its chance with the new snapshot now, not when its pause is over.
       for (const slot of this.#slots) if (slot.pause !== null) this.#replace(slot)
     })
+  }
+
+  /** Hosts that are known without DNS: in force at once. Workers need the first ones before the first snapshot. */
+  setHosts(changes: HostListChanges): void {
+    this.#lists ??= new HostLists()
+    this.#lists.change(changes)
+    this.broadcast({ kind: 'hosts', changes })
   }
 
   /** Holds for the workers of today and for their successors. */
@@ -229,19 +224,7 @@ export class Supervisor {
   }
 
   #slot(index: number): WorkerSlot {
-    const slot: WorkerSlot = {
-      index,
-      thread: this.#start(index),
-      startedAt: performance.now(),
-      deaths: 0,
-      lastBeats: 0,
-      silentFor: 0,
-      version: 0,
-      lastSent: null,
-      pause: null,
-      drained: false,
-      stopped: false
-    }
+    const slot = workerSlot(index, this.#start(index))
     this.#listen(slot)
     return slot
   }
@@ -264,6 +247,7 @@ export class Supervisor {
     }
     const thread = ahead?.take(this.#heapMb) ?? startThread(entry, this.#heapMb)
     thread.postMessage({ kind: 'begin', data } satisfies ToWorker)
+    if (this.#lists !== null) thread.postMessage({ kind: 'hosts', changes: this.#lists.all } satisfies ToWorker)
     return thread
   }
 

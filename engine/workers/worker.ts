@@ -22,6 +22,7 @@ import { TimerWheel } from '#engine/socket/timer-wheel.ts'
 import { Follower } from '#engine/story/follower.ts'
 import type { Story } from '#engine/story/story.ts'
 import { createUpstream, type Upstream } from '#engine/upstream/client.ts'
+import { HostLists } from '#engine/upstream/host-lists.ts'
 import type { UpstreamObserver } from '#engine/upstream/shared.ts'
 import type { WorkerPlace } from '#engine/upstream/thresholds.ts'
 import type { ArmedTraces } from './armed-traces.ts'
@@ -85,6 +86,7 @@ export class WorkerThread {
   #upstream: Upstream | null = null
   #limiter: ConnectionLimiter | null = null
   #heldBytes: WorkerHeldBytes | null = null
+  #lists: HostLists | null = null
   readonly #reclaim = new Reclaim()
   /** Snapshots are taken one after the other, however fast they come. */
   #queue: Promise<void> = Promise.resolve()
@@ -110,7 +112,8 @@ export class WorkerThread {
       this.#sent = snapshot
       const places = message.places == null ? null : new Places(message.places)
       this.#queue = this.#queue.then(() => this.#take(snapshot, places))
-    } else if (message.kind === 'child') this.#parts.children.receive(message)
+    } else if (message.kind === 'hosts') this.#hostLists().change(message.changes)
+    else if (message.kind === 'child') this.#parts.children.receive(message)
     else if (message.kind === 'metrics') this.#parts.telemetry.takeMetrics(message.chunks)
     else if (message.kind === 'level') this.#parts.telemetry.setLevel(message.level)
     else if (message.kind === 'report')
@@ -171,10 +174,16 @@ export class WorkerThread {
       requestsPerConnectionMax: upstream.requestsPerConnectionMax,
       observer: telemetry.upstream,
       rows: this.#parts.rows,
+      lists: this.#lists,
       worker: placeOf(this.#parts)
     })
     this.#upstream.checkBy(inProcess({ events: lifecycle, upstream: this.#upstream, timers: this.#timers }))
     return lifecycle
+  }
+
+  #hostLists(): HostLists {
+    this.#lists ??= new HostLists()
+    return this.#lists
   }
 
   /** An open bind keeps its socket unless its transport changes. */

@@ -20,7 +20,7 @@ export function refusal(status: number, hasSession: boolean): LinkFailure {
 
 const UNREACHABLE: ReadonlySet<ErrorCode> = new Set([
   ...(['CONNECT_FAILURE', 'DNS_FAILURE', 'UPSTREAM_TLS', 'UPSTREAM_OVERFLOW'] as const),
-  ...(['NO_BACKEND', 'ADDRESS_REFUSED', 'DRAINING'] as const)
+  ...(['NO_BACKEND', 'NO_ENDPOINT', 'ADDRESS_REFUSED', 'DRAINING'] as const)
 ])
 const LATE: ReadonlySet<ErrorCode> = new Set(['UPSTREAM_TIMEOUT', 'CONNECT_TIMEOUT', 'REQUEST_TIMEOUT'])
 
