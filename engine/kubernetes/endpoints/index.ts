@@ -1,1 +1,8 @@
-export { CLUSTER_DOMAIN, endpointsOf, type ServiceEndpoint, type ServiceEndpoints } from './endpoints.ts'
+export {
+  CLUSTER_DOMAIN,
+  endpointsOf,
+  hostsForZone,
+  type ServiceEndpoint,
+  type ServiceEndpoints
+} from './endpoints.ts'
+export { ServiceIndex } from './service-index.ts'
