@@ -8,12 +8,12 @@ import { NO_CALLS } from '#engine/contract/in-process.ts'
 import { NO_REVOCATIONS } from '#engine/contract/revocations.ts'
 import { NO_SERVICES, newStateStore } from '#engine/contract/state-store.ts'
 import type { Snapshot } from '#engine/ir/snapshot.ts'
+import { applyDelta, encodeDelta } from '#engine/ir/snapshot-delta.ts'
 import { References } from '#engine/standalone/expand.ts'
 import { loadConfig, type SnapshotDraft } from '#engine/standalone/load.ts'
 import { readSource } from '#engine/standalone/source.ts'
 import { readDocument } from '#engine/standalone/source-document.ts'
 import { fakeUpstream } from '#engine/testing/upstream.ts'
-import { applyDelta, encodeDelta } from '#engine/workers/snapshot-delta.ts'
 import { policies } from '#policies/index.ts'
 
 /** Tests, which want to know only whether it runs, ask for fewer. */

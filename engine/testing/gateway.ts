@@ -6,6 +6,7 @@ import { buildRuntime } from '#engine/build/runtime.ts'
 import type { Revocations } from '#engine/contract/revocations.ts'
 import { NO_SERVICES, newStateStore } from '#engine/contract/state-store.ts'
 import type { Snapshot } from '#engine/ir/snapshot.ts'
+import { encodeDelta } from '#engine/ir/snapshot-delta.ts'
 import { monotonicClock } from '#engine/kit/monotonic.ts'
 import { SharedRows } from '#engine/kit/shared-rows.ts'
 import { inProcess } from '#engine/lifecycle/in-process.ts'
@@ -124,7 +125,7 @@ export async function startGateway(yaml: string, options: TestOptions = {}): Pro
       worker.receive(message)
     })
   const publish = async (snapshot: Snapshot): Promise<number> => {
-    const message = await ask({ kind: 'snapshot', snapshot })
+    const message = await ask({ kind: 'snapshot', snapshot: encodeDelta(null, snapshot) })
     if (message.kind === 'serving') {
       hub.keep(snapshot)
       return message.binds[0]!.port

@@ -3,10 +3,10 @@
 import type { EndpointReport, HostListChanges } from '#engine/contract/endpoint.ts'
 import type { SharedMemory } from '#engine/http/webassembly.ts'
 import type { Snapshot } from '#engine/ir/snapshot.ts'
+import type { SnapshotDelta } from '#engine/ir/snapshot-delta.ts'
 import type { Story } from '#engine/story/story.ts'
 import type { SharedTraces } from './armed-traces.ts'
 import type { ChildCommand, ChildEvent } from './children/messages.ts'
-import type { SnapshotDelta } from './snapshot-delta.ts'
 
 /** What a worker needs before its first configuration. */
 export interface WorkerData {

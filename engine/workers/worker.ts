@@ -12,6 +12,7 @@ import { type Llhttp, llhttp } from '#engine/http/llhttp.ts'
 import { Places } from '#engine/ir/places.ts'
 import { frontendOf } from '#engine/ir/plain.ts'
 import type { Snapshot } from '#engine/ir/snapshot.ts'
+import { applyDelta } from '#engine/ir/snapshot-delta.ts'
 import type { SharedRows } from '#engine/kit/shared-rows.ts'
 import { inProcess } from '#engine/lifecycle/in-process.ts'
 import { Lifecycle } from '#engine/lifecycle/lifecycle.ts'
@@ -31,7 +32,6 @@ import { WorkerHeldBytes } from './held-bytes.ts'
 import type { OpenedBind, ToMain, ToWorker } from './messages.ts'
 import { Reclaim } from './reclaim.ts'
 import type { SharedState } from './shared.ts'
-import { applyDelta } from './snapshot-delta.ts'
 
 /** How often the worker shows that its event loop turns, and samples its gauges. */
 const BEAT_MS = 500

@@ -14,10 +14,24 @@ const first = snapshotOf(
   }
 )
 
+const routes = () => first.binds[0]!.listeners[0]!.routes
+
 /** As it goes through a message. */
 const send = <T>(value: T): T => structuredClone(value)
 
-test('a worker that holds nothing gets everything', () => {
+test('routes that follow each other as before are one run; backends that are gone are named', () => {
+  const next = { ...first, binds: [bindOf([{ routes: [routeOf({ name: 'new' }), ...routes()] }])], backends: {} }
+  const delta = encodeDelta(first, next)
+  assert.deepEqual(
+    delta.binds[0]!.listeners[0]!.routes.map((route) => ('name' in route ? route.name : route)),
+    ['new', [0, 3]]
+  )
+  assert.deepEqual(delta.goneBackends, ['x', 'y'])
+  assert.deepEqual(applyDelta(first, send(delta)), next)
+  assert.throws(() => applyDelta(null, send(delta)), RangeError)
+})
+
+test('a receiver that holds nothing gets everything', () => {
   assert.deepEqual(applyDelta(null, send(encodeDelta(null, first))), first)
 })
 
@@ -34,10 +48,10 @@ test('a change to one route sends that route; the others stay the same objects o
   const next = share(first, { ...changed, binds: [bind], backends: { y: backend(3), x: backend(1) } })
   const delta = encodeDelta(first, next)
   assert.deepEqual(
-    delta.binds[0]!.listeners[0]!.routes.map((route) => (typeof route === 'number' ? route : route.name)),
-    [2, 'new', 'b', 0]
+    delta.binds[0]!.listeners[0]!.routes.map((route) => ('name' in route ? route.name : route)),
+    [[2, 1], 'new', 'b', [0, 1]]
   )
-  assert.deepEqual(delta.backends, { y: backend(3), x: null })
+  assert.deepEqual([delta.backends, delta.goneBackends], [{ y: backend(3) }, []])
   const got = applyDelta(previous, send(delta))
   assert.deepEqual(got, next)
   const [oldRoutes, newRoutes] = [previous, got].map(({ binds }) => binds[0]!.listeners[0]!.routes)
