@@ -84,8 +84,8 @@ function hostOf(type: string | undefined, address: string | undefined): string |
 }
 
 /**
- * The hosts for a data plane in `zone` (empty: unknown). Hints count when every endpoint has some and one of them is for
- * the zone, as in kube-proxy: otherwise they are being changed, or would leave the zone without endpoints.
+ * The hosts for a data plane in `zone` (empty: unknown). Hints count when every endpoint has some and one of them is
+ * for the zone, as in kube-proxy: otherwise they are being changed, or would leave the zone without endpoints.
  */
 export function hostsForZone(endpoints: readonly ServiceEndpoint[], zone: string): readonly WeightedHost[] {
   if (zone === '' || endpoints.some(({ forZones }) => forZones === undefined)) return endpoints
