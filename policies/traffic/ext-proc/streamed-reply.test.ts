@@ -91,6 +91,8 @@ describe('a reply that the service streams', () => {
     client.close()
     service.process = atHead(() => [head(), bytes('of no HEAD', true)])
     match(await send(gateway, 'HEAD / HTTP/1.1'), /^HTTP\/1.1 203 [\s\S]*\r\n\r\n$/)
+    service.process = atHead(() => [head('205'), bytes('of no content', true)])
+    match(await send(gateway), /^HTTP\/1.1 205 [\s\S]*Content-Length: 0\r\n(?:(?!\r\n\r\n)[\s\S])*\r\n\r\n$/i)
   })
 
   it('response hooks see it, and the service is not sent it', async () => {

@@ -15,6 +15,9 @@ import { changesOf, type MutationRules, NO_PSEUDO } from './mutation.ts'
 import type { Plan } from './plan.ts'
 import type { BodyMode } from './schema.ts'
 
+/** It has no content, and yet a framing (RFC 9110 section 15.3.6). */
+const RESET_CONTENT = 205
+
 type ReplyPart = StreamedImmediateResponse['response']
 
 interface ReplyHead {
@@ -104,7 +107,7 @@ export class StreamedReply implements ReplyListener, AnswerEvents {
     lane.take(response)
     const { status, headers } = head
     const { client, method } = this.#ex
-    const isEmpty = head.isWhole || hasNoContent(status, method)
+    const isEmpty = head.isWhole || status === RESET_CONTENT || hasNoContent(status, method)
     if (!headers.has('date')) headers.append('Date', httpDate())
     // Over HTTP/1 a message without a length ends with its connection.
     if (isEmpty && client.httpVersion !== '2' && !hasNoContent(status, method)) headers.append('Content-Length', '0')
