@@ -24,7 +24,7 @@ function candidate(t: TestContext, server: ApiServerDouble, identity: string, wa
   time.ms = wallMs
   const client = new KubernetesClient(server.connection(), { time })
   const changes: boolean[] = []
-  let told = Promise.withResolvers<void>()
+  let changed = Promise.withResolvers<void>()
   const election = new LeaderElection({
     client,
     ...IN,
@@ -33,8 +33,8 @@ function candidate(t: TestContext, server: ApiServerDouble, identity: string, wa
     log: () => {},
     onChange: (isLeader) => {
       changes.push(isLeader)
-      told.resolve()
-      told = Promise.withResolvers()
+      changed.resolve()
+      changed = Promise.withResolvers()
     }
   })
   t.after(async () => {
@@ -43,7 +43,7 @@ function candidate(t: TestContext, server: ApiServerDouble, identity: string, wa
   })
   election.start()
   const until = async (isLeader: boolean) => {
-    while (election.isLeader !== isLeader) await told.promise
+    while (election.isLeader !== isLeader) await changed.promise
   }
   /** The attempt that has been made is over, and so is the pause after it. */
   const attempt = () => time.passNext(RETRY_MS_MAX)

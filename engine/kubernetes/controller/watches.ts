@@ -1,0 +1,81 @@
+/** All kinds that the controller reads, in one store; their changes come together. */
+import type { Time } from '#engine/contract/time.ts'
+import type { KubernetesClient, Scope } from '#engine/kubernetes/client/client.ts'
+import { Reflector } from '#engine/kubernetes/client/reflector.ts'
+import { KINDS, type KindName, type KubernetesObject, type ObjectKey } from '#engine/kubernetes/objects/object.ts'
+import { ObjectStore } from '#engine/kubernetes/objects/objects.ts'
+import { keepFor } from './kept.ts'
+
+export interface WatchesOptions {
+  readonly client: KubernetesClient
+  /** The only one that is watched; absent: all. */
+  readonly namespace?: string | undefined
+  readonly time: Time
+  readonly log: (level: 'debug' | 'info' | 'warn', message: string) => void
+  /** Each object as it comes, before it is known whether anything is different. */
+  readonly onObject: (object: KubernetesObject) => void
+  /** What has changed since the last call; null at first: everything. */
+  readonly onChange: (changed: ReadonlySet<ObjectKey> | null) => void
+}
+
+/** Changes that come so close together are one: a rollout changes many slices at once. */
+const COALESCE_MS = 5
+
+export class Watches {
+  readonly store = new ObjectStore()
+  readonly #options: WatchesOptions
+  readonly #reflectors: readonly Reflector[]
+  #changed = new Set<ObjectKey>()
+  #isSynced = false
+  #callOff: (() => void) | null = null
+
+  constructor(options: WatchesOptions) {
+    this.#options = options
+    this.#reflectors = (Object.keys(KINDS) as KindName[]).map((kind) => this.#reflector(kind))
+  }
+
+  #reflector(name: KindName): Reflector {
+    const { client, namespace, time, log, onObject } = this.#options
+    const kind = KINDS[name]
+    const keep = keepFor(name)
+    const scope: Scope = namespace === undefined || !kind.isNamespaced ? {} : { namespace }
+    return new Reflector({
+      client,
+      kind,
+      scope,
+      store: this.store,
+      keep: (object) => {
+        onObject(object)
+        return keep(object)
+      },
+      onChange: (keys) => this.#take(keys),
+      log,
+      time
+    })
+  }
+
+  /** Resolves when all kinds are known, and `onChange` has been called with them. */
+  async start(): Promise<void> {
+    for (const reflector of this.#reflectors) reflector.start()
+    await Promise.all(this.#reflectors.map(({ synced }) => synced))
+    this.#isSynced = true
+    this.#changed = new Set()
+    this.#options.onChange(null)
+  }
+
+  async stop(): Promise<void> {
+    this.#callOff?.()
+    await Promise.all(this.#reflectors.map((reflector) => reflector.stop()))
+  }
+
+  #take(keys: readonly ObjectKey[]): void {
+    if (!this.#isSynced) return
+    for (const key of keys) this.#changed.add(key)
+    this.#callOff ??= this.#options.time.after(COALESCE_MS, () => {
+      this.#callOff = null
+      const changed = this.#changed
+      this.#changed = new Set()
+      this.#options.onChange(changed)
+    })
+  }
+}
