@@ -1,6 +1,6 @@
 /** A container: a program in a network namespace and a file system of its own. */
 import { type ChildProcess, spawn } from 'node:child_process'
-import { createWriteStream, mkdirSync, writeFileSync } from 'node:fs'
+import { chmodSync, chownSync, createWriteStream, mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { Environment, Files } from './container.ts'
 
@@ -16,6 +16,17 @@ export interface Mount {
   readonly path: string
 }
 
+/** As far as it is played: everything else is root's. */
+export interface Security {
+  /** Null: root. */
+  readonly user: number | null
+  /** Of volumes that are written to. */
+  readonly group: number
+  readonly isReadOnly: boolean
+  /** Of the network namespace: "net.ipv4.ip_unprivileged_port_start=0". */
+  readonly sysctls: readonly string[]
+}
+
 export interface ContainerOptions {
   /** Of this container alone; on a file system that is not the root. */
   readonly folder: string
@@ -23,8 +34,12 @@ export interface ContainerOptions {
   readonly mounts: readonly Mount[]
   /** Of the machine: bound to the same path. */
   readonly sharedFiles: readonly string[]
+  readonly security: Security
   readonly log: string
 }
+
+const VOLUME_MODE = 0o2775
+const UNPRIVILEGED = ['--clear-groups', '--no-new-privs', '--inh-caps=-all', '--bounding-set=-all']
 
 /** The machine's files are below what the container writes: nothing of it reaches the machine. */
 const MAKE_ROOT = `
@@ -34,9 +49,10 @@ mount --rbind /proc "$1/root/proc"
 mount --rbind /dev "$1/root/dev"
 mount --bind "$1/volumes" "$1/root/mnt"
 for file in $2; do mount --bind "$file" "$1/root$file"; done
+for setting in $5; do echo "\${setting#*=}" > "/proc/sys/$(echo "\${setting%%=*}" | tr . /)"; done
 echo there
 read -r _
-exec chroot "$1/root" sh -c "$3" sh "$4"
+exec chroot "$1/root" sh -c "$3" sh "$4" "$6"
 `
 /** Inside: links such as /var/run lead to where they should. */
 const MOUNT_AND_RUN = `
@@ -45,6 +61,7 @@ for mount in $1; do
   mkdir -p "\${mount#*=}"
   mount --bind "/mnt/\${mount%%=*}" "\${mount#*=}"
 done
+$2
 cd /
 . /mnt/.command
 `
@@ -68,16 +85,23 @@ export class ContainerProcess {
 
   /** Its namespaces are there; its program waits for `run`. */
   static async prepare(options: ContainerOptions): Promise<ContainerProcess> {
-    const { folder, image, mounts, sharedFiles, log } = options
+    const { folder, image, mounts, sharedFiles, security, log } = options
     for (const name of ['upper', 'work', 'root', 'volumes']) mkdirSync(join(folder, name), { recursive: true })
-    for (const { volume } of mounts) mkdirSync(join(folder, 'volumes', volume), { recursive: true })
+    for (const { volume } of mounts) {
+      const path = join(folder, 'volumes', volume)
+      mkdirSync(path, { recursive: true })
+      chownSync(path, 0, security.group)
+      chmodSync(path, VOLUME_MODE)
+    }
     for (const [name, text] of Object.entries(image.programs ?? {})) {
       const path = join(folder, 'upper', 'usr', 'local', 'bin', name)
       mkdirSync(dirname(path), { recursive: true })
       writeFileSync(path, text, { mode: 0o755 })
     }
     const list = mounts.map(({ volume, path }) => `${volume}=${path}`).join(' ')
-    const script = ['sh', '-c', MAKE_ROOT, 'sh', folder, sharedFiles.join(' '), MOUNT_AND_RUN, list]
+    const seal = security.isReadOnly ? 'mount -o remount,ro /' : ''
+    const words = [folder, sharedFiles.join(' '), MOUNT_AND_RUN, list, security.sysctls.join(' '), seal]
+    const script = ['sh', '-c', MAKE_ROOT, 'sh', ...words]
     const child = spawn('unshare', ['--net', '--mount', ...script], { stdio: ['pipe', 'pipe', 'pipe'] })
     const output = createWriteStream(log, { flags: 'a' })
     child.stderr.pipe(output, { end: false })
@@ -114,7 +138,10 @@ export class ContainerProcess {
 
   run(command: readonly string[], environment: Environment): void {
     const variables = Object.entries(environment).map(([name, value]) => quoted(`${name}=${value}`))
-    const line = ['exec env -i', ...variables, ...command.map(quoted)].join(' ')
+    const { user } = this.#options.security
+    const program =
+      user === null ? command : ['setpriv', `--reuid=${user}`, `--regid=${user}`, ...UNPRIVILEGED, ...command]
+    const line = ['exec env -i', ...variables, ...program.map(quoted)].join(' ')
     writeFileSync(join(this.#options.folder, 'volumes', '.command'), `${line}\n`)
     this.#child.stdin?.end('\n')
   }

@@ -40,7 +40,9 @@ async function variableValue(
   address: string
 ): Promise<string | null> {
   if (valueFrom === undefined) return value
-  const { fieldRef, secretKeyRef, configMapKeyRef } = valueFrom
+  const { fieldRef, secretKeyRef, configMapKeyRef, resourceFieldRef } = valueFrom
+  // Every Pod may use one CPU of this node.
+  if (resourceFieldRef?.resource === 'limits.cpu') return '1'
   if (fieldRef !== undefined) return fieldOf(pod, fieldRef.fieldPath, address)
   const found =
     secretKeyRef === undefined

@@ -34,6 +34,7 @@ export interface EnvironmentVariable {
     readonly fieldRef?: { readonly fieldPath: string }
     readonly secretKeyRef?: KeyReference
     readonly configMapKeyRef?: KeyReference
+    readonly resourceFieldRef?: { readonly resource: string }
   }
 }
 
@@ -51,6 +52,7 @@ export interface Container {
   readonly env?: readonly EnvironmentVariable[]
   readonly ports?: readonly { readonly name?: string; readonly containerPort: number }[]
   readonly volumeMounts?: readonly { readonly name: string; readonly mountPath: string; readonly subPath?: string }[]
+  readonly securityContext?: SecurityContext
   readonly readinessProbe?: { readonly httpGet?: { readonly path?: string; readonly port: number | string } }
   readonly lifecycle?: {
     readonly preStop?: {
@@ -80,7 +82,15 @@ export interface VolumeSource {
   }
 }
 
+export interface SecurityContext {
+  readonly runAsUser?: number
+  readonly fsGroup?: number
+  readonly readOnlyRootFilesystem?: boolean
+  readonly sysctls?: readonly { readonly name: string; readonly value: string }[]
+}
+
 export interface PodSpec {
+  readonly securityContext?: SecurityContext
   readonly containers: readonly Container[]
   readonly volumes?: readonly (VolumeSource & { readonly name: string })[]
   readonly serviceAccountName?: string

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { setTimeout as after } from 'node:timers/promises'
 import type { ObjectKey } from '#engine/kubernetes/objects/object.ts'
 import { type Environment, environmentOf, filesOf } from './container.ts'
-import { ContainerProcess, type Image } from './container-process.ts'
+import { ContainerProcess, type Image, type Security } from './container-process.ts'
 import { type Container, POD, type Pod, type VolumeSource } from './kinds.ts'
 import { HOST_ADDRESS, type PodNetwork } from './network.ts'
 import { type ClusterObjects, WorkQueue } from './objects.ts'
@@ -99,6 +99,7 @@ export class Kubelet {
       image,
       mounts: (spec.volumeMounts ?? []).map(({ name: volume, mountPath: path }) => ({ volume, path })),
       sharedFiles: [hosts],
+      security: securityOf(pod, spec),
       log: join(logs, `${namespace}_${name}.log`)
     })
     const address = await network.attach(container.pid)
@@ -203,6 +204,19 @@ export class Kubelet {
     const { namespace, name: podName } = pod.metadata
     const metadata = { namespace: namespace!, name: podName }
     await ignoreMissing(this.#options.objects.client.patchStatus(POD, { metadata }, status))
+  }
+}
+
+function securityOf(
+  { spec: { securityContext: ofPod = {} } }: Pod,
+  { securityContext: own = {} }: Container
+): Security {
+  const { fsGroup: group = 0, sysctls = [] } = ofPod
+  return {
+    user: own.runAsUser ?? ofPod.runAsUser ?? null,
+    group,
+    isReadOnly: own.readOnlyRootFilesystem === true,
+    sysctls: sysctls.map(({ name, value }) => `${name}=${value}`)
   }
 }
 

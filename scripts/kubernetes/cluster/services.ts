@@ -64,7 +64,7 @@ export class ServiceController {
     const pod = pods.findLast((one) => isReady(one) && one.metadata.deletionTimestamp === undefined)
     if (service.spec.type === 'LoadBalancer') await this.#balance(service, pod)
     // Nothing here translates ports.
-    if (clusterIP === undefined || clusterIP === 'None' || !hasSamePorts(service)) return
+    if (clusterIP === undefined || clusterIP === 'None' || !hasSamePorts(service, pods[0])) return
     this.#name(key, `${clusterIP} ${name}.${namespace}.svc.cluster.local ${name}.${namespace}.svc`)
     if (pod !== undefined) await this.#hold(clusterIP, pod)
   }
@@ -126,8 +126,8 @@ export const hostsFile = (lines: Iterable<string>): string => `${['127.0.0.1 loc
 
 const sliceName = (service: string): string => `${service}-ipv4`
 
-const hasSamePorts = ({ spec: { ports = [] } }: Service): boolean =>
-  ports.every(({ port, targetPort = port }) => targetPort === port)
+const hasSamePorts = ({ spec: { ports = [] } }: Service, pod: Pod | undefined): boolean =>
+  ports.every((port) => targetOf(port, pod) === port.port)
 
 function endpointOf(pod: Pod, areAllReady: boolean) {
   const { name, namespace, uid, deletionTimestamp } = pod.metadata
