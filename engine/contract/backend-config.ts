@@ -48,6 +48,11 @@ export interface BackendPolicies {
   readonly addsUp?: true
   /** What stands above all routes acts on backends of routes, and not on those that are asked as services. */
   readonly actsAroundRoutes?: true
+  /**
+   * What is in force in place of a policy that cannot be carried out, so that it opens nothing: by names in a resource.
+   * `value`: as the resource has it. Undefined: nothing.
+   */
+  readonly closed?: Readonly<Record<string, (value: unknown) => unknown>>
   readonly words: {
     /** Said twice in one place, first under the name `first`. Absent: said elsewhere. */
     readonly repeated?: (first: string) => string

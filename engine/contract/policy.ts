@@ -160,6 +160,11 @@ export interface Policy {
   readonly alsoServes?: (paths: readonly string[]) => readonly string[]
   /** The variable of expressions that is there only behind this policy: whom it has found. */
   readonly identifies?: 'jwt' | 'apiKey' | 'basicAuth'
+  /**
+   * Of a policy that guards something: a valid configuration that lets no request pass. It is in force in place of one
+   * that a resource of Kubernetes asks for and that cannot be carried out.
+   */
+  readonly closed?: unknown
   /** Sources of the expressions in a valid configuration that are wrong without the variables they read. */
   readonly expressions?: (config: never) => readonly string[]
   /** Build time. `config` has passed `schema` and `resolve`. Throws an Error when it does not fit the context. */

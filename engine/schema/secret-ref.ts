@@ -8,12 +8,15 @@ const LABEL_CHARS_MAX = 317
 const LABEL_VALUE_CHARS_MAX = 64
 const LABELS_MAX = 64
 
+const reference = () => z.strictObject({ name: name().describe('Of one of the secrets at the top.') })
+
 /** LocalObjectReference. `entries`: what the secret is to have, for descriptions. */
 export const secretRef = (entries: string) =>
-  inResources(
-    z.strictObject({ name: name().describe('Of one of the secrets at the top.') }),
-    'LocalObjectReference'
-  ).describe(`A secret with ${entries}.`)
+  inResources(reference(), 'LocalObjectReference').describe(`A secret with ${entries}.`)
+
+/** The same, where a resource may also name what is no secret: a ConfigMap. */
+export const authoritiesRef = (entries: string) =>
+  inResources(reference(), 'AuthoritiesReference').describe(`A secret with ${entries}.`)
 
 const labelName = () => z.string().min(1).max(LABEL_CHARS_MAX)
 
@@ -27,13 +30,15 @@ export const labels = () =>
 
 /** SecretSelector. */
 export const secretSelector = () =>
-  z
-    .strictObject({
-      matchLabels: labels()
-        .refine((all) => Object.keys(all).length > 0, {
-          error: 'must have a label: every secret has all of none',
-          params: keywords({ minProperties: 1 })
-        })
-        .describe('All of these labels.')
-    })
-    .describe('All secrets with these labels.')
+  inResources(plainSelector(), 'SecretSelector').describe('All secrets with these labels.')
+
+/** Without the word by which resources say it. */
+export const plainSelector = () =>
+  z.strictObject({
+    matchLabels: labels()
+      .refine((all) => Object.keys(all).length > 0, {
+        error: 'must have a label: every secret has all of none',
+        params: keywords({ minProperties: 1 })
+      })
+      .describe('All of these labels.')
+  })

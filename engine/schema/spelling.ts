@@ -9,6 +9,8 @@ import { type says, z } from './schema.ts'
 export type ResourceWord =
   | 'BackendObjectReference'
   | 'LocalObjectReference'
+  | 'AuthoritiesReference'
+  | 'SecretSelector'
   | 'McpSelector'
   | 'McpAuthentication'
   | 'HttpHeaderMatch'
@@ -17,7 +19,8 @@ export type ResourceWord =
 export type Spelling =
   | { readonly kind: 'absent' }
   | { readonly kind: 'word'; readonly word: ResourceWord }
-  | { readonly kind: 'schema'; readonly schema: z.ZodType }
+  /** `under`: the field of a file's form that has it. */
+  | { readonly kind: 'schema'; readonly schema: z.ZodType; readonly under?: string | undefined }
 
 const spellings = new WeakMap<z.core.$ZodType, Spelling>()
 
@@ -33,11 +36,11 @@ export function allOnlyInFiles<S extends Readonly<Record<string, z.ZodOptional>>
   return Object.fromEntries(marked) as S
 }
 
-/** Resources have one of the forms that files have, or a word of their own. */
-export function inResources<T extends z.ZodType>(schema: T, spelling: ResourceWord | z.ZodType): T {
+/** Resources have one of the forms that files have, what files have `under` a field of it, or a word of their own. */
+export function inResources<T extends z.ZodType>(schema: T, spelling: ResourceWord | z.ZodType, under?: string): T {
   spellings.set(
     schema,
-    typeof spelling === 'string' ? { kind: 'word', word: spelling } : { kind: 'schema', schema: spelling }
+    typeof spelling === 'string' ? { kind: 'word', word: spelling } : { kind: 'schema', schema: spelling, under }
   )
   return schema
 }

@@ -14,10 +14,11 @@ import { atLeastOne } from '#engine/schema/choice.ts'
 import { cel, ONLY_FILES } from '#engine/schema/rule.ts'
 import { deferred, refusedKeys, z } from '#engine/schema/schema.ts'
 import { namesService } from '#engine/schema/service-ref.ts'
-import { inResources, onlyInFiles } from '#engine/schema/spelling.ts'
+import { onlyInFiles } from '#engine/schema/spelling.ts'
 import { sound } from '#engine/schema/together.ts'
 import {
   type AttributeSource,
+  addedEither,
   addedList,
   addedMap,
   attributeName,
@@ -72,8 +73,7 @@ const NAME = () =>
     params: cel(`!(self in [${LINE.map((name) => `'${name}'`).join(', ')}])`)
   })
 
-const added = () =>
-  atLeastOne({ add: inResources(addedMap(NAME), addedList(NAME)).optional(), remove: removed().optional() })
+const added = () => atLeastOne({ add: addedEither(undefined, NAME).optional(), remove: removed().optional() })
 
 /** What it does not say is as for the lines. */
 const records = () =>

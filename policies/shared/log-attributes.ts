@@ -79,8 +79,8 @@ export const addedList = (name: Name = attributeName, of: () => z.ZodType<string
 const NO_ATTRIBUTES = unfit('must be an object of names with expressions')
 
 /** A map from names to expressions, or a list of { name, expression }: its shape says which. */
-export function addedEither(of?: () => z.ZodType<string>) {
-  const [listed, mapped] = [addedList(undefined, of), addedMap(undefined, of)]
+export function addedEither(of?: () => z.ZodType<string>, name?: Name) {
+  const [listed, mapped] = [addedList(name, of), addedMap(name, of)]
   const either = byShape([listed, mapped], (input) => {
     if (Array.isArray(input)) return listed
     return isObject(input) ? mapped : NO_ATTRIBUTES

@@ -78,6 +78,11 @@ const CACHE_MS = 300_000
 export const LEEWAY_MS = 0
 /** The specification says nothing of nbf and iat, and clocks differ: a token is often used in the second it is made. */
 export const EARLY_MS = 60_000
+/** No one has the private key: this public one is a hash of a sentence. */
+export const CLOSED_ISSUER = {
+  issuer: 'https://closed.invalid',
+  jwks: { inline: '{"keys":[{"kty":"OKP","crv":"Ed25519","x":"1Xg-3wVG1_Ur2vwXXefh_fvEoOlaXZkHsME37toc2BU"}]}' }
+} as const
 /** `jwksPath` (docs/specification.md#authentication). */
 const PATH_CHARS_MAX = 2000
 

@@ -181,6 +181,7 @@ export const authorization: Policy = {
   schema,
   aliases: [],
   accumulates: true,
+  closed: { rules: [{ deny: 'true' }] },
   expressions: (rules: readonly Rule[]) => rules.flatMap(({ expressions }) => expressions),
   compile
 }

@@ -253,6 +253,8 @@ export const basicAuthentication: Policy = {
   schema,
   aliases: [{ name: 'basicAuth' }],
   identifies: 'basicAuth',
+  // No password is known that has this hash.
+  closed: { users: [`closed:{SHA}${Buffer.alloc(20).toString('base64')}`] },
   resolve,
   compile
 }

@@ -176,5 +176,7 @@ export const extAuth: Policy = {
   schema,
   aliases: [{ name: 'extAuthz', schema: aliasSchema }],
   expressions,
+  // RFC 6761 section 6.4: a name that no server has.
+  closed: { host: 'closed.invalid:1', grpc: {} },
   compile
 }

@@ -115,5 +115,7 @@ export const extProc: Policy = {
   // A request may pass two of them, before and behind routing: each has its own stream.
   usesAttachment: true,
   expressions,
+  // RFC 6761 section 6.4: a name that no server has.
+  closed: { host: 'closed.invalid:1' },
   compile
 }

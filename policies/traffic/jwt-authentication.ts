@@ -29,6 +29,7 @@ import {
 } from '#policies/shared/credential.ts'
 import type { Verifier } from '#policies/shared/jwt-verifier.ts'
 import {
+  CLOSED_ISSUER,
   EARLY_MS,
   type Issuer,
   type KeyConfig,
@@ -214,6 +215,7 @@ export const jwtAuthentication: Policy = {
   schema,
   aliases: [{ name: 'jwtAuth' }],
   identifies: 'jwt',
+  closed: { providers: [CLOSED_ISSUER] },
   resolve,
   compile
 }

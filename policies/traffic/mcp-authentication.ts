@@ -51,6 +51,7 @@ import {
 import { json, OPEN, type Register, registrations } from '#policies/shared/mcp-registration.ts'
 import { wellKnownPrefixes } from '#policies/shared/mcp-well-known.ts'
 import {
+  CLOSED_ISSUER,
   EARLY_MS,
   type KeyConfig,
   type Keys,
@@ -126,7 +127,7 @@ const schema = deferred(() =>
         params: cel("isURL(self) && url(self).getScheme() in ['http', 'https']")
       }),
       audiences: list(longString(), 1, 64).optional(),
-      jwks: inResources(keys().optional(), remoteKeys()),
+      jwks: inResources(keys().optional(), remoteKeys(), 'remote'),
       mode: words(MODES, 'Strict').optional(),
       provider: provider().optional(),
       authorizationServer: words(AUTHORIZATION_SERVERS)
@@ -374,6 +375,7 @@ export const mcpAuthentication: Policy = {
   aliases: [],
   inResources: 'McpAuthentication',
   identifies: 'jwt',
+  closed: CLOSED_ISSUER,
   alsoServes: wellKnownPrefixes,
   resolve,
   warnings,

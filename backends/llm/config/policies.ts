@@ -30,9 +30,22 @@ const SETTINGS = deferred(settings)
 
 const NOT_OF_MODELS = 'acts on models only in this version of weir'
 
+/** Guards that cannot be asked have refused. */
+const CLOSED = {
+  promptGuard: {
+    request: [
+      {
+        regex: { matches: ['(?s).*'], action: 'Reject' },
+        response: { statusCode: 500, message: 'The guards of this model are not configured correctly' }
+      }
+    ]
+  }
+}
+
 export const modelPolicies: BackendPolicies = {
   keys: { ai: 'ai' },
   schemas: { ai: SETTINGS.optional().describe('Settings of models, for backends that have none of their own.') },
+  closed: { ai: (value) => (objectOf(value).promptGuard === undefined ? undefined : CLOSED) },
   words: {
     repeated: (first) => `says again what ${first} says: keep one of them`,
     misplaced: (_plain, advice) =>

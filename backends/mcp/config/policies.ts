@@ -33,6 +33,7 @@ export const mcpPolicies: BackendPolicies = {
       .describe('authorization and authentication of MCP servers, as resources have them.')
   },
   addsUp: true,
+  closed: { mcp: () => ({ authorization: { rules: [{ deny: 'true' }] } }) },
   words: {
     repeated: (first) => `says again what ${first} says: keep one of them`,
     misplaced: () => 'acts on MCP servers, which this backend has not',

@@ -35,6 +35,8 @@ export const transportPolicies = {
     tcp: TCP.optional().describe('TCP connections to backends.')
   },
   actsOnAll: true,
+  // Not in the clear, and not trusting more than the system does.
+  closed: { tls: () => ({}) },
   words: {
     repeated: (first) => `says again what ${first} says: keep one of them`,
     misplaced: () => '',

@@ -9,7 +9,7 @@ import { secret } from '#engine/kit/secret.ts'
 import { host } from '#engine/schema/net.ts'
 import { cel, cels, keywords } from '#engine/schema/rule.ts'
 import { list, longString, misplacedKeys, refusedKeys, shortString, tinyString, z } from '#engine/schema/schema.ts'
-import { secretRef } from '#engine/schema/secret-ref.ts'
+import { authoritiesRef, secretRef } from '#engine/schema/secret-ref.ts'
 import { describedInResources, onlyInFiles } from '#engine/schema/spelling.ts'
 import { together } from '#engine/schema/together.ts'
 
@@ -99,7 +99,7 @@ const SCHEMA = z
     mtlsCertificateRef: list(secretRef(`${CERT_ENTRY}, ${KEY_ENTRY} and perhaps ${CA_ENTRIES[0]}`), 1, 1)
       .optional()
       .describe('Instead of cert and key: a secret.'),
-    caCertificateRefs: list(secretRef(CA_ENTRIES[0]), 1, 1)
+    caCertificateRefs: list(authoritiesRef(CA_ENTRIES[0]), 1, 1)
       .optional()
       .describe('Instead of root: a secret. It goes before the authorities that are beside the certificate.'),
     ...misplacedKeys('authorities are called root', ['ca', 'caCert']),

@@ -4,6 +4,7 @@ import { atLeastOne } from '#engine/schema/choice.ts'
 import { fieldName } from '#engine/schema/http.ts'
 import { keywords } from '#engine/schema/rule.ts'
 import { z } from '#engine/schema/schema.ts'
+import { plainSelector } from '#engine/schema/secret-ref.ts'
 import type { ResourceWord } from '#engine/schema/spelling.ts'
 import { backendObjectReference, labelSelector, localObjectReference } from './references.ts'
 import type { ResourceSchemas } from './resource-schema.ts'
@@ -35,6 +36,8 @@ export function resourceWords(policies: readonly Policy[]): Words {
   return {
     BackendObjectReference: backendObjectReference,
     LocalObjectReference: localObjectReference,
+    AuthoritiesReference: localObjectReference,
+    SecretSelector: plainSelector,
     McpSelector: mcpSelector,
     // Files have it on routes; resources on what it protects.
     McpAuthentication: (schemas) => {

@@ -42,7 +42,7 @@ export const targets: Table = {
       },
       POST
     ],
-    ['ahead of routing', traffic({ phase: 'PreRouting', ...HOST })],
+    ['ahead of routing', traffic({ phase: 'PreRouting', cors: { allowOrigins: ['https://a.example'] } })],
     ['without policies', { targetRefs: [GATEWAY] }]
   ]),
   refused: refuses('GatewayPolicy', [

@@ -43,13 +43,23 @@ export interface PolicyTarget {
 export interface TargetPolicies extends Needs {
   /** At most one for each phase. */
   readonly sets: PolicySetsPart
+  /** MCP authentication, for the rules below that lead to MCP servers (`authenticationOf`); null: none is said. */
+  readonly authentication: Part<unknown> | null
   /** Of the policies, by their `place.key`. */
   readonly faults: readonly Fault[]
 }
 
+export interface RouteAuthentication {
+  /** To be merged below what the rule says itself (mergeLevels). */
+  readonly sets: PolicySetsPart
+  readonly faults: readonly Fault[]
+}
+
 export interface BackendParts extends Needs {
-  /** Of `backends`, with its name and policies; null: the object is refused, and `faults` say why. */
-  readonly entry: Part | null
+  /** Of `backends`, with its name and policies. */
+  readonly entry: Part
+  /** The object cannot be carried out, as `faults` say: the entry answers 500. */
+  readonly isRefused: boolean
   readonly faults: readonly Fault[]
 }
 

@@ -1,0 +1,167 @@
+/** A GatewayBackend -> an entry of `backends`, with the GatewayPolicies for it and for its sections. */
+import { type KubernetesObject, keyOf } from '#engine/kubernetes/objects/object.ts'
+import type { Objects } from '#engine/kubernetes/objects/objects.ts'
+import type { Fault, Part, PartOrigin } from '#engine/kubernetes/translation/parts.ts'
+import { gatewayBackendName } from '#engine/kubernetes/translation/routes/names.ts'
+import { objectOf, type Path, type Raw, text, valueAt } from '#engine/schema/placed.ts'
+import type { KindKey } from '#engine/source/kinds.ts'
+import { judge } from './content.ts'
+import { type Field, type Fields, fieldsOf, originsOf } from './fields.ts'
+import { Gathered } from './gather.ts'
+import type { BackendParts, PolicyOptions } from './options.ts'
+import { Recall } from './recall.ts'
+import { schemasOf } from './schemas.ts'
+import { faultsOf, fieldsFor, needsOf, type TargetFields } from './target-policies.ts'
+
+/** A GatewayBackend by itself: judged, and in the spelling of files. */
+interface BackendContent {
+  readonly key: KindKey
+  readonly value: Raw
+  readonly policies: Fields
+  readonly gathered: Gathered
+}
+
+type Judged = { readonly content: BackendContent } | { readonly faults: readonly Fault[] }
+
+const contents = new WeakMap<PolicyOptions['policies'], Recall<Judged>>()
+
+function contentOf(backend: KubernetesObject, objects: Objects, options: PolicyOptions): Judged {
+  const recall = contents.get(options.policies) ?? new Recall<Judged>()
+  contents.set(options.policies, recall)
+  return recall.of(backend, objects, (noted) => make(backend, noted, options))
+}
+
+function make(backend: KubernetesObject, objects: Objects, options: PolicyOptions): Judged {
+  const refusals = judge(backend, options)
+  if (refusals.length > 0) return { faults: refusals }
+  const { policies, ...spec } = objectOf(backend.spec)
+  const { kinds, backend: policySchema } = schemasOf(options)
+  // One of them is there: the schema has accepted it.
+  const key = kinds.keys.find(({ name }) => spec[name] !== undefined)!
+  const gathered = new Gathered(backend, objects, options)
+  const value = objectOf(gathered.convert(key.schema, spec[key.name], ['spec', key.name]))
+  const at = ['spec', 'policies']
+  const own = policies === undefined ? {} : objectOf(gathered.convert(policySchema, policies, at))
+  if (gathered.faults.length > 0) return { faults: gathered.faults }
+  return { content: { key, value, policies: fieldsOf(own, at, keyOf(backend), gathered.moves), gathered } }
+}
+
+export function translateBackend(backend: KubernetesObject, objects: Objects, options: PolicyOptions): BackendParts {
+  const { namespace = '', name } = backend.metadata
+  const target = { kind: 'GatewayBackend', namespace, name } as const
+  const judged = contentOf(backend, objects, options)
+  if ('faults' in judged) return refusedBackend(backend, judged.faults)
+  const { content } = judged
+  const { policies, gathered } = content
+  const nothing = emptied(backend, content)
+  if (nothing !== null) return refusedBackend(backend, [nothing, ...gathered.doubts])
+  const whole = fieldsFor(target, objects, options)
+  const sections = new Map<string, TargetFields>()
+  const fieldsOfPart = (called: string): Fields => {
+    const sectionName = gathered.sections.get(called) ?? called
+    const found = sections.get(sectionName) ?? fieldsFor({ ...target, sectionName }, objects, options)
+    sections.set(sectionName, found)
+    // The backend's own policies are more precise than a GatewayPolicy, even than one for a part of it.
+    return new Map([...found.backend.fields].filter(([field]) => !policies.has(field)))
+  }
+  const entry = new Entry(backend, content)
+  entry.addPolicies(new Map([...whole.backend.fields, ...policies]))
+  entry.addToParts(fieldsOfPart)
+  const all = [whole, ...sections.values()]
+  const needs = needsOf(all.flatMap(({ contents: of }) => of))
+  return {
+    entry: entry.part,
+    isRefused: false,
+    faults: [...gathered.doubts, ...all.flatMap(faultsOf)],
+    backends: new Set([...gathered.backends, ...needs.backends]),
+    secrets: new Set([...gathered.secrets, ...needs.secrets])
+  }
+}
+
+/** Selectors that have found nothing leave nothing to ask. */
+function emptied(backend: KubernetesObject, { key, value, gathered }: BackendContent): Fault | null {
+  const { targets } = value
+  if (!Array.isArray(targets) || targets.length > 0) return null
+  const path = ['spec', key.name, 'targets']
+  const why = gathered.doubts.length > 0 ? ' that it may refer to' : ''
+  const message = `no Service${why} has the labels of a selector: there is no MCP server to ask`
+  return { type: 'ResolvedRefs', reason: 'BackendNotFound', message, place: { key: keyOf(backend), path } }
+}
+
+/** It answers 500, as what cannot be found does. */
+function refusedBackend(backend: KubernetesObject, faults: readonly Fault[]): BackendParts {
+  const { namespace = '', name } = backend.metadata
+  const invalid = { reference: `GatewayBackend ${namespace}/${name}`, reason: 'Invalid' }
+  const entry = { name: gatewayBackendName(namespace, name), invalid }
+  const origins: PartOrigin[] = [[[], { key: keyOf(backend), path: ['spec'] }]]
+  return { entry: { value: entry, origins }, isRefused: true, faults, backends: new Set(), secrets: new Set() }
+}
+
+class Entry {
+  readonly #content: BackendContent
+  readonly #origins: PartOrigin[]
+  #value: Raw
+
+  constructor(backend: KubernetesObject, content: BackendContent) {
+    const { namespace = '', name } = backend.metadata
+    const { key, value, gathered } = content
+    const at = (path: Path) => ({ key: keyOf(backend), path })
+    this.#content = content
+    this.#value = { name: gatewayBackendName(namespace, name), [key.name]: value }
+    this.#origins = [
+      [[], at(['spec'])],
+      [['name'], at(['metadata', 'name'])]
+    ]
+    for (const [now, from] of gathered.moves) this.#origins.push([now.slice(1), at(from)])
+  }
+
+  get part(): Part {
+    return { value: this.#value, origins: this.#origins }
+  }
+
+  addPolicies(fields: Fields): void {
+    if (fields.size > 0) this.#set(['policies'], fields)
+  }
+
+  /** `fieldsOfPart`: by the name of a provider or of a target. */
+  addToParts(fieldsOfPart: (name: string) => Fields): void {
+    const { key, value } = this.#content
+    const { parts } = key.config
+    const placed = { raw: value, path: [key.name] }
+    for (const part of parts?.of(placed) ?? []) {
+      const name = text(part.raw.name)
+      if (name === undefined) continue
+      const inside = parts!.places(placed).filter(({ path }) => part.path.every((step, i) => path[i] === step))
+      const own = new Set(inside.flatMap(({ raw }) => Object.keys(objectOf(raw.policies))))
+      const fields = new Map([...fieldsOfPart(name)].filter(([field]) => !own.has(field)))
+      if (fields.size > 0) this.#set([...part.path, 'policies'], fields)
+    }
+  }
+
+  /** Beside what stands at `at`. */
+  #set(at: Path, fields: Fields): void {
+    const added = Object.fromEntries([...fields].map(([name, { value }]) => [name, value]))
+    const before = objectOf(valueAt(this.#value, at))
+    this.#value = withAt(this.#value, at, { ...added, ...before }) as Raw
+    for (const [name, field] of fields) this.#origins.push(...originsOf(field, [...at, name]))
+  }
+}
+
+/** A copy of `value` that has `inner` at `path`. */
+function withAt(value: unknown, path: Path, inner: unknown): unknown {
+  const [key, ...rest] = path
+  if (key === undefined) return inner
+  const below = withAt(valueAt(value, [key]), rest, inner)
+  if (Array.isArray(value)) return value.map((one: unknown, i) => (i === key ? below : one))
+  return { ...objectOf(value), [key]: below }
+}
+
+/** `mcp.authentication` of a backend and of its parts. */
+export function ownAuthentication(
+  backend: KubernetesObject,
+  objects: Objects,
+  options: PolicyOptions
+): readonly Field[] {
+  const judged = contentOf(backend, objects, options)
+  return 'faults' in judged ? [] : judged.content.gathered.authentications
+}

@@ -1,0 +1,131 @@
+/** Services that are MCP servers, found by their labels: one target for each port that speaks MCP. */
+import type { KubernetesObject } from '#engine/kubernetes/objects/object.ts'
+import type { Objects } from '#engine/kubernetes/objects/objects.ts'
+import { selects } from '#engine/kubernetes/translation/attach/selectors.ts'
+import { isGranted } from '#engine/kubernetes/translation/routes/grants.ts'
+import { entriesOf, objectOf, type Raw, text } from '#engine/schema/placed.ts'
+import type { PolicyOptions } from './options.ts'
+
+export interface SelectedTarget {
+  /** Unique, fit for names of tools. */
+  readonly name: string
+  /** `static` of a target. */
+  readonly server: Raw
+}
+
+export interface SelectedTargets {
+  readonly targets: readonly SelectedTarget[]
+  /** Sentences about Services of namespaces that grant nothing. */
+  readonly refused: readonly string[]
+}
+
+/** appProtocol of a port -> protocol of the target. Services are often labelled for the closest peer already. */
+const PROTOCOLS: ReadonlyMap<string, string> = new Map(
+  ['weir.dev', 'agentgateway.dev', 'kgateway.dev'].flatMap((domain) => [
+    [`${domain}/mcp`, 'StreamableHTTP'],
+    [`${domain}/mcp-sse`, 'SSE']
+  ])
+)
+
+const PATHS = ['weir.dev/mcp-path', 'agentgateway.dev/mcp-path', 'kgateway.dev/mcp-path']
+const NAMES = ['weir.dev/mcp-target-name', 'agentgateway.dev/mcp-target-name']
+
+export function selectedTargets(
+  { namespaces, services }: Raw,
+  from: KubernetesObject,
+  objects: Objects,
+  { clusterDomain }: PolicyOptions
+): SelectedTargets {
+  const own = from.metadata.namespace ?? ''
+  const wanted = namespaces === undefined ? [own] : namespacesWith(namespaces, objects)
+  const all = wanted
+    .flatMap((namespace) => objects.list('Service', namespace))
+    .filter((service) => selects(services, service.metadata.labels ?? {}))
+    .sort((a, b) => (fullName(a) < fullName(b) ? -1 : 1))
+  const isAllowed = (service: KubernetesObject) => isReachable(service, from, objects)
+  const allowed = all.filter(isAllowed)
+  const refused = all
+    .filter((service) => !isAllowed(service))
+    .map(
+      (service) =>
+        `Service ${fullName(service)} is left out: no ReferenceGrant there lets GatewayBackends of ${own} refer to it`
+    )
+  return { targets: unique(allowed.flatMap((service) => targetsOf(service, clusterDomain))), refused }
+}
+
+const fullName = ({ metadata }: KubernetesObject): string => `${metadata.namespace ?? ''}/${metadata.name}`
+
+function namespacesWith(selector: unknown, objects: Objects): string[] {
+  const found = objects.list('Namespace').filter((namespace) => selects(selector, namespace.metadata.labels ?? {}))
+  return found.map(({ metadata }) => metadata.name).sort()
+}
+
+function isReachable({ metadata }: KubernetesObject, from: KubernetesObject, objects: Objects): boolean {
+  const { namespace = '', name } = metadata
+  return (
+    namespace === from.metadata.namespace || isGranted(from, { group: '', kind: 'Service', namespace, name }, objects)
+  )
+}
+
+interface Found extends SelectedTarget {
+  readonly namespace: string
+}
+
+function targetsOf(service: KubernetesObject, clusterDomain: string): Found[] {
+  const { name, namespace = '', annotations = {} } = service.metadata
+  const [path] = PATHS.flatMap((key) => annotations[key] ?? [])
+  const [called] = NAMES.flatMap((key) => annotations[key] ?? [])
+  const host = `${name}.${namespace}.svc.${clusterDomain}`
+  return speakingPorts(service).map(({ port, protocol }) => ({
+    name: targetName(called ?? `${name}-${text(port.name) ?? port.port}`),
+    namespace,
+    server: {
+      host,
+      port: port.port,
+      ...(protocol === undefined ? {} : { protocol }),
+      ...(path === undefined ? {} : { path: path.startsWith('/') ? path : `/${path}` })
+    }
+  }))
+}
+
+interface SpeakingPort {
+  readonly port: Raw
+  readonly protocol: string | undefined
+}
+
+/** Ports that say that they speak MCP; of a Service where none does, its only port. */
+function speakingPorts(service: KubernetesObject): SpeakingPort[] {
+  const ports = entriesOf(objectOf(service.spec).ports, []).map(({ raw }) => raw)
+  const speaking = ports.flatMap((port) => {
+    const protocol = PROTOCOLS.get(text(port.appProtocol) ?? '')
+    return protocol === undefined ? [] : [{ port, protocol }]
+  })
+  const [only] = ports
+  return speaking.length > 0 || only === undefined || ports.length > 1
+    ? speaking
+    : [{ port: only, protocol: undefined }]
+}
+
+const NAME_CHARS_MAX = 63
+
+/** Before "_" in names of tools (backends/mcp/config/targets.ts): lower-case letters, digits and "-". */
+function targetName(wanted: string): string {
+  const plain = wanted
+    .toLowerCase()
+    .replace(/[^a-z0-9-]+/g, '-')
+    .slice(-NAME_CHARS_MAX)
+  return plain.replace(/^-+|-+$/g, '')
+}
+
+/** Services of the same name in several namespaces have their namespace in front. */
+function unique(found: readonly Found[]): SelectedTarget[] {
+  const count = new Map<string, number>()
+  for (const { name } of found) count.set(name, (count.get(name) ?? 0) + 1)
+  const taken = new Set<string>()
+  return found.flatMap(({ name, namespace, server }) => {
+    const own = count.get(name) === 1 ? name : targetName(`${namespace}-${name}`)
+    if (taken.has(own)) return []
+    taken.add(own)
+    return [{ name: own, server }]
+  })
+}

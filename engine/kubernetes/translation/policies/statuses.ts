@@ -1,0 +1,153 @@
+/** Statuses of GatewayPolicies (GEP-713) and of GatewayBackends. */
+import { type KubernetesObject, keyOf, type ObjectKey } from '#engine/kubernetes/objects/object.ts'
+import type { Objects } from '#engine/kubernetes/objects/objects.ts'
+import { CONTROLLER_NAME } from '#engine/kubernetes/resources/names.ts'
+import { condition, conditionOf, faultsText, type Good } from '#engine/kubernetes/translation/conditions.ts'
+import type { Condition, Fault } from '#engine/kubernetes/translation/parts.ts'
+import { groupOf } from '#engine/kubernetes/translation/routes/grants.ts'
+import { translateBackend } from './backend.ts'
+import { contentOf, type PolicyContent } from './content.ts'
+import type { AncestorStatus, PolicyOptions, StatusContext } from './options.ts'
+import { fieldsFor } from './target-policies.ts'
+import { type AimedAt, sectionsOf, targetsOf } from './targets.ts'
+
+/** Gateway API, PolicyStatus. */
+const ANCESTORS_MAX = 16
+
+/** What is known of a policy at one ancestor. */
+interface Standing {
+  readonly ref: AncestorStatus['ancestorRef']
+  /** Why a target is none. */
+  readonly missing: string[]
+  readonly conflicts: Fault[]
+  /** Something of it is in force at a target, or there is nothing in it. */
+  isInForce: boolean
+  /** A Gateway that carries it out. */
+  isAttached: boolean
+}
+
+export function policyStatus(
+  policy: KubernetesObject,
+  objects: Objects,
+  options: PolicyOptions,
+  { gatewaysOf, faults: found }: StatusContext
+): { readonly ancestors: readonly AncestorStatus[] } {
+  const content = contentOf(policy, objects, options)
+  const standings = new Map<string, Standing>()
+  const standingAt = (ref: AncestorStatus['ancestorRef'], isAttached: boolean): Standing => {
+    const key = JSON.stringify(ref)
+    const known = standings.get(key) ?? { ref, missing: [], conflicts: [], isInForce: false, isAttached }
+    standings.set(key, known)
+    return known
+  }
+  for (const aim of targetsOf(policy, objects)) {
+    const missing = whyMissing(aim)
+    const gateways = missing === null ? gatewaysOf(aim.target) : []
+    const refs = gateways.length > 0 ? gateways.map((gateway) => refOf(gateway)) : [targetRef(aim)]
+    const conflicts = missing === null ? conflictsAt(aim, policy, objects, options) : []
+    for (const ref of refs) {
+      const standing = standingAt(ref, gateways.length > 0)
+      if (missing !== null) standing.missing.push(missing)
+      standing.conflicts.push(...conflicts)
+      standing.isInForce ||= missing === null && (conflicts.length === 0 || conflicts.length < fieldCount(content))
+    }
+  }
+  const own = keyOf(policy)
+  const faults = [...content.faults, ...content.doubts, ...found.filter(({ place }) => place.key === own)]
+  const ancestors = [...standings.values()].slice(0, ANCESTORS_MAX).map(
+    (standing): AncestorStatus => ({
+      ancestorRef: standing.ref,
+      controllerName: CONTROLLER_NAME,
+      conditions: conditionsOf(standing, faults, content)
+    })
+  )
+  return { ancestors }
+}
+
+function refOf(object: KubernetesObject): AncestorStatus['ancestorRef'] {
+  const { namespace, name } = object.metadata
+  return { group: groupOf(object), kind: object.kind, ...(namespace === undefined ? {} : { namespace }), name }
+}
+
+/** The target itself: no Gateway acts on it, or it is not there. */
+function targetRef({ entry, target: { kind, namespace, name, sectionName } }: AimedAt): AncestorStatus['ancestorRef'] {
+  const section = sectionName === undefined ? {} : { sectionName }
+  return { group: entry.group, kind, namespace, name, ...section }
+}
+
+function whyMissing({ target, object }: AimedAt): string | null {
+  const { kind, namespace, name, sectionName } = target
+  if (object === undefined) return `there is no ${kind} ${namespace}/${name}`
+  if (sectionName === undefined) return null
+  const sections = sectionsOf(object)
+  if (sections.includes(sectionName)) return null
+  const known = sections.length === 0 ? 'no section has a name' : `there are: ${sections.join(', ')}`
+  return `${kind} ${namespace}/${name} has no section ${sectionName}; ${known}`
+}
+
+function conflictsAt({ target }: AimedAt, policy: KubernetesObject, objects: Objects, options: PolicyOptions): Fault[] {
+  const own = keyOf(policy)
+  return fieldsFor(target, objects, options).conflicts.filter(({ place }) => place.key === own)
+}
+
+function conditionsOf(standing: Standing, faults: readonly Fault[], { policy }: PolicyContent): Condition[] {
+  const { conflicts, isAttached } = standing
+  const refusal = refusalOf(standing, faults, keyOf(policy))
+  const all =
+    refusal === null
+      ? [condition(policy, 'Accepted', 'True', 'Accepted', ACCEPTED.message)]
+      : [condition(policy, 'Accepted', 'False', refusal.reason, refusal.message)]
+  if (refusal === null && isAttached) all.push(condition(policy, 'Attached', 'True', 'Attached', 'It is in force.'))
+  else
+    all.push(condition(policy, 'Attached', 'False', 'Pending', refusal === null ? NO_GATEWAY : 'It is not accepted.'))
+  if (refusal === null && conflicts.length > 0) {
+    all.push(condition(policy, 'Conflicted', 'True', 'Conflicted', faultsText(conflicts, keyOf(policy))))
+  }
+  if (faults.some(({ type }) => type === 'ResolvedRefs'))
+    all.push(conditionOf(policy, 'ResolvedRefs', faults, RESOLVED))
+  return all
+}
+
+const ACCEPTED: Good = { reason: 'Accepted', message: 'It is in order.' }
+const RESOLVED: Good = { reason: 'ResolvedRefs', message: 'All that it refers to is found.' }
+const NO_GATEWAY = 'No Gateway of this controller leads to its target.'
+
+interface Refusal {
+  readonly reason: string
+  readonly message: string
+}
+
+/** Why nothing of a policy is in force at an ancestor; null: something is. */
+function refusalOf(
+  { missing, conflicts, isInForce }: Standing,
+  faults: readonly Fault[],
+  key: ObjectKey
+): Refusal | null {
+  if (faults.length > 0) return { reason: 'Invalid', message: faultsText(faults, key) }
+  const [none] = missing
+  if (none !== undefined && !isInForce) return { reason: 'TargetNotFound', message: none }
+  return isInForce ? null : { reason: 'Conflicted', message: faultsText(conflicts, key) }
+}
+
+function fieldCount({ frontend, traffic, backend, authentication }: PolicyContent): number {
+  return frontend.size + traffic.size + backend.size + Number(authentication !== null)
+}
+
+export function backendStatus(
+  backend: KubernetesObject,
+  objects: Objects,
+  options: PolicyOptions,
+  found: readonly Fault[]
+): { readonly conditions: readonly Condition[] } {
+  const own = keyOf(backend)
+  const { faults, isRefused } = translateBackend(backend, objects, options)
+  const all = [...faults, ...found].filter(({ place }) => place.key === own)
+  const reasons = isRefused ? all : found.filter(({ place }) => place.key === own)
+  const refusals = reasons.map((fault): Fault => ({ ...fault, type: 'Accepted', reason: 'Invalid' }))
+  return {
+    conditions: [
+      conditionOf(backend, 'Accepted', refusals, ACCEPTED),
+      conditionOf(backend, 'ResolvedRefs', all, RESOLVED)
+    ]
+  }
+}

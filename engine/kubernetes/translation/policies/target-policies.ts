@@ -1,0 +1,75 @@
+/** The GatewayPolicies of one target, merged. */
+import type { KubernetesObject } from '#engine/kubernetes/objects/object.ts'
+import type { Objects } from '#engine/kubernetes/objects/objects.ts'
+import type { Fault } from '#engine/kubernetes/translation/parts.ts'
+import { contentOf, type PolicyContent } from './content.ts'
+import { type Field, type Fields, originsOf, partOf } from './fields.ts'
+import { type Merged, mergeContributions, setsOf } from './merge.ts'
+import type { FrontendParts, PolicyOptions, PolicyTarget, TargetPolicies } from './options.ts'
+import { policiesFor } from './targets.ts'
+
+export interface TargetFields {
+  readonly contents: readonly PolicyContent[]
+  readonly preRouting: Merged
+  readonly postRouting: Merged
+  readonly backend: Merged
+  readonly frontend: Merged
+  readonly authentication: Field | null
+  readonly conflicts: readonly Fault[]
+}
+
+export function fieldsFor(target: PolicyTarget, objects: Objects, options: PolicyOptions): TargetFields {
+  const contents = policiesFor(target, objects).map((policy) => contentOf(policy, objects, options))
+  const merge = (fieldsIn: (content: PolicyContent) => Fields, some: readonly PolicyContent[] = contents) =>
+    mergeContributions(
+      some.map((content) => ({ policy: content.policy, fields: fieldsIn(content) })),
+      options
+    )
+  const of = (isPre: boolean) => contents.filter(({ isPreRouting }) => isPreRouting === isPre)
+  const preRouting = merge(({ traffic }) => traffic, of(true))
+  const postRouting = merge(({ traffic }) => traffic, of(false))
+  const backend = merge(({ backend: fields }) => fields)
+  const frontend = merge(({ frontend: fields }) => fields)
+  const authentication = merge(({ authentication: one }) => new Map(one === null ? [] : [['authentication', one]]))
+  const all = [preRouting, postRouting, backend, frontend, authentication]
+  return {
+    contents,
+    preRouting,
+    postRouting,
+    backend,
+    frontend,
+    authentication: authentication.fields.get('authentication') ?? null,
+    conflicts: all.flatMap(({ conflicts }) => conflicts)
+  }
+}
+
+export function policiesOf(target: PolicyTarget, objects: Objects, options: PolicyOptions): TargetPolicies {
+  const found = fieldsFor(target, objects, options)
+  const { preRouting, postRouting, backend, authentication } = found
+  const post = new Map([...postRouting.fields, ...backend.fields])
+  return {
+    sets: setsOf({ pre: preRouting.fields, post }),
+    authentication:
+      authentication === null ? null : { value: authentication.value, origins: originsOf(authentication, []) },
+    faults: faultsOf(found),
+    ...needsOf(found.contents)
+  }
+}
+
+export function frontendOf(gateway: KubernetesObject, objects: Objects, options: PolicyOptions): FrontendParts {
+  const { namespace = '', name } = gateway.metadata
+  const found = fieldsFor({ kind: 'Gateway', namespace, name }, objects, options)
+  return { frontend: partOf(found.frontend.fields), faults: faultsOf(found), ...needsOf(found.contents) }
+}
+
+export const faultsOf = ({ contents, conflicts }: TargetFields): readonly Fault[] => [
+  ...contents.flatMap(({ faults, doubts }) => [...faults, ...doubts]),
+  ...conflicts
+]
+
+export function needsOf(contents: readonly PolicyContent[]) {
+  return {
+    backends: new Set(contents.flatMap(({ backends }) => [...backends])),
+    secrets: new Set(contents.flatMap(({ secrets }) => [...secrets]))
+  }
+}

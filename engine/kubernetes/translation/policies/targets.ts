@@ -1,0 +1,110 @@
+/** Which GatewayPolicies are for a target, and which targets a GatewayPolicy is for. */
+import type { KindName, KubernetesObject } from '#engine/kubernetes/objects/object.ts'
+import type { Objects } from '#engine/kubernetes/objects/objects.ts'
+import { byAge } from '#engine/kubernetes/translation/attach/age.ts'
+import { selects } from '#engine/kubernetes/translation/attach/selectors.ts'
+import { entriesOf, objectOf, type Path, type Raw, text } from '#engine/schema/placed.ts'
+import type { PolicyTarget } from './options.ts'
+
+/** One entry of targetRefs or targetSelectors. */
+export interface TargetEntry {
+  /** Empty: the core group. */
+  readonly group: string
+  readonly kind: string
+  readonly sectionName: string | undefined
+  /** Of a selector. */
+  readonly matchLabels: unknown
+  readonly name: string | undefined
+  readonly path: Path
+}
+
+const entries = new WeakMap<KubernetesObject, readonly TargetEntry[]>()
+
+export function targetEntries(policy: KubernetesObject): readonly TargetEntry[] {
+  const known = entries.get(policy)
+  if (known !== undefined) return known
+  const spec = objectOf(policy.spec)
+  const made = ['targetRefs', 'targetSelectors'].flatMap((list) =>
+    entriesOf(spec[list], ['spec', list]).map(({ raw, path }) => entryOf(raw, path))
+  )
+  entries.set(policy, made)
+  return made
+}
+
+function entryOf({ group, kind, name, sectionName, matchLabels }: Raw, path: Path): TargetEntry {
+  return {
+    group: text(group) ?? '',
+    kind: text(kind) ?? '',
+    name: text(name),
+    sectionName: text(sectionName),
+    matchLabels: name === undefined ? matchLabels : undefined,
+    path
+  }
+}
+
+/** Those whose target is exactly this one, oldest first: of two that say the same, the first holds (GEP-713). */
+export function policiesFor(target: PolicyTarget, objects: Objects): readonly KubernetesObject[] {
+  const found = objects
+    .list('GatewayPolicy', target.namespace)
+    .filter((policy) => targetEntries(policy).some((entry) => isFor(entry, target, objects)))
+  return found.sort(byAge)
+}
+
+function isFor(entry: TargetEntry, target: PolicyTarget, objects: Objects): boolean {
+  if (entry.kind !== target.kind || !isSection(entry.sectionName, target, objects)) return false
+  if (entry.name !== undefined) return entry.name === target.name
+  const object = objects.get(target.kind, target.namespace, target.name)
+  return object !== undefined && selects({ matchLabels: entry.matchLabels }, object.metadata.labels ?? {})
+}
+
+/** Ports of a Service have a number and a name. */
+function isSection(named: string | undefined, target: PolicyTarget, objects: Objects): boolean {
+  const { kind, namespace, name, sectionName } = target
+  if (named === sectionName) return true
+  if (kind !== 'Service' || named === undefined || sectionName === undefined) return false
+  const ports = entriesOf(objectOf(objects.get('Service', namespace, name)?.spec).ports, [])
+  return ports.some(({ raw }) => {
+    const both = [String(raw.port), raw.name]
+    return both.includes(named) && both.includes(sectionName)
+  })
+}
+
+/** An object that an entry is for. */
+export interface AimedAt {
+  readonly entry: TargetEntry
+  readonly target: PolicyTarget
+  /** Undefined: there is none. */
+  readonly object: KubernetesObject | undefined
+}
+
+/** In the order of the entries; a selector that finds nothing has none. */
+export function targetsOf(policy: KubernetesObject, objects: Objects): readonly AimedAt[] {
+  const namespace = policy.metadata.namespace ?? ''
+  return targetEntries(policy).flatMap((entry) =>
+    namesOf(entry, namespace, objects).map((name): AimedAt => {
+      const { sectionName } = entry
+      const kind = entry.kind as PolicyTarget['kind']
+      const target = { kind, namespace, name, ...(sectionName === undefined ? {} : { sectionName }) }
+      return { entry, target, object: objects.get(kind, namespace, name) }
+    })
+  )
+}
+
+function namesOf({ kind, name, matchLabels }: TargetEntry, namespace: string, objects: Objects): string[] {
+  if (name !== undefined) return [name]
+  const found = objects
+    .list(kind as KindName, namespace)
+    .filter(({ metadata }) => selects({ matchLabels }, metadata.labels ?? {}))
+  return found.map(({ metadata }) => metadata.name).sort()
+}
+
+/** Names that `sectionName` may have. */
+export function sectionsOf({ kind, spec }: KubernetesObject): readonly string[] {
+  const { listeners, rules, ports, ai, mcp } = objectOf(spec)
+  const named = (list: unknown) => entriesOf(list, []).flatMap(({ raw }) => text(raw.name) ?? [])
+  if (kind === 'Gateway' || kind === 'ListenerSet') return named(listeners)
+  if (kind === 'Service') return [...named(ports), ...entriesOf(ports, []).map(({ raw }) => String(raw.port))]
+  if (kind !== 'GatewayBackend') return named(rules)
+  const groups = entriesOf(objectOf(ai).groups, [])
+  return [...groups.flatMap(({ raw }) => named(raw.providers)), ...named(objectOf(mcp).targets)]
+}
