@@ -86,6 +86,7 @@ export const HELP = `weir: a gateway for HTTP, LLM and MCP traffic
 Usage:
   weir                      run the built-in demonstration on port 3000 (PORT)
   weir -f FILE              run a configuration file, YAML or JSON ("-": standard input)
+  weir -f MANIFEST          serve the Gateways of a manifest of Kubernetes, without a cluster
   weir -c STRING            run a configuration given as text
   weir explain OPTIONS      say what would become of a request: weir explain -h
   weir schema               print the JSON Schema of the configuration file, for editors
@@ -93,7 +94,7 @@ Usage:
   weir mcp-server NAME      be an MCP server of the demonstration on standard streams: clock or notebook
 
 Options:
-  -f, --file FILE           configuration file; watched, and read again on SIGHUP
+  -f, --file FILE           configuration file or manifest; watched, and read again on SIGHUP
   -c, --config STRING       configuration text
       --validate-only       check the configuration, print every mistake, exit
   -V, --version             print the version

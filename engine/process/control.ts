@@ -5,6 +5,7 @@
 import type { Prepared } from '#engine/build/prepare.ts'
 import type { BackendKind, PrepareContext } from '#engine/contract/backend.ts'
 import type { Problem } from '#engine/contract/config-error.ts'
+import type { HostLists } from '#engine/contract/endpoint.ts'
 import type { Policy } from '#engine/contract/policy.ts'
 import type { Expanded } from '#engine/ir/expanded.ts'
 import type { Places } from '#engine/ir/places.ts'
@@ -55,6 +56,8 @@ export type Loaded = { readonly files: readonly ReadFile[]; readonly urls: Itera
       readonly warnings: readonly string[]
       readonly expanded: readonly Expanded[]
       readonly places: () => Places
+      /** Hosts that are known without DNS. Absent: all names are for DNS. */
+      readonly hosts?: HostLists
     }
   | { readonly ok: false; readonly count: number; readonly text: string }
 )
@@ -65,7 +68,17 @@ export async function load(
   options: ControlPlaneOptions,
   before: Snapshot | null = null
 ): Promise<Loaded> {
-  return await options.converted.loaded(() => options.remote.loaded(() => loadNow(text, options, before)))
+  return await options.converted.loaded(
+    async () =>
+      (await loadIfManifest(text, options, before)) ??
+      (await options.remote.loaded(() => loadNow(text, options, before)))
+  )
+}
+
+/** What reads manifests is loaded for a text that may be one. */
+async function loadIfManifest(...[text, options, before]: Required<Parameters<typeof load>>): Promise<Loaded | null> {
+  if (!text.includes('apiVersion')) return null
+  return (await import('./manifest.ts')).loadManifest(text, options, before)
 }
 
 function loadNow(text: string, options: ControlPlaneOptions, before: Snapshot | null): Loaded {
@@ -94,6 +107,8 @@ export class ControlPlane {
   #snapshot: Snapshot | null = null
   #expanded: readonly Expanded[] = []
   #places: Places | null = null
+  /** Those that are known without DNS. */
+  #hosts: HostLists = {}
   #lastError: ConfigStatus['lastError'] = null
   #ok = 0
   #failed = 0
@@ -184,7 +199,15 @@ export class ControlPlane {
       this.#options.log('warn', `needs a restart to take effect: config.${changed.join(', config.')}`)
   }
 
-  async #publish({ draft, hash, expanded, places: find }: Loaded & { ok: true }): Promise<Published> {
+  /** Before the Snapshot that needs them. What is not in `hosts` any more is for DNS again. */
+  #setHosts(hosts: HostLists): void {
+    const gone = Object.keys(this.#hosts).filter((name) => !Object.hasOwn(hosts, name))
+    this.#supervisor.setHosts({ ...Object.fromEntries(gone.map((name) => [name, null])), ...hosts })
+    this.#hosts = hosts
+  }
+
+  async #publish({ draft, hash, expanded, places: find, hosts }: Loaded & { ok: true }): Promise<Published> {
+    if (hosts !== undefined) this.#setHosts(hosts)
     const snapshot: Snapshot = {
       ...draft,
       process: this.#snapshot?.process ?? draft.process,

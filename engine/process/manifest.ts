@@ -1,0 +1,191 @@
+/**
+ * `weir -f` with a manifest of Kubernetes: its Gateways are translated as the controller translates them, and served by
+ * this process. What an API server and a controller would answer stands on the terminal, with its place in the file.
+ */
+import { availableParallelism } from 'node:os'
+import { type PlaceEntry, Places } from '#engine/ir/places.ts'
+import { share } from '#engine/ir/share.ts'
+import type { Snapshot } from '#engine/ir/snapshot.ts'
+import { memoryLimit } from '#engine/kit/memory-limit.ts'
+import { withoutKeys } from '#engine/kit/sensitive.ts'
+import { endpointsOf, type ServiceEndpoints } from '#engine/kubernetes/endpoints/index.ts'
+import { isObject, type Manifest, readObjects } from '#engine/kubernetes/manifests/manifest.ts'
+import { complaintsOf } from '#engine/kubernetes/manifests/statuses.ts'
+import { servedTogether } from '#engine/kubernetes/manifests/together.ts'
+import { type KubernetesObject, keyOf, type ObjectKey } from '#engine/kubernetes/objects/object.ts'
+import { ObjectStore } from '#engine/kubernetes/objects/objects.ts'
+import { resourcesOf } from '#engine/kubernetes/resources/index.ts'
+import { type GatewayOutput, type Translation, Translator } from '#engine/kubernetes/translation/index.ts'
+import { objectOf, type Path, parsePath } from '#engine/schema/placed.ts'
+import { distinct } from '#engine/source/compile.ts'
+import { hashOf, loadConfig, type SnapshotDraft } from '#engine/standalone/load.ts'
+import { readManifest } from '#engine/standalone/manifest.ts'
+import { type ConfigError, formatErrors, formatPath } from '#engine/standalone/problems.ts'
+import type { Source } from '#engine/standalone/source.ts'
+import type { ControlPlaneOptions, Loaded } from './control.ts'
+
+/** Null: `text` is no manifest. Never throws, but for a fault of weir. */
+export function loadManifest(text: string, options: ControlPlaneOptions, before: Snapshot | null): Loaded | null {
+  const documents = readManifest(text, isObject)
+  if (documents === null) return null
+  const manifest = readObjects(
+    documents.map(({ value }) => value),
+    resourcesOf(options.policies, options.backends)
+  )
+  const where = new Where(options.name, documents, manifest)
+  const mistakes = [...where.syntax(), ...manifest.findings.map((finding) => where.finding(finding))]
+  if (mistakes.length > 0) return refused(mistakes)
+  const translation = translated(manifest.objects, options)
+  const complaints = [...translation.statuses].flatMap(([key, status]) =>
+    complaintsOf(status).map(({ isRefused, ...complaint }) => ({ isRefused, error: where.complaint(key, complaint) }))
+  )
+  const errors = complaints.flatMap(({ isRefused, error }) => (isRefused ? [error] : []))
+  if (errors.length > 0) return refused(errors)
+  const accumulating = new Set(options.policies.filter((one) => one.accumulates === true).map(({ name }) => name))
+  const together = servedTogether(inOrder(translation, manifest), accumulating)
+  const draft = together.draft ?? nothing(options)
+  const left = together.leftOut.map(({ gateway, reason }) =>
+    where.complaint(keyOf(gateway), { message: `is not served by this process: ${reason}`, path: [] })
+  )
+  const doubts = [...complaints.map(({ error }) => error), ...left].toSorted(byPlace)
+  const warnings = [...translation.gateways.values()].flatMap((output) => output.warnings)
+  const { hosts, notes } = hostsOf(manifest.objects, together.services)
+  return {
+    ok: true,
+    draft: share(before, draft),
+    hash: hashOf(text),
+    warnings: [
+      ...[...manifest.notes, ...notes, ...(together.draft === null ? [NO_GATEWAY] : [])].map(
+        (note) => `${options.name}: ${note}`
+      ),
+      ...doubts.map((doubt) => formatErrors([doubt])),
+      ...distinctTexts(warnings).map((warning) => where.text(warning))
+    ],
+    hosts,
+    expanded: [],
+    places: () => Places.of(together.places().map(([at, place]): PlaceEntry => [at, where.placeOf(place)])),
+    files: [],
+    urls: []
+  }
+}
+
+const NO_GATEWAY = 'there is no Gateway of weir among the resources, so nothing is served'
+
+/** A Snapshot without ports. */
+function nothing({ policies, backends, env, name }: ControlPlaneOptions): SnapshotDraft {
+  const loaded = loadConfig('binds: []', { file: name, env, policies, backends })
+  if (!loaded.ok) throw new Error(formatErrors(loaded.errors))
+  return loaded.snapshot
+}
+
+function refused(errors: readonly ConfigError[]): Loaded {
+  const sorted = errors.toSorted(byPlace)
+  return { ok: false, count: sorted.length, text: formatErrors(sorted), files: [], urls: [] }
+}
+
+const byPlace = (a: ConfigError, b: ConfigError): number => a.line - b.line || a.column - b.column
+
+const distinctTexts = (all: readonly string[]): string[] => [...new Set(all)]
+
+function translated(objects: readonly KubernetesObject[], options: ControlPlaneOptions): Translation {
+  const { policies, backends, env, check, prepare, converted } = options
+  const machine = { processors: availableParallelism(), memoryBytes: memoryLimit() }
+  const rest = { env, check, prepare, readYaml: converted.read }
+  return new Translator({ policies, backends, ...machine, ...rest }).update(ObjectStore.of(objects), null)
+}
+
+/** As the manifest has them: the first of two that are in each other's way is served. */
+function inOrder({ gateways }: Translation, { objects }: Manifest): GatewayOutput[] {
+  return objects.flatMap(({ kind, metadata: { namespace, name } }) =>
+    kind === 'Gateway' ? (gateways.get(`${namespace}/${name}`) ?? []) : []
+  )
+}
+
+const SERVICE_NAME = 'kubernetes.io/service-name'
+
+/** Services that are used are where their EndpointSlices in the manifest say; DNS knows the others, or nobody. */
+function hostsOf(objects: readonly KubernetesObject[], services: ReadonlySet<string>) {
+  const slices = Map.groupBy(
+    objects.filter(({ kind }) => kind === 'EndpointSlice'),
+    ({ metadata: { namespace, labels } }) => `${namespace}/${labels?.[SERVICE_NAME]}`
+  )
+  let hosts: ServiceEndpoints = {}
+  const unknown: string[] = []
+  for (const object of objects) {
+    const name = `${object.metadata.namespace}/${object.metadata.name}`
+    if (object.kind !== 'Service' || !services.has(name)) continue
+    const own = slices.get(name)
+    if (own !== undefined) hosts = { ...hosts, ...endpointsOf(object, own) }
+    else if (objectOf(object.spec).type !== 'ExternalName') unknown.push(name)
+  }
+  const mending = 'an EndpointSlice with their addresses says where they are'
+  return { hosts, notes: unknown.length === 0 ? [] : [`DNS is asked for Services ${unknown.join(', ')}: ${mending}`] }
+}
+
+/** "HTTPRoute demo/shop: spec.rules[0]: ..." */
+const NAMED = /^(\w+) (?:([^/:\s]+)\/)?([^/:\s]+)(?:: |$)/
+const PATH = /^(?:spec|data|metadata)(?:[.[][^\s:]*)?(?=:|$)/
+
+/** Places of objects and of their fields in the file. */
+class Where {
+  readonly #file: string
+  readonly #documents: readonly Source[]
+  readonly #places: Manifest['places']
+
+  constructor(file: string, documents: readonly Source[], { places }: Manifest) {
+    this.#file = file
+    this.#documents = documents
+    this.#places = places
+  }
+
+  syntax(): ConfigError[] {
+    return this.#documents.flatMap(({ problems, position }) =>
+      distinct(problems).map(({ offset, path, message, hint }) =>
+        this.#error(position(offset), formatPath(path), message, hint)
+      )
+    )
+  }
+
+  finding({ document, path, object, pathInObject, message, at, hint }: Manifest['findings'][number]): ConfigError {
+    const { position, locate } = this.#documents[document]!
+    return this.#error(position(locate(path, at)), titleOf(object, pathInObject), message, hint)
+  }
+
+  complaint(key: ObjectKey, { message, path }: { readonly message: string; readonly path: Path }): ConfigError {
+    const [kind = '', namespace = '', name = ''] = key.split('/')
+    const object = `${kind} ${namespace === '' ? name : `${namespace}/${name}`}`
+    return this.#error(this.#positionOf(key, path), titleOf(object, path), message)
+  }
+
+  /** A sentence that begins with its object, and perhaps with a field of it. */
+  text(sentence: string): string {
+    return `${this.placeOf(sentence)}: ${withoutKeys(sentence)}`
+  }
+
+  /** file:line:column */
+  placeOf(sentence: string): string {
+    const [start = '', kind = '', namespace = '', name = ''] = NAMED.exec(sentence) ?? []
+    const [path = ''] = PATH.exec(sentence.slice(start.length)) ?? []
+    const { line, column } = this.#positionOf(`${kind}/${namespace}/${name}`, parsePath(path))
+    return `${this.#file}:${line}:${column}`
+  }
+
+  /** Of an object itself: where its name is. */
+  #positionOf(key: ObjectKey, path: Path): Position {
+    const place = this.#places.get(key)
+    if (place === undefined) return { line: 1, column: 1 }
+    const { position, locate } = this.#documents[place.document]!
+    return position(locate([...place.path, ...(path.length === 0 ? ['metadata', 'name'] : path)], 'key'))
+  }
+
+  #error({ line, column }: Position, path: string, message: string, hint?: string): ConfigError {
+    const own = { file: this.#file, line, column, path, message: withoutKeys(message) }
+    return hint === undefined ? own : { ...own, hint: withoutKeys(hint) }
+  }
+}
+
+type Position = ReturnType<Source['position']>
+
+function titleOf(object: string, path: Path): string {
+  return [object, formatPath(path)].filter((part) => part !== '').join(': ')
+}
