@@ -59,7 +59,10 @@ export class ApiClient {
   apply(object: ApiObject, plural: string): Promise<Answer> {
     const path = `${collection(object, plural)}/${object.metadata.name}`
     const type = 'application/apply-patch+yaml'
-    return this.ask('PATCH', `${path}?fieldManager=weir-tests&force=true`, { body: object, type })
+    return this.ask('PATCH', `${path}?fieldManager=weir-tests&force=true&fieldValidation=Strict`, {
+      body: object,
+      type
+    })
   }
 
   /** Merges `status` into that of the object. */

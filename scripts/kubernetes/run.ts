@@ -18,6 +18,7 @@ import { patchDefinitionsCase } from './patch-definitions.ts'
 import { patchCases } from './patch-differential.ts'
 import { tableCases } from './patch-tables.ts'
 import { GATEWAY_API_VERSION, gatewayApiCrds, KUBERNETES_VERSION } from './programs.ts'
+import { provisioningCases } from './provisioning.ts'
 import { startKubernetes } from './servers.ts'
 import { statusCases } from './statuses.ts'
 
@@ -40,6 +41,7 @@ export async function runKubernetes(print: (line: string) => void, hasMisses: bo
     all.push(...(await mutationCases(client, resources, ACCEPTED)))
     all.push(...(await statusCases(servers)))
     all.push(await patchDefinitionsCase(client), ...tableCases(), ...(await patchCases(client)))
+    all.push(...(await provisioningCases(client)))
     all.push(manifestSchemas())
     all.push(...(await exchangeCases(servers)))
   } finally {

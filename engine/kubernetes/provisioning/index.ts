@@ -2,48 +2,97 @@
  * What a Gateway's data planes run as: Deployment, Service, ServiceAccount, ConfigMap, and, when asked for,
  * PodDisruptionBudget and HorizontalPodAutoscaler. Pure: objects in, objects to apply out.
  */
-import type { BackendKind } from '#engine/contract/backend.ts'
-import type { Policy } from '#engine/contract/policy.ts'
-import type { KubernetesObject } from '#engine/kubernetes/objects/object.ts'
+import type { KubernetesObject, ObjectMeta } from '#engine/kubernetes/objects/object.ts'
 import type { Fault } from '#engine/kubernetes/translation/parts.ts'
+import { objectOf, type Raw } from '#engine/schema/placed.ts'
+import { CA_FILE, CONFIG_FILE, deploymentSpec } from './deployment.ts'
+import type { ObjectName, Provisioned, ProvisionInput, ProvisionOptions } from './input.ts'
+import { commonMeta, objectsName, ownerReference, selectorOf } from './names.ts'
+import { ON_DEMAND, OVERLAID, overlaid } from './overlays.ts'
+import { invalidParameters, type Level, levelsOf, mergedParameters, placeOf } from './parameters.ts'
+import { processConfigOf } from './process-config.ts'
+import { addressFaults, listenerPorts, serviceSpec } from './service.ts'
 
-export interface ProvisionInput {
-  readonly gateway: KubernetesObject
-  readonly gatewayClass: KubernetesObject
-  /** GatewayParameters that the class refers to. */
-  readonly classParameters?: KubernetesObject | undefined
-  /** GatewayParameters that the Gateway refers to (spec.infrastructure.parametersRef). */
-  readonly gatewayParameters?: KubernetesObject | undefined
-  /** Those that are attached to the Gateway: their listeners are ports, too. */
-  readonly listenerSets?: readonly KubernetesObject[]
+export type { ObjectName, Provisioned, ProvisionInput, ProvisionOptions } from './input.ts'
+export { isOwnedBy, objectsName } from './names.ts'
+export { type Refusal, refusalFault } from './refusal.ts'
+
+export function provision(input: ProvisionInput, options: ProvisionOptions): Provisioned {
+  const { gateway, classParameters, gatewayParameters, listenerSets = [] } = input
+  const judged = levelsOf([classParameters, gatewayParameters])
+  if ('faults' in judged) return refused(judged.faults)
+  const { levels } = judged
+  const parameters = mergedParameters(levels)
+  const process = processConfigOf(parameters, options.policies)
+  if ('faults' in process) return refused(process.faults)
+  const { config } = process
+  const { ports, faults } = listenerPorts([gateway, ...listenerSets], config.reserved)
+  const early = [...faults, ...addressFaults(gateway), ...meshFaults(levels)]
+  if (early.length > 0) return refused(early)
+  const name = objectsName(gateway, input.gatewayClass)
+  const meta = commonMeta(gateway, input.gatewayClass)
+  const { image, controllerAddress, tokenAudience } = options
+  const pods = { gateway, name, meta, parameters, config, ports, image, controllerAddress, tokenAudience }
+  return laidOver(input, levels, {
+    serviceAccount: { automountServiceAccountToken: false },
+    configMap: { data: { [CONFIG_FILE]: config.text, [CA_FILE]: options.controllerCa } },
+    deployment: { spec: deploymentSpec(pods) },
+    service: { spec: serviceSpec(gateway, ports) },
+    podDisruptionBudget: { spec: { selector: { matchLabels: selectorOf(gateway) } } },
+    horizontalPodAutoscaler: { spec: { scaleTargetRef: { apiVersion: 'apps/v1', kind: 'Deployment', name } } }
+  })
 }
 
-export interface ProvisionOptions {
-  /** Of data planes, where GatewayParameters do not say otherwise: "registry/repository:tag". */
-  readonly image: string
-  /** Where data planes ask for their configuration: "https://weir-controller.weir-system.svc:9443". */
-  readonly controllerAddress: string
-  /** PEM: who may have signed the controller's certificate. */
-  readonly controllerCa: string
-  /** Audience of the ServiceAccount tokens by which the controller knows data planes. */
-  readonly tokenAudience: string
-  /** The registries: rawConfig is checked by the schema that they make. */
-  readonly policies: readonly Policy[]
-  readonly backends: readonly BackendKind[]
+const refused = (faults: readonly Fault[]): Provisioned => ({ objects: [], absent: [], faults })
+
+/** What pods need before them comes first. */
+const ORDER = [
+  ...(['serviceAccount', 'configMap', 'deployment', 'service'] as const),
+  ...(['podDisruptionBudget', 'horizontalPodAutoscaler'] as const)
+]
+
+/** Fields of the objects, without metadata. */
+type Contents = Readonly<Record<(typeof ORDER)[number], Raw>>
+
+function laidOver(
+  { gateway, gatewayClass }: ProvisionInput,
+  levels: readonly Level[],
+  contents: Contents
+): Provisioned {
+  const objects: KubernetesObject[] = []
+  const absent: ObjectName[] = []
+  const faults: Fault[] = []
+  const metadata: ObjectMeta & { readonly ownerReferences: readonly Raw[] } = {
+    ...commonMeta(gateway, gatewayClass),
+    name: objectsName(gateway, gatewayClass),
+    ...(gateway.metadata.namespace === undefined ? {} : { namespace: gateway.metadata.namespace }),
+    ownerReferences: [ownerReference(gateway)]
+  }
+  for (const one of ORDER) {
+    if (one === 'configMap') {
+      objects.push({ apiVersion: 'v1', kind: 'ConfigMap', metadata, ...contents[one] })
+      continue
+    }
+    const { apiVersion, kind } = OVERLAID[one]
+    const isWanted = !ON_DEMAND.includes(one) || levels.some(({ spec }) => spec[one] !== undefined)
+    const outcome = isWanted ? overlaid({ apiVersion, kind, metadata, ...contents[one] }, one, levels) : null
+    if (outcome === null) absent.push({ apiVersion, kind, metadata })
+    else if ('fault' in outcome) faults.push(outcome.fault)
+    else objects.push(one === 'podDisruptionBudget' ? withBudget(outcome.object) : outcome.object)
+  }
+  return faults.length > 0 ? refused(faults) : { objects, absent, faults }
 }
 
-/** An object that must not be there, unless it belongs to another owner. */
-export type ObjectName = Pick<KubernetesObject, 'apiVersion' | 'kind' | 'metadata'>
-
-export interface Provisioned {
-  /** In the order in which they are applied. Empty when there are faults. */
-  readonly objects: readonly KubernetesObject[]
-  /** To be deleted if this Gateway owns them: no longer asked for. */
-  readonly absent: readonly ObjectName[]
-  /** Of the Gateway: Accepted is False. */
-  readonly faults: readonly Fault[]
+/** One that says nothing would let all pods be evicted at once. */
+function withBudget(object: KubernetesObject): KubernetesObject {
+  const spec = objectOf(object.spec)
+  if (spec.minAvailable !== undefined || spec.maxUnavailable !== undefined) return object
+  return { ...object, spec: { ...spec, maxUnavailable: 1 } }
 }
 
-export function provision(_input: ProvisionInput, _options: ProvisionOptions): Provisioned {
-  throw new Error('not yet')
+/** No workload certificate is asked of a mesh: who relies on mTLS must not get plain text. */
+function meshFaults(levels: readonly Level[]): readonly Fault[] {
+  const place = placeOf(levels, ['spec', 'istio'])
+  if (place === null) return []
+  return [invalidParameters('istio is not supported: take it out, and give mesh backends a policy with tls', place)]
 }
