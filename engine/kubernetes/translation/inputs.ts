@@ -1,8 +1,5 @@
 /** What compiling reads: pieces of a configuration with the contents of the files that they name. Plain data. */
-
-import { share } from '#engine/ir/share.ts'
-import type { ObjectKey } from '#engine/kubernetes/objects/object.ts'
-import { Memo, type Objects, type Read } from '#engine/kubernetes/objects/objects.ts'
+import type { Objects } from '#engine/kubernetes/objects/objects.ts'
 import { isFilePath, readPath } from './files.ts'
 import type { Part } from './parts.ts'
 
@@ -52,32 +49,4 @@ function visitTexts(value: unknown, visit: (text: string) => void): void {
   if (typeof value === 'string') visit(value)
   else if (typeof value === 'object' && value !== null)
     for (const inner of Object.values(value)) visitTexts(inner, visit)
-}
-
-/** A Memo whose results stay the same objects where they are made anew and are equal. Results are plain data. */
-export class StableMemo<T> {
-  readonly #memo = new Memo<T>()
-  readonly #known = new Map<string, { readonly made: T; readonly kept: T }>()
-
-  of(name: string, objects: Objects, make: (objects: Objects) => T, reads?: Set<Read>): T {
-    const made = this.#memo.of(name, objects, make, reads)
-    const known = this.#known.get(name)
-    if (known !== undefined && known.made === made) return known.kept
-    const kept = share(known?.kept, made)
-    this.#known.set(name, { made, kept })
-    return kept
-  }
-
-  changed(keys: Iterable<ObjectKey>): void {
-    this.#memo.changed(keys)
-  }
-
-  /** Forgets what has none of these names. */
-  retain(names: { has(name: string): boolean }): void {
-    for (const name of this.#known.keys()) {
-      if (names.has(name)) continue
-      this.#known.delete(name)
-      this.#memo.forget(name)
-    }
-  }
 }

@@ -1,4 +1,5 @@
 /** What the translation of resources is given, and what it gives. */
+
 import type { KubernetesObject, ObjectKey } from '#engine/kubernetes/objects/object.ts'
 import type { CompileOptions } from '#engine/source/compile.ts'
 import type { SnapshotDraft } from '#engine/source/translate.ts'
@@ -19,9 +20,9 @@ export type SnapshotPlace = readonly [snapshot: string, place: string]
 /** What one data plane runs. */
 export interface GatewayOutput {
   readonly gateway: KubernetesObject
-  /** What did not change since the last translation is the same object in it. */
+  /** What did not change since the last translation is the same object in it. Empty where nothing can be served. */
   readonly draft: SnapshotDraft
-  /** Made when it is asked for. */
+  /** "HTTPRoute demo/shop: spec.rules[0].filters[1]" for parts of the draft. Made when it is asked for. */
   readonly places: () => readonly SnapshotPlace[]
   /** Services whose endpoints its data plane needs, as "namespace/name". */
   readonly services: ReadonlySet<string>

@@ -1,18 +1,223 @@
 /** Keeps what it has translated: a change of objects costs what depends on them. */
-import type { ObjectKey } from '#engine/kubernetes/objects/object.ts'
-import type { Objects } from '#engine/kubernetes/objects/objects.ts'
-import type { Translation, TranslatorOptions } from './options.ts'
+import type { KindName, KubernetesObject, ObjectKey } from '#engine/kubernetes/objects/object.ts'
+import { Memo, ObjectStore, type Objects } from '#engine/kubernetes/objects/objects.ts'
+import { CONTROLLER_NAME } from '#engine/kubernetes/resources/names.ts'
+import { policyKeys } from '#engine/source/policies.ts'
+import { classOf } from './attach/classes.ts'
+import { type GatewayState, gatewayState } from './attach/gateways.ts'
+import { type AttachableListener, attachable, parentsOf } from './attach/routes.ts'
+import { Compiler } from './compile/compiler.ts'
+import { GatewayCompiler } from './compile/gateway-compiler.ts'
+import { RecordMaker } from './compile/make-records.ts'
+import type { BackendRecord, GatewayRecord, Records, RouteRecord, SecretRecord } from './compile/records.ts'
+import { isSame as isSameList, type RouteAtGateway } from './compile/route-units.ts'
+import { objectSources } from './files.ts'
+import { KnownObjects } from './known-objects.ts'
+import type { GatewayOutput, Translation, TranslatorOptions } from './options.ts'
+import type { Fault } from './parts.ts'
+import { placesOf } from './places.ts'
+import type { PolicyOptions } from './policies/index.ts'
+import { CLOSED, CLOSED_BACKEND, refusedBackend } from './refused-backends.ts'
+import { isRoute, RouteOrder } from './route-order.ts'
+import { StableMemo } from './stable-memo.ts'
+import { Statuses } from './statuses/statuses.ts'
+import { type Parents, parentsRecord, type TranslatedGateway, type TranslatedRoute } from './translated.ts'
 
 export class Translator {
   readonly #options: TranslatorOptions
+  readonly #policyOptions: PolicyOptions
+  readonly #controllerName: string
+  readonly #compiler: Compiler
+  readonly #known = new KnownObjects()
+  readonly #order = new RouteOrder()
+  readonly #statuses: Statuses
+  readonly #compilers = new Map<string, GatewayCompiler>()
+  readonly #records: Records
+  readonly #gateways: StableMemo<GatewayRecord>
+  readonly #routes: StableMemo<RouteRecord>
+  readonly #backends: StableMemo<BackendRecord>
+  readonly #secrets: StableMemo<SecretRecord | undefined>
+  #states = new Memo<GatewayState>()
+  readonly #attachable: StableMemo<readonly AttachableListener[]>
+  readonly #parents: StableMemo<Parents>
+  /** For backends that no Gateway has. */
+  readonly #others: GatewayCompiler
+  /** Names of backends that are in use. */
+  readonly #used = new Set<string>()
+  #listeners: ReadonlyMap<string, readonly AttachableListener[]> = new Map()
+  #objects: Objects = new ObjectStore()
+  /** Rises when any record of a backend or a secret is another one. */
+  #version = 0
+  #translation: Translation | null = null
 
   constructor(options: TranslatorOptions) {
     this.#options = options
+    const { policies, backends, clusterDomain = 'cluster.local', controllerName = CONTROLLER_NAME } = options
+    this.#controllerName = controllerName
+    this.#policyOptions = { policies, backends, clusterDomain }
+    this.#compiler = new Compiler({ ...options, sources: objectSources(() => this.#objects, options.readYaml) })
+    this.#statuses = new Statuses(this.#policyOptions, controllerName)
+    const maker = new RecordMaker(this.#policyOptions)
+    const stateOf = (name: string, objects: Objects) => stateOfGateway(name, objects, controllerName)
+    this.#gateways = new StableMemo((name, objects) => maker.gateway(stateOf(name, objects), objects))
+    this.#routes = new StableMemo((key, objects) => maker.route(objectAt(key, objects), objects))
+    this.#backends = new StableMemo((name, objects) => maker.backend(name, objects) ?? refusedBackend(name))
+    this.#secrets = new StableMemo((name, objects) => maker.secret(name, objects))
+    this.#attachable = new StableMemo((name, objects) => stateOf(name, objects).listeners.map(attachable))
+    const listenersOf = (gateway: string) => this.#listeners.get(gateway)
+    this.#parents = new StableMemo((key, objects) =>
+      parentsRecord(parentsOf(objectAt(key, objects), objects, listenersOf))
+    )
+    this.#others = this.#newCompiler()
+    this.#records = {
+      backend: (name) => (name === CLOSED_BACKEND ? CLOSED : this.#backends.of(name, this.#objects)),
+      secret: (name) => this.#secrets.of(name, this.#objects)
+    }
+  }
+
+  get #memos() {
+    return [...[this.#gateways, this.#routes, this.#backends, this.#secrets], ...[this.#attachable, this.#parents]]
+  }
+
+  /** How many configurations have been compiled: for what measures what is kept. */
+  get compilations(): number {
+    return this.#compiler.count
   }
 
   /** Pure but for what it keeps. `changed`: since the last call, with what came and went; null: everything. */
-  update(_objects: Objects, _changed: Iterable<ObjectKey> | null): Translation {
-    void this.#options
-    return { gateways: new Map(), statuses: new Map() }
+  update(objects: Objects, changed: Iterable<ObjectKey> | null): Translation {
+    this.#objects = objects
+    const keys = changed === null || this.#translation === null ? null : this.#known.changed(objects, changed)
+    if (keys === null) this.#known.reset(objects)
+    if (keys?.length === 0 && this.#translation !== null) return this.#translation
+    for (const memo of this.#memos) memo.changed(keys)
+    if (keys === null) this.#states = new Memo()
+    else this.#states.changed(keys)
+    const names = this.#updateListeners(objects)
+    if (this.#backends.refresh(objects)) this.#version++
+    if (this.#secrets.refresh(objects)) this.#version++
+    const routes = this.#updateRoutes(objects, keys)
+    const gateways = this.#compile(names, routes, objects)
+    const others = this.#compileOthers(gateways, objects)
+    this.#backends.retain(this.#used)
+    const outputs = gateways.map((one): [string, GatewayOutput] => [one.name, this.#output(one)])
+    const statuses = this.#statuses.update({ gateways, routes, objects, changed: keys, others })
+    this.#translation = { gateways: new Map(outputs), statuses }
+    return this.#translation
   }
+
+  /** Names of the Gateways of this controller. */
+  #updateListeners(objects: Objects): ReadonlySet<string> {
+    const own = objects.list('Gateway').filter((one) => classOf(one, objects, this.#controllerName) !== null)
+    const names = new Set(own.map(({ metadata }) => `${metadata.namespace}/${metadata.name}`))
+    for (const memo of [this.#gateways, this.#attachable]) memo.retain(names)
+    const next = new Map([...names].map((name) => [name, this.#attachable.of(name, objects)]))
+    const before = this.#listeners
+    const isSame = next.size === before.size && [...next].every(([name, listeners]) => before.get(name) === listeners)
+    if (!isSame) this.#parents.changed(null)
+    this.#listeners = next
+    return names
+  }
+
+  /** Those with parents of this controller, in the order of precedence. */
+  #updateRoutes(objects: Objects, keys: readonly ObjectKey[] | null): ReadonlyMap<ObjectKey, TranslatedRoute> {
+    const all = this.#order.update(objects, keys)
+    const routes = new Map<ObjectKey, TranslatedRoute>()
+    for (const [key, route] of all) {
+      const parents = this.#parents.of(key, objects)
+      if (parents.all.length > 0) routes.set(key, { route, parents, record: this.#routes.of(key, objects) })
+    }
+    if (keys === null || keys.some(isRoute)) for (const memo of [this.#parents, this.#routes]) memo.retain(all)
+    return routes
+  }
+
+  #compile(
+    names: ReadonlySet<string>,
+    routes: ReadonlyMap<ObjectKey, TranslatedRoute>,
+    objects: Objects
+  ): TranslatedGateway[] {
+    const attached = new Map<string, RouteAtGateway[]>()
+    for (const [key, { parents, record }] of routes) {
+      for (const gateway in parents.attachments) {
+        const own = attached.get(gateway) ?? []
+        attached.set(gateway, own)
+        own.push({ key, record, attachments: parents.attachments[gateway]! })
+      }
+    }
+    for (const name of this.#compilers.keys()) if (!names.has(name)) this.#compilers.delete(name)
+    return [...names].map((name) => {
+      const record = this.#gateways.of(name, objects)
+      const compiled = this.#compilerOf(name).update(record, attached.get(name) ?? [])
+      const state = this.#states.of(name, objects, (read) => stateOfGateway(name, read, this.#controllerName))
+      return { name, state, record, compiled }
+    })
+  }
+
+  /** What is wrong with GatewayBackends that no Gateway has. */
+  #compileOthers(gateways: readonly TranslatedGateway[], objects: Objects): readonly Fault[] {
+    this.#used.clear()
+    for (const { compiled } of gateways) for (const name of compiled.backends) this.#used.add(name)
+    const names = objects.list('GatewayBackend').map(({ metadata }) => `${metadata.namespace}.${metadata.name}`)
+    const others = names.filter((name) => !this.#used.has(name))
+    for (const name of others) this.#used.add(name)
+    return this.#others.update(NO_GATEWAY, [], others).backendFaults
+  }
+
+  #compilerOf(name: string): GatewayCompiler {
+    const compiler = this.#compilers.get(name) ?? this.#newCompiler()
+    this.#compilers.set(name, compiler)
+    return compiler
+  }
+
+  #newCompiler(): GatewayCompiler {
+    return new GatewayCompiler({
+      compiler: this.#compiler,
+      records: this.#records,
+      version: () => this.#version,
+      replacement: refusedBackend,
+      closedBackend: CLOSED_BACKEND
+    })
+  }
+
+  #output({ name, state, record, compiled }: TranslatedGateway): GatewayOutput {
+    const { draft, services, warnings } = compiled
+    const before = this.#translation?.gateways.get(name)
+    const isSame =
+      before !== undefined &&
+      before.draft === draft &&
+      before.gateway === state.gateway &&
+      isSameList([...before.services], [...services]) &&
+      isSameList(before.warnings, warnings)
+    if (isSame) return before
+    const keys = policyKeys(this.#options.policies)
+    return {
+      gateway: state.gateway,
+      draft,
+      services,
+      warnings,
+      places: () => placesOf(record, compiled, this.#records, keys)
+    }
+  }
+}
+
+/** Around backends that are compiled only to be judged. */
+const NO_GATEWAY: GatewayRecord = {
+  place: { key: 'Gateway//', path: [] },
+  rawConfigs: [],
+  frontend: { value: {}, origins: [], contents: [], services: [] },
+  policies: { value: [], origins: [], contents: [], services: [] },
+  listeners: [],
+  clientCertificate: null,
+  backends: [],
+  secrets: []
+}
+
+function stateOfGateway(name: string, objects: Objects, controllerName: string): GatewayState {
+  const gateway = objectAt(`Gateway/${name}`, objects)
+  return gatewayState(gateway, classOf(gateway, objects, controllerName)!, objects)
+}
+
+function objectAt(key: string, objects: Objects): KubernetesObject {
+  const [kind, namespace = '', name = ''] = key.split('/')
+  return objects.get(kind as KindName, namespace, name)!
 }

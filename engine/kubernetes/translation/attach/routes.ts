@@ -1,16 +1,28 @@
 /** At which listeners a route stands, by its `parentRefs`, and why not at others. */
-import { type KubernetesObject, keyOf, objectKey } from '#engine/kubernetes/objects/object.ts'
+import { type KubernetesObject, keyOf, type ObjectKey, objectKey } from '#engine/kubernetes/objects/object.ts'
 import type { Objects } from '#engine/kubernetes/objects/objects.ts'
 import { GATEWAY_GROUP } from '#engine/kubernetes/resources/names.ts'
 import type { Fault } from '#engine/kubernetes/translation/parts.ts'
 import { entriesOf, objectOf, type Placed, type Raw, text } from '#engine/schema/placed.ts'
-import { type GatewayState, parentOf } from './gateways.ts'
+import { parentOf } from './gateways.ts'
 import { commonHostnames } from './hostnames.ts'
 import type { ListenerState } from './listeners.ts'
 import { allowsNamespace } from './namespaces.ts'
 
+/** What routes have to do with of a listener. Plain data. */
+export interface AttachableListener
+  extends Pick<ListenerState, 'fullName' | 'name' | 'hostname' | 'port' | 'kinds' | 'namespaces'> {
+  readonly owner: ObjectKey
+}
+
+export const attachable = ({ fullName, name, hostname, port, kinds, namespaces, place }: ListenerState) => ({
+  ...{ fullName, name, hostname, port, kinds, namespaces },
+  owner: place.key
+})
+
 export interface Attachment {
-  readonly listener: ListenerState
+  /** `fullName` of the listener. */
+  readonly listener: string
   /** Empty: those of the listener. */
   readonly hostnames: readonly string[]
 }
@@ -26,44 +38,43 @@ export interface ParentState {
   readonly faults: readonly Fault[]
 }
 
-/** Of a Gateway of this controller by "namespace/name"; undefined: it is of another one, or there is none. */
-export type GatewayStates = (gateway: string) => GatewayState | undefined
+/** Listeners of a Gateway by "namespace/name"; undefined: it is not of this controller, or there is none. */
+export type GatewayListeners = (gateway: string) => readonly AttachableListener[] | undefined
 
-export function parentsOf(route: KubernetesObject, objects: Objects, states: GatewayStates): ParentState[] {
+export function parentsOf(route: KubernetesObject, objects: Objects, gateways: GatewayListeners): ParentState[] {
   const { parentRefs } = objectOf(route.spec)
-  return entriesOf(parentRefs, ['spec', 'parentRefs']).flatMap((ref) => parentState(ref, route, objects, states) ?? [])
+  return entriesOf(parentRefs, ['spec', 'parentRefs']).flatMap(
+    (ref) => parentState(ref, route, objects, gateways) ?? []
+  )
 }
 
 function parentState(
   { raw: ref, path }: Placed,
   route: KubernetesObject,
   objects: Objects,
-  states: GatewayStates
+  gateways: GatewayListeners
 ): ParentState | null {
   const { group = GATEWAY_GROUP, kind = 'Gateway' } = ref
   if (group !== GATEWAY_GROUP || (kind !== 'Gateway' && kind !== 'ListenerSet')) return null
   const namespace = text(ref.namespace) ?? route.metadata.namespace ?? ''
   const name = text(ref.name) ?? ''
-  const owner = objects.get(kind, namespace, name)
-  const gateway = owner === undefined || kind === 'Gateway' ? `${namespace}/${name}` : parentOf(owner)
-  const state = gateway === null || owner === undefined ? undefined : states(gateway)
-  if (gateway === null || state === undefined) return null
-  const found = attachmentsTo(
-    state.listeners.filter(({ place }) => place.key === objectKey(kind, namespace, name)),
-    ref,
-    route,
-    objects
-  )
+  const gateway = kind === 'Gateway' ? `${namespace}/${name}` : gatewayOf(objects.get(kind, namespace, name))
+  const listeners = gateway === null ? undefined : gateways(gateway)
+  if (gateway === null || listeners === undefined) return null
+  const own = listeners.filter(({ owner }) => owner === objectKey(kind, namespace, name))
+  const found = attachmentsTo(own, ref, route, objects)
   if ('attachments' in found) return { ref, gateway, attachments: found.attachments, faults: [] }
   const place = { key: keyOf(route), path }
   return { ref, gateway, attachments: [], faults: [{ type: 'Accepted', ...found, place }] }
 }
 
+const gatewayOf = (set: KubernetesObject | undefined): string | null => (set === undefined ? null : parentOf(set))
+
 type Refused = Pick<Fault, 'reason' | 'message'>
 
 /** The reason is that of the last question which no listener answers. */
 function attachmentsTo(
-  listeners: readonly ListenerState[],
+  listeners: readonly AttachableListener[],
   { sectionName, port }: Raw,
   route: KubernetesObject,
   objects: Objects
@@ -80,7 +91,7 @@ function attachmentsTo(
   const allowing = meant.filter(
     ({ kinds, namespaces, owner }) =>
       kinds.some((kind) => kind === route.kind) &&
-      allowsNamespace(namespaces, 'Same', owner.metadata.namespace ?? '', from, objects)
+      allowsNamespace(namespaces, 'Same', owner.split('/')[1]!, from, objects)
   )
   if (allowing.length === 0) {
     const message = `allowedRoutes of no listener has ${route.kind}s of namespace ${from}`
@@ -89,7 +100,7 @@ function attachmentsTo(
   const wanted = hostnamesOf(route)
   const attachments = allowing.flatMap((listener) => {
     const hostnames = commonHostnames(listener.hostname, wanted)
-    return hostnames === null ? [] : [{ listener, hostnames }]
+    return hostnames === null ? [] : [{ listener: listener.fullName, hostnames }]
   })
   if (attachments.length > 0) return { attachments }
   const served = allowing.map(({ hostname }) => `"${hostname}"`).join(', ')

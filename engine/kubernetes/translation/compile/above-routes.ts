@@ -3,6 +3,7 @@
  * What is wrong is taken out and reported, and the rest is compiled.
  */
 import type { Fault } from '#engine/kubernetes/translation/parts.ts'
+import { Sections } from '#engine/kubernetes/translation/sections.ts'
 import { entriesOf, objectOf, type Path, type Raw } from '#engine/schema/placed.ts'
 import type { SnapshotDraft } from '#engine/source/translate.ts'
 import { type Compiler, faultOf, type PlacedFinding, warningText } from './compiler.ts'
@@ -11,8 +12,8 @@ import type { JudgedRecords } from './judged-records.ts'
 import type { GatewayRecord } from './records.ts'
 
 export interface AboveRoutes {
-  /** Without routes; null: nothing can be served. */
-  readonly draft: SnapshotDraft | null
+  /** Without routes; without listeners where nothing can be served. */
+  readonly draft: SnapshotDraft
   readonly model: GatewayModel
   /** By listeners' names: of conditions Accepted, Programmed and ResolvedRefs. */
   readonly listenerFaults: ReadonlyMap<string, readonly Fault[]>
@@ -25,7 +26,7 @@ export interface AboveRoutes {
 const ROUNDS_MAX = 32
 
 export function compileAboveRoutes(record: GatewayRecord, records: JudgedRecords, compiler: Compiler): AboveRoutes {
-  const attempt = new Attempt(record, records)
+  const attempt = new Attempt(record, records, compiler)
   for (let round = 0; round < ROUNDS_MAX; round++) {
     const { model } = attempt
     const listeners = model.listeners.filter(({ isServed }) => isServed)
@@ -43,14 +44,16 @@ export function compileAboveRoutes(record: GatewayRecord, records: JudgedRecords
 class Attempt {
   readonly model: GatewayModel
   readonly #records: JudgedRecords
+  readonly #compiler: Compiler
   readonly #faults: Fault[] = []
   readonly #listenerFaults = new Map<string, Fault[]>()
   /** How much was taken out. */
   removed = 0
 
-  constructor(record: GatewayRecord, records: JudgedRecords) {
+  constructor(record: GatewayRecord, records: JudgedRecords, compiler: Compiler) {
     this.model = modelOf(record)
     this.#records = records
+    this.#compiler = compiler
   }
 
   result(draft: SnapshotDraft, warnings: readonly string[]): AboveRoutes {
@@ -64,7 +67,11 @@ class Attempt {
     const { place } = model.record
     const faults = findings.map((finding) => faultOf(finding, 'Programmed', 'Invalid', place))
     const all = [...this.#faults, ...faults]
-    return { draft: null, model, listenerFaults: this.#listenerFaults, faults: all, warnings: [] }
+    for (const listener of model.listeners) listener.isServed = false
+    const nothing = this.#compiler.compile({ value: {}, sections: new Sections() })
+    // An empty configuration is in order, but for the environment of the process.
+    if ('findings' in nothing) throw new Error(nothing.findings.map(({ message }) => message).join('; '))
+    return { draft: nothing.draft, model, listenerFaults: this.#listenerFaults, faults: all, warnings: [] }
   }
 
   remove(finding: PlacedFinding, listeners: readonly ListenerModel[], composed: ComposedGateway): void {

@@ -15,8 +15,8 @@ import type { GatewayRecord, Records, RouteRecord } from './records.ts'
 import { type CompiledRoute, isSame, type ListenerContext, type RouteAtGateway, RouteUnits } from './route-units.ts'
 
 export interface CompiledGateway {
-  /** Null: nothing can be served. */
-  readonly draft: SnapshotDraft | null
+  /** Empty where nothing can be served. */
+  readonly draft: SnapshotDraft
   readonly above: AboveRoutes
   /** In the order of precedence. */
   readonly routes: ReadonlyMap<ObjectKey, CompiledRoute>
@@ -68,15 +68,20 @@ export class GatewayCompiler {
       ...{ model: above.model, records: this.#records, compiler, closedBackend, listeners: this.#listeners },
       version: `${version()} ${this.#records.version}`
     })
+    if (hasClosed(compiled)) {
+      names.add(closedBackend)
+      this.#backends.update(names, above.model, this.#context)
+    }
     const named: Record<string, Backend> = {}
     for (const name of names) {
       const backend = this.#backends.get(name)
       if (backend !== undefined) named[name] = backend
     }
-    this.#draft = above.draft === null ? null : assemble(above.draft, compiled.values(), named, this.#draft)
+    const draft = assemble(above.draft, compiled.values(), named, this.#draft)
+    this.#draft = draft
     const parts = this.#servicesAndFaults(record, routes, names)
     const warnings = [...above.warnings, ...this.#backends.warnings, ...warningsOf(compiled)]
-    return { draft: this.#draft, above, routes: compiled, backends: names, warnings, ...parts }
+    return { draft, above, routes: compiled, backends: names, warnings, ...parts }
   }
 
   #updateAbove(record: GatewayRecord): AboveRoutes {
@@ -122,7 +127,7 @@ export class GatewayCompiler {
       }
       for (const name of known.names) names.add(name)
     }
-    return names.add(this.#parts.closedBackend)
+    return names
   }
 
   #servicesAndFaults(record: GatewayRecord, routes: readonly RouteAtGateway[], names: ReadonlySet<string>) {
@@ -141,6 +146,11 @@ export class GatewayCompiler {
     for (const { record: route } of routes) for (const { entry } of route.rules) visit([entry])
     return { services, backendFaults }
   }
+}
+
+function hasClosed(routes: ReadonlyMap<ObjectKey, CompiledRoute>): boolean {
+  for (const { units } of routes.values()) if (units.some(({ result }) => result.isClosed)) return true
+  return false
 }
 
 function warningsOf(routes: ReadonlyMap<ObjectKey, CompiledRoute>): string[] {

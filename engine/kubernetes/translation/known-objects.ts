@@ -1,0 +1,45 @@
+/** Which changes of objects are changes for the translation: statuses, which it writes itself, are not. */
+import {
+  KINDS,
+  type KindName,
+  type KubernetesObject,
+  keyOf,
+  type ObjectKey
+} from '#engine/kubernetes/objects/object.ts'
+import type { Objects } from '#engine/kubernetes/objects/objects.ts'
+
+/** Kinds whose objects have a generation, which does not rise with their status. */
+const WITH_STATUS = (Object.keys(KINDS) as KindName[]).filter((kind) => KINDS[kind].apiVersion.includes('.'))
+
+export class KnownObjects {
+  readonly #known = new Map<ObjectKey, KubernetesObject>()
+
+  /** Those of `keys` that are other ones now in what the translation reads. */
+  changed(objects: Objects, keys: Iterable<ObjectKey>): ObjectKey[] {
+    return [...keys].filter((key) => {
+      const [kind, namespace = '', name = ''] = key.split('/')
+      const before = this.#known.get(key)
+      const now = objects.get(kind as KindName, namespace, name)
+      if (now === undefined) this.#known.delete(key)
+      else this.#known.set(key, now)
+      return before === undefined || now === undefined || !isAlike(before, now)
+    })
+  }
+
+  /** All of `objects` are known. */
+  reset(objects: Objects): void {
+    this.#known.clear()
+    for (const kind of WITH_STATUS) for (const one of objects.list(kind)) this.#known.set(keyOf(one), one)
+  }
+}
+
+/** Objects without a generation have no status that would be written often. */
+function isAlike({ metadata: a }: KubernetesObject, { metadata: b }: KubernetesObject): boolean {
+  return (
+    a.generation !== undefined &&
+    a.generation === b.generation &&
+    a.uid === b.uid &&
+    a.deletionTimestamp === b.deletionTimestamp &&
+    JSON.stringify([a.labels, a.annotations]) === JSON.stringify([b.labels, b.annotations])
+  )
+}

@@ -1,0 +1,47 @@
+/** Results that are made of objects, and stay the same objects while they are equal. */
+
+import { share } from '#engine/ir/share.ts'
+import type { ObjectKey } from '#engine/kubernetes/objects/object.ts'
+import { Memo, type Objects } from '#engine/kubernetes/objects/objects.ts'
+
+/** A Memo of plain data, made by one function of their names. */
+export class StableMemo<T> {
+  readonly #make: (name: string, objects: Objects) => T
+  readonly #known = new Map<string, { readonly made: T; readonly kept: T }>()
+  #memo = new Memo<T>()
+
+  constructor(make: (name: string, objects: Objects) => T) {
+    this.#make = make
+  }
+
+  of(name: string, objects: Objects): T {
+    const made = this.#memo.of(name, objects, (tracked) => this.#make(name, tracked))
+    const known = this.#known.get(name)
+    if (known !== undefined && known.made === made) return known.kept
+    const kept = share(known?.kept, made)
+    this.#known.set(name, { made, kept })
+    return kept
+  }
+
+  /** Null: all objects. */
+  changed(keys: Iterable<ObjectKey> | null): void {
+    if (keys === null) this.#memo = new Memo()
+    else this.#memo.changed(keys)
+  }
+
+  /** Makes anew what has to be. Whether any of it is another one now. */
+  refresh(objects: Objects): boolean {
+    let isOther = false
+    for (const [name, { kept }] of this.#known) if (this.of(name, objects) !== kept) isOther = true
+    return isOther
+  }
+
+  /** Forgets what has none of these names. */
+  retain(names: { has(name: string): boolean }): void {
+    for (const name of this.#known.keys()) {
+      if (names.has(name)) continue
+      this.#known.delete(name)
+      this.#memo.forget(name)
+    }
+  }
+}
