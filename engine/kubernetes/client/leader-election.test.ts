@@ -4,7 +4,7 @@ import type { KubernetesObject } from '#engine/kubernetes/objects/object.ts'
 import { ApiServerDouble } from '#engine/kubernetes/testing/api-server/server.ts'
 import { ManualTime } from '#engine/testing/manual-time.ts'
 import { KubernetesClient } from './client.ts'
-import { LEASE, LeaderElection } from './leader-election.ts'
+import { LEASE, LeaderElection, type Role } from './leader-election.ts'
 
 /** Pauses between attempts are shorter. */
 const RETRY_MS_MAX = 2_500
@@ -23,7 +23,7 @@ function candidate(t: TestContext, server: ApiServerDouble, identity: string, wa
   const time = new ManualTime()
   time.ms = wallMs
   const client = new KubernetesClient(server.connection(), { time })
-  const changes: boolean[] = []
+  const changes: string[] = []
   let changed = Promise.withResolvers<void>()
   const election = new LeaderElection({
     client,
@@ -31,8 +31,8 @@ function candidate(t: TestContext, server: ApiServerDouble, identity: string, wa
     identity,
     time,
     log: () => {},
-    onChange: (isLeader) => {
-      changes.push(isLeader)
+    onChange: (role) => {
+      changes.push(role)
       changed.resolve()
       changed = Promise.withResolvers()
     }
@@ -42,8 +42,8 @@ function candidate(t: TestContext, server: ApiServerDouble, identity: string, wa
     client.close()
   })
   election.start()
-  const until = async (isLeader: boolean) => {
-    while (election.isLeader !== isLeader) await changed.promise
+  const until = async (role: Role) => {
+    while (election.role !== role) await changed.promise
   }
   /** The attempt that has been made is over, and so is the pause after it. */
   const attempt = () => time.passNext(RETRY_MS_MAX)
@@ -55,14 +55,14 @@ const specOf = (server: ApiServerDouble) => (server.store.list(LEASE, IN.namespa
 test('one of two holds the Lease, and the other takes it when it is given back', async (t) => {
   const server = await startServer(t)
   const one = candidate(t, server, 'one')
-  await one.until(true)
+  await one.until('leading')
   const two = candidate(t, server, 'two')
   for (let i = 0; i < 3; i++) await two.attempt()
-  assert.equal(two.election.isLeader, false)
+  assert.equal(two.election.role, 'following')
   await one.election.stop()
   await two.attempt()
-  await two.until(true)
-  assert.deepEqual(one.changes, [true, false])
+  await two.until('leading')
+  assert.deepEqual(one.changes, ['leading', 'waiting'])
   const { holderIdentity, leaseTransitions } = specOf(server) as Record<string, unknown>
   assert.deepEqual([holderIdentity, leaseTransitions], ['two', 1])
 })
@@ -70,46 +70,46 @@ test('one of two holds the Lease, and the other takes it when it is given back',
 test('a holder that is silent for the duration loses the Lease, however its clock goes', async (t) => {
   const server = await startServer(t)
   const one = candidate(t, server, 'one', 1e12)
-  await one.until(true)
+  await one.until('leading')
   // Its wall clock says that the Lease was renewed decades ago.
   const two = candidate(t, server, 'two', 2e12)
   while (two.time.now() < 2e12 + 13_000) await two.attempt()
-  assert.equal(two.election.isLeader, false)
+  assert.equal(two.election.role, 'following')
   await two.attempt()
   await two.attempt()
-  await two.until(true)
+  await two.until('leading')
 })
 
 test('a holder that renews keeps the Lease', async (t) => {
   const server = await startServer(t)
   const one = candidate(t, server, 'one')
-  await one.until(true)
+  await one.until('leading')
   const two = candidate(t, server, 'two')
   for (let i = 0; i < 20; i++) {
     await one.attempt()
     await two.attempt()
   }
-  assert.deepEqual([one.election.isLeader, two.election.isLeader], [true, false])
+  assert.deepEqual([one.election.role, two.election.role], ['leading', 'following'])
 })
 
 test('a holder that cannot renew gives up before another one may take the Lease', async (t) => {
   const server = await startServer(t)
   const one = candidate(t, server, 'one')
-  await one.until(true)
+  await one.until('leading')
   server.refuse = () => ({ status: 503 })
-  while (one.election.isLeader) await one.attempt()
+  while (one.election.role === 'leading') await one.attempt()
   assert.ok(one.time.now() < 15_000)
   server.refuse = () => null
   await one.attempt()
-  await one.until(true)
+  await one.until('leading')
 })
 
 test('an API server that does not answer is no reason to go on as the leader', async (t) => {
   const server = await startServer(t)
   const one = candidate(t, server, 'one')
-  await one.until(true)
+  await one.until('leading')
   await server.stop()
-  while (one.election.isLeader) await one.attempt()
+  while (one.election.role === 'leading') await one.attempt()
   assert.ok(one.time.now() < 15_000)
 })
 
@@ -117,5 +117,5 @@ test('of two that take a free Lease at once, one has it', async (t) => {
   const server = await startServer(t)
   const candidates = ['one', 'two', 'three'].map((identity) => candidate(t, server, identity))
   for (let i = 0; i < 3; i++) for (const one of candidates) await one.attempt()
-  assert.equal(candidates.filter(({ election }) => election.isLeader).length, 1)
+  assert.equal(candidates.filter(({ election }) => election.role === 'leading').length, 1)
 })

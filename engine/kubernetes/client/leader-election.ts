@@ -29,9 +29,12 @@ export interface LeaderElectionOptions {
   readonly identity: string
   readonly time: Time
   readonly log: (level: 'info' | 'warn', message: string) => void
-  /** Begins with false. */
-  readonly onChange: (isLeader: boolean) => void
+  /** Begins with 'waiting'. */
+  readonly onChange: (role: Role) => void
 }
+
+/** 'waiting': nobody is known to hold the Lease, as while the API server is away. 'following': another one does. */
+export type Role = 'leading' | 'following' | 'waiting'
 
 interface LeaseSpec {
   readonly holderIdentity?: string
@@ -49,7 +52,7 @@ export class LeaderElection {
   #seenAt = -Infinity
   /** When the renewal began that has succeeded last. */
   #renewedAt = -Infinity
-  #isLeader = false
+  #role: Role = 'waiting'
   #trouble = ''
   #running: Promise<void> | null = null
 
@@ -57,8 +60,12 @@ export class LeaderElection {
     this.#options = options
   }
 
-  get isLeader(): boolean {
-    return this.#isLeader
+  get role(): Role {
+    return this.#role
+  }
+
+  get #isLeader(): boolean {
+    return this.#role === 'leading'
   }
 
   start(): void {
@@ -70,7 +77,7 @@ export class LeaderElection {
     this.#stopped.abort()
     await this.#running
     if (!this.#isLeader) return
-    this.#become(false)
+    this.#become('waiting')
     try {
       await this.#write({ ...specOf(this.#lease), holderIdentity: '', leaseDurationSeconds: 1, ...this.#times() })
     } catch (error) {
@@ -86,7 +93,7 @@ export class LeaderElection {
       const callOff = this.#isLeader ? time.after(this.#renewedAt + RENEW_MS_MAX - begun, () => this.#lost()) : null
       try {
         if (await this.#attempt()) this.#hold(begun)
-        else this.#become(false)
+        else this.#become('following')
         this.#trouble = ''
       } catch (error) {
         this.#failed(error as Error)
@@ -144,13 +151,13 @@ export class LeaderElection {
 
   #hold(begun: number): void {
     this.#renewedAt = begun
-    this.#become(true)
+    this.#become('leading')
   }
 
   #lost(): void {
     if (!this.#isLeader) return
     this.#options.log('warn', 'the Lease could not be renewed in time: another controller may take it')
-    this.#become(false)
+    this.#become('waiting')
   }
 
   #failed(error: Error): void {
@@ -161,11 +168,13 @@ export class LeaderElection {
     this.#options.log('warn', `leader election: ${error.message}`)
   }
 
-  #become(isLeader: boolean): void {
-    if (isLeader === this.#isLeader) return
-    this.#isLeader = isLeader
-    this.#options.log('info', isLeader ? 'this controller holds the Lease: it writes' : 'another controller may write')
-    this.#options.onChange(isLeader)
+  #become(role: Role): void {
+    if (role === this.#role) return
+    const wasLeader = this.#isLeader
+    this.#role = role
+    if (this.#isLeader) this.#options.log('info', 'this controller holds the Lease: it writes')
+    else if (wasLeader) this.#options.log('info', 'this controller does not hold the Lease any more: it does not write')
+    this.#options.onChange(role)
   }
 }
 

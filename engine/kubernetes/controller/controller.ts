@@ -1,0 +1,235 @@
+/** The controller: what the API server has, what is made of it, and what is written back. */
+import type { Time } from '#engine/contract/time.ts'
+import type { KubernetesClient } from '#engine/kubernetes/client/client.ts'
+import { LeaderElection, type Role } from '#engine/kubernetes/client/leader-election.ts'
+import { ServiceIndex } from '#engine/kubernetes/endpoints/index.ts'
+import type { KindName, ObjectKey } from '#engine/kubernetes/objects/object.ts'
+import type { Provisioned, ProvisionInput } from '#engine/kubernetes/provisioning/index.ts'
+import type { GatewayName, SnapshotServer, SnapshotServerOptions } from '#engine/kubernetes/stream/index.ts'
+import type { Translation, Translator } from '#engine/kubernetes/translation/index.ts'
+import { certificateOfSecret, type StreamCertificate } from './certificate-secret.ts'
+import { Complaints } from './complaints.ts'
+import type { GatewayAddress } from './gateway-status.ts'
+import { Gateways, type Stream } from './gateways.ts'
+import { Provisioner } from './provisioner.ts'
+import { CERTIFICATE_SECRET, LEASE_NAME } from './rules.ts'
+import { StatusWriter } from './status-writer.ts'
+import { Watches } from './watches.ts'
+
+/** A SnapshotServer that listens. */
+export type OpenStream = Stream & Pick<SnapshotServer, 'close'>
+
+type Level = 'debug' | 'info' | 'warn' | 'error'
+
+export interface ControllerOptions {
+  readonly client: KubernetesClient
+  readonly time: Time
+  readonly log: (level: Level, message: string) => void
+  /** The only one that is watched; absent: all. */
+  readonly namespace?: string | undefined
+  /** Of the controller itself: its Lease and its certificate are there. */
+  readonly ownNamespace: string
+  /** Of this process; no other controller has it. Null: there is no other controller, and no Lease. */
+  readonly identity: string | null
+  readonly translator: Pick<Translator, 'update'>
+  readonly clusterDomain: string
+  /** DNS names and addresses of the stream to data planes. */
+  readonly streamNames: readonly string[]
+  /** Resolves when it listens. */
+  readonly startStream: (options: Omit<SnapshotServerOptions, 'port' | 'host'>) => Promise<OpenStream>
+  readonly tokenAudience: string
+  /** Data planes with this token are in this process; null: there are none. */
+  readonly ownToken: string | null
+  /** Null: this process is the data plane, and nothing is provisioned. */
+  readonly provision: ((input: ProvisionInput, ca: string) => Provisioned) | null
+  /** Of Gateways whose data planes are not provisioned. */
+  readonly addresses: readonly GatewayAddress[]
+  /** After each translation: how long it took. */
+  readonly onTranslated?: (durationMs: number) => void
+}
+
+/** Many data planes tell the same at the same time. */
+const STATUS_DELAY_MS = 20
+/** What the API server has not answered by then is given up at the end. */
+const STOP_MS_MAX = 5_000
+const CERTIFICATE_RETRY_MS = 2_000
+
+export class Controller {
+  readonly #options: ControllerOptions
+  readonly #watches: Watches
+  readonly #services: ServiceIndex
+  readonly #statuses: StatusWriter
+  readonly #provisioner: Provisioner
+  readonly #election: LeaderElection | null
+  readonly #complaints = new Complaints()
+  readonly #gateways: Gateways
+  #translation: Translation | null = null
+  #certificate: StreamCertificate | null = null
+  #stream: OpenStream | null = null
+  /** One change of the stream at a time. */
+  #streamWork: Promise<void> = Promise.resolve()
+  #role: Role = 'waiting'
+  #statusDelay: (() => void) | null = null
+  #isStopped = false
+
+  constructor(options: ControllerOptions) {
+    const { client, time, log, namespace, ownNamespace, identity, provision, addresses, clusterDomain } = options
+    this.#options = options
+    this.#watches = new Watches({
+      client,
+      namespace,
+      time,
+      log,
+      onObject: (object) => this.#statuses.observe(object),
+      onChange: (changed) => this.#update(changed)
+    })
+    const { store } = this.#watches
+    this.#services = new ServiceIndex(store, clusterDomain)
+    this.#statuses = new StatusWriter({ client, time, log })
+    this.#provisioner = new Provisioner({ client, time, log })
+    this.#gateways = new Gateways({
+      objects: store,
+      services: this.#services,
+      provisioner: this.#provisioner,
+      provision: provision && ((input) => provision(input, this.#certificate?.ca ?? '')),
+      addresses,
+      log
+    })
+    const onChange = (role: Role) => this.#become(role)
+    const lease = { client, namespace: ownNamespace, name: LEASE_NAME, time, log, onChange }
+    this.#election = identity === null ? null : new LeaderElection({ ...lease, identity })
+  }
+
+  /** Resolves when everything is known and translated once. */
+  async start(): Promise<void> {
+    await this.#watches.start()
+    if (this.#election === null) this.#become('leading')
+    else this.#election.start()
+  }
+
+  /** Everything is known: this controller leads, or can at once. */
+  get isReady(): boolean {
+    return this.#translation !== null && !this.#isStopped
+  }
+
+  get isLeader(): boolean {
+    return this.#role === 'leading'
+  }
+
+  get gatewayCount(): number {
+    return this.#gateways.count
+  }
+
+  /** Null: this controller serves no data planes. */
+  get stream(): OpenStream | null {
+    return this.#stream
+  }
+
+  /** Gives the Lease back. Data planes go on with what they have. */
+  async stop(): Promise<void> {
+    this.#isStopped = true
+    this.#statusDelay?.()
+    this.#statuses.lead(false)
+    const { time } = this.#options
+    const work = Promise.all([this.#watches.stop(), this.#provisioner.stop(), this.#election?.stop()])
+    await Promise.race([work, new Promise<void>((resolve) => time.after(STOP_MS_MAX, resolve))])
+    await this.#streamWork
+    await this.#stream?.close()
+  }
+
+  #update(changed: ReadonlySet<ObjectKey> | null): void {
+    const { translator, time, onTranslated } = this.#options
+    const { store } = this.#watches
+    for (const key of changed ?? []) if (!isThere(store, key)) this.#statuses.forget(key)
+    const services = this.#services.update(changed)
+    const begun = time.now()
+    // Addresses change most often, and the translation does not read them.
+    const isEndpointsOnly = changed !== null && [...changed].every((key) => key.startsWith('EndpointSlice/'))
+    if (!isEndpointsOnly || this.#translation === null) this.#translation = translator.update(store, changed)
+    this.#gateways.update(this.#translation, services, changed)
+    if (isEndpointsOnly) return
+    onTranslated?.(time.now() - begun)
+    this.#writeStatuses()
+  }
+
+  #writeStatuses(): void {
+    if (this.#translation === null) return
+    const statuses = this.#gateways.statuses(this.#translation)
+    for (const complaint of this.#complaints.newOf(statuses)) this.#options.log('warn', complaint)
+    this.#statuses.desire(statuses)
+  }
+
+  /** A data plane has come, gone, or answered. */
+  #dataPlanesChanged(): void {
+    this.#statusDelay ??= this.#options.time.after(STATUS_DELAY_MS, () => {
+      this.#statusDelay = null
+      this.#writeStatuses()
+    })
+  }
+
+  #become(role: Role): void {
+    this.#role = role
+    if (this.#isStopped) return
+    if (role === 'leading') this.#streamWork = this.#streamWork.then(() => this.#lead())
+    else this.#provisioner.lead(false)
+    if (role !== 'leading') this.#statuses.lead(false)
+    // Another controller serves data planes now; while there is none they stay here.
+    if (role === 'following') this.#streamWork = this.#streamWork.then(() => this.#closeStream())
+  }
+
+  async #lead(): Promise<void> {
+    const { time, log } = this.#options
+    while (this.#role === 'leading' && !this.#isStopped) {
+      try {
+        await this.#openStream()
+        break
+      } catch (error) {
+        log('warn', `the stream to data planes does not open: ${(error as Error).message}`)
+        await new Promise<void>((resolve) => time.after(CERTIFICATE_RETRY_MS, resolve))
+      }
+    }
+    if (this.#role !== 'leading' || this.#isStopped) return
+    // Provisioning needs the certificate, which was not known before.
+    if (this.#translation !== null) this.#gateways.update(this.#translation, new Set(), null)
+    this.#provisioner.lead(true)
+    this.#statuses.lead(true)
+    this.#writeStatuses()
+  }
+
+  async #openStream(): Promise<void> {
+    if (this.#stream !== null) return
+    const { client, ownNamespace, streamNames, time, log, startStream } = this.#options
+    const secret = { client, namespace: ownNamespace, name: CERTIFICATE_SECRET }
+    this.#certificate = await certificateOfSecret({ ...secret, names: streamNames, now: time.wallNow() })
+    const { cert, key } = this.#certificate
+    this.#stream = await startStream({
+      tls: { cert, key },
+      authenticate: (token, gateway) => this.#isDataPlane(token, gateway),
+      onChange: () => this.#dataPlanesChanged(),
+      log
+    })
+    this.#gateways.setStream(this.#stream)
+  }
+
+  async #closeStream(): Promise<void> {
+    const stream = this.#stream
+    this.#stream = null
+    this.#gateways.setStream(null)
+    await stream?.close()
+  }
+
+  /** By its ServiceAccount token, for the account that was provisioned for this Gateway. */
+  async #isDataPlane(token: string, gateway: GatewayName): Promise<boolean> {
+    const { client, tokenAudience, ownToken } = this.#options
+    if (ownToken !== null && token === ownToken) return true
+    const account = this.#gateways.serviceAccount(gateway)
+    if (account === null) return false
+    const { authenticated, username } = await client.reviewToken(token, [tokenAudience])
+    return authenticated && username === `system:serviceaccount:${gateway.split('/')[0]}:${account}`
+  }
+}
+
+function isThere(store: Watches['store'], key: ObjectKey): boolean {
+  const [kind = '', namespace = '', name = ''] = key.split('/')
+  return store.get(kind as KindName, namespace, name) !== undefined
+}

@@ -1,0 +1,184 @@
+/** Gateways, from the translation to their data planes: what is published, provisioned, and said in their statuses. */
+import { isDeepStrictEqual } from 'node:util'
+import type { ServiceIndex } from '#engine/kubernetes/endpoints/index.ts'
+import { type KubernetesObject, type ObjectKey, objectKey } from '#engine/kubernetes/objects/object.ts'
+import { Memo, type Objects } from '#engine/kubernetes/objects/objects.ts'
+import type { Provisioned, ProvisionInput } from '#engine/kubernetes/provisioning/index.ts'
+import type { GatewayName, SnapshotServer } from '#engine/kubernetes/stream/index.ts'
+import type { GatewayOutput, Translation } from '#engine/kubernetes/translation/index.ts'
+import { addressesOf, type GatewayAddress, gatewayStatus } from './gateway-status.ts'
+import { provisionInput } from './provision-input.ts'
+import type { Provisioner } from './provisioner.ts'
+import type { Status } from './status.ts'
+
+export interface GatewaysOptions {
+  readonly objects: Objects
+  readonly services: ServiceIndex
+  readonly provisioner: Pick<Provisioner, 'want' | 'forget' | 'again'>
+  /** Null: data planes are provisioned by others, who say their addresses. */
+  readonly provision: ((input: ProvisionInput) => Provisioned) | null
+  readonly addresses: readonly GatewayAddress[]
+  readonly log: (level: 'warn', message: string) => void
+}
+
+export type Stream = Pick<SnapshotServer, 'publish' | 'remove' | 'dataPlanes'>
+
+interface Row {
+  output: GatewayOutput
+  provisioned: Provisioned | null
+  /** Of the draft, as the stream counts; 0: it is not published. */
+  version: number
+  /** The generation of the Gateway, and the first version that has it. */
+  generation: number | undefined
+  firstVersion: number
+  /** What was made of the translation's last status. */
+  status: Status | undefined
+  warnings: readonly string[]
+}
+
+export class Gateways {
+  readonly #options: GatewaysOptions
+  readonly #rows = new Map<GatewayName, Row>()
+  readonly #provisioned = new Memo<Provisioned>()
+  #stream: Stream | null = null
+
+  constructor(options: GatewaysOptions) {
+    this.#options = options
+  }
+
+  /** Data planes are served from now on, or not any more. */
+  setStream(stream: Stream | null): void {
+    this.#stream = stream
+    for (const [name, row] of this.#rows) this.#publish(name, row)
+  }
+
+  /** `services`: those whose endpoints have changed. `changed`: objects; null: all. */
+  update(translation: Translation, services: ReadonlySet<string>, changed: ReadonlySet<ObjectKey> | null): void {
+    if (changed === null) for (const name of [...this.#provisioned.names]) this.#provisioned.forget(name)
+    else this.#provisioned.changed(changed)
+    for (const [key, output] of translation.gateways) this.#take(key as GatewayName, output, services)
+    for (const name of this.#rows.keys()) if (!translation.gateways.has(name)) this.#remove(name)
+    for (const key of changed ?? []) if (key.startsWith('Service/')) this.#serviceChanged(key)
+  }
+
+  /** The translation's statuses, with what data planes and Services tell. Those that are as before are the same. */
+  statuses(translation: Translation): ReadonlyMap<ObjectKey, Status> {
+    const all = new Map(translation.statuses as ReadonlyMap<ObjectKey, Status>)
+    for (const [name, row] of this.#rows) {
+      const key: ObjectKey = `Gateway/${name}`
+      const desired = all.get(key)
+      if (desired === undefined) continue
+      const status = this.#statusOf(name, row, desired)
+      row.status = isDeepStrictEqual(row.status, status) ? row.status! : status
+      all.set(key, row.status)
+    }
+    return all
+  }
+
+  /** The ServiceAccount that data planes of a Gateway have; null: none is known. */
+  serviceAccount(name: GatewayName): string | null {
+    const objects = this.#rows.get(name)?.provisioned?.objects ?? []
+    return objects.find(({ kind }) => kind === 'ServiceAccount')?.metadata.name ?? null
+  }
+
+  get count(): number {
+    return this.#rows.size
+  }
+
+  #take(name: GatewayName, output: GatewayOutput, services: ReadonlySet<string>): void {
+    const row = this.#rows.get(name)
+    const provisioned = this.#provision(name, output.gateway)
+    if (row === undefined) {
+      const fresh: Row = {
+        output,
+        provisioned,
+        version: 0,
+        generation: undefined,
+        firstVersion: 0,
+        status: undefined,
+        warnings: []
+      }
+      this.#rows.set(name, fresh)
+      this.#warn(fresh)
+      this.#publish(name, fresh)
+      return
+    }
+    row.provisioned = provisioned
+    const isOther = row.output.draft !== output.draft || row.output.services !== output.services
+    const isGeneration = row.output.gateway !== output.gateway
+    row.output = output
+    this.#warn(row)
+    if (isOther || isGeneration || touches(services, output.services)) this.#publish(name, row)
+  }
+
+  #provision(name: GatewayName, gateway: KubernetesObject): Provisioned | null {
+    const { provision, provisioner, objects } = this.#options
+    if (provision === null) return null
+    const provisioned = this.#provisioned.of(name, objects, (tracked) => provision(provisionInput(gateway, tracked)))
+    provisioner.want(name, gateway, provisioned)
+    return provisioned
+  }
+
+  #publish(name: GatewayName, row: Row): void {
+    const { output } = row
+    const { draft, services, gateway } = output
+    if (this.#stream === null) {
+      row.version = 0
+      row.generation = undefined
+      return
+    }
+    const endpoints = this.#options.services.endpoints(services)
+    row.version = this.#stream.publish(name, { draft, endpoints, places: output.places() })
+    if (row.generation === gateway.metadata.generation) return
+    row.generation = gateway.metadata.generation
+    row.firstVersion = row.version
+  }
+
+  #remove(name: GatewayName): void {
+    this.#rows.delete(name)
+    this.#stream?.remove(name)
+    this.#provisioned.forget(name)
+    const [namespace = '', own = ''] = name.split('/')
+    this.#options.provisioner.forget(name, this.#options.objects.get('Gateway', namespace, own) !== undefined)
+  }
+
+  /** One that was applied may be another one now. */
+  #serviceChanged(key: ObjectKey): void {
+    for (const [name, { provisioned }] of this.#rows) {
+      const service = serviceOf(provisioned)
+      if (service === undefined || objectKey('Service', service.namespace ?? '', service.name) !== key) continue
+      this.#options.provisioner.again(name)
+    }
+  }
+
+  #warn(row: Row): void {
+    const { warnings } = row.output
+    if (warnings === row.warnings) return
+    for (const warning of warnings) if (!row.warnings.includes(warning)) this.#options.log('warn', warning)
+    row.warnings = warnings
+  }
+
+  #statusOf(name: GatewayName, row: Row, desired: Status): Status {
+    const { objects, addresses, provision } = this.#options
+    const service = serviceOf(row.provisioned)
+    const found = service && objects.get('Service', service.namespace ?? '', service.name)
+    const own =
+      service === undefined ? 'the Service of its data planes' : `Service ${service.namespace}/${service.name}`
+    return gatewayStatus(row.output.gateway, desired, {
+      addresses: provision === null ? addresses : addressesOf(found),
+      addressSource: provision === null ? 'the option --address' : own,
+      dataPlanes: this.#stream?.dataPlanes(name) ?? [],
+      version: Math.max(row.firstVersion, 1),
+      faults: row.provisioned?.faults ?? []
+    })
+  }
+}
+
+const serviceOf = (provisioned: Provisioned | null): KubernetesObject['metadata'] | undefined =>
+  provisioned?.objects.find(({ kind }) => kind === 'Service')?.metadata
+
+function touches(changed: ReadonlySet<string>, services: ReadonlySet<string>): boolean {
+  const [small, large] = changed.size < services.size ? [changed, services] : [services, changed]
+  for (const service of small) if (large.has(service)) return true
+  return false
+}
