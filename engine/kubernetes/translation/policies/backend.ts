@@ -3,7 +3,7 @@ import { type KubernetesObject, keyOf } from '#engine/kubernetes/objects/object.
 import type { Objects } from '#engine/kubernetes/objects/objects.ts'
 import type { Fault, Part, PartOrigin } from '#engine/kubernetes/translation/parts.ts'
 import { gatewayBackendName } from '#engine/kubernetes/translation/routes/names.ts'
-import { objectOf, type Path, type Raw, text, valueAt } from '#engine/schema/placed.ts'
+import { entriesOf, objectOf, type Path, type Raw, text, valueAt } from '#engine/schema/placed.ts'
 import type { KindKey } from '#engine/source/kinds.ts'
 import { judge } from './content.ts'
 import { type Field, type Fields, fieldsOf, originsOf } from './fields.ts'
@@ -39,6 +39,8 @@ function make(backend: KubernetesObject, objects: Objects, options: PolicyOption
   // One of them is there: the schema has accepted it.
   const key = kinds.keys.find(({ name }) => spec[name] !== undefined)!
   const gathered = new Gathered(backend, objects, options)
+  const { targets } = objectOf(spec[key.name])
+  for (const { raw } of entriesOf(targets, [])) if (raw.selector === undefined) gathered.targets.add(String(raw.name))
   const value = objectOf(gathered.convert(key.schema, spec[key.name], ['spec', key.name]))
   const at = ['spec', 'policies']
   const own = policies === undefined ? {} : objectOf(gathered.convert(policySchema, policies, at))

@@ -2,7 +2,7 @@
 import { type KubernetesObject, keyOf } from '#engine/kubernetes/objects/object.ts'
 import type { Objects } from '#engine/kubernetes/objects/objects.ts'
 import type { Fault } from '#engine/kubernetes/translation/parts.ts'
-import { objectOf, type Path, type Raw } from '#engine/schema/placed.ts'
+import { objectOf, type Path } from '#engine/schema/placed.ts'
 import type { ZodType } from '#engine/schema/schema.ts'
 import { closedFields } from './closed.ts'
 import { type Field, type Fields, fieldsOf, NO_FIELDS } from './fields.ts'
@@ -43,7 +43,7 @@ function make(policy: KubernetesObject, objects: Objects, options: PolicyOptions
   const fields = (schema: ZodType, value: unknown, path: Path): Fields => {
     if (value === undefined) return NO_FIELDS
     const made = objectOf(gathered.convert(schema, value, path))
-    return fieldsOf(withoutEmpty(made), path, keyOf(policy), gathered.moves)
+    return fieldsOf(made, path, keyOf(policy), gathered.moves)
   }
   const { phase: _, ...requests } = objectOf(traffic)
   const made = {
@@ -67,13 +67,6 @@ function closed(policy: KubernetesObject, options: PolicyOptions) {
     frontend: NO_FIELDS,
     ...closedFields(objectOf(policy.spec), keyOf(policy), options)
   }
-}
-
-/** `mcp` without its authentication may say nothing. */
-function withoutEmpty(fields: Raw): Raw {
-  return Object.fromEntries(
-    Object.entries(fields).filter(([name, value]) => name !== 'mcp' || Object.keys(objectOf(value)).length > 0)
-  )
 }
 
 /** What is wrong with an object by the schema of its kind: for objects that are older than the CRD. */

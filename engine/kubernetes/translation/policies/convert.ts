@@ -10,7 +10,7 @@ import { type ResourceWord, spellingOf } from '#engine/schema/spelling.ts'
 
 type Schema = z.core.$ZodType
 
-/** The field is left out: what it says stands elsewhere. */
+/** The field is left out, as what it says stands elsewhere; and so is what has no other field. */
 export const ELSEWHERE = Symbol('elsewhere')
 
 /** Several objects in place of the one that has the field. Each has `fields` in its place. */
@@ -106,6 +106,8 @@ export class Converter {
 
   #object(shape: Readonly<Record<string, Schema>>, value: Raw, path: Path, at: Path): unknown {
     const made = this.#fields(value, path, at, (key) => shape[key])
+    const isLeft = Object.keys(made).length > 0 || Object.keys(value).length === 0
+    if (!isLeft) return ELSEWHERE
     const several = Object.entries(made).find(([, inner]) => inner instanceof InPlaceOf)
     if (several === undefined) return made
     const { [several[0]]: _, ...rest } = made

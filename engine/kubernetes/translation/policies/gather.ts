@@ -7,7 +7,7 @@ import { objectOf, type Path, type Raw, text } from '#engine/schema/placed.ts'
 import type { z } from '#engine/schema/schema.ts'
 import { Converter, ELSEWHERE, InPlaceOf, type WordPlace } from './convert.ts'
 import type { Field } from './fields.ts'
-import { selectedTargets } from './mcp-targets.ts'
+import { selectedTargets, TARGETS_MAX } from './mcp-targets.ts'
 import type { PolicyOptions } from './options.ts'
 import { schemasOf } from './schemas.ts'
 import { type HolderKind, heldKeys, NAMESPACE_LABEL, secretName, selectSecrets } from './secrets.ts'
@@ -25,6 +25,8 @@ export class Gathered {
   readonly authentications: Field[] = []
   /** Targets of MCP that a selector has found -> the name of the selector's entry. */
   readonly sections = new Map<string, string>()
+  /** Names of targets that are there already. */
+  readonly targets = new Set<string>()
   readonly #from: KubernetesObject
   readonly #objects: Objects
   readonly #options: PolicyOptions
@@ -103,9 +105,18 @@ export class Gathered {
 
   #targets(value: Raw, { path, around }: WordPlace): InPlaceOf {
     const { targets, refused } = selectedTargets(value, this.#from, this.#objects, this.#options)
-    for (const message of refused) this.doubts.push(this.#fault(path, 'RefNotPermitted', message))
-    for (const { name } of targets) this.sections.set(name, text(around.name) ?? '')
-    return new InPlaceOf(targets.map(({ name, server }) => ({ name, static: server })))
+    for (const { reason, message } of refused) this.doubts.push(this.#fault(path, reason, message))
+    const others = targets.filter(({ name }) => !this.targets.has(name))
+    const kept = others.slice(0, TARGETS_MAX - this.targets.size)
+    if (kept.length < others.length) {
+      const message = `a backend has at most ${TARGETS_MAX} targets: ${others.length - kept.length} of those found are left out`
+      this.doubts.push(this.#fault(path, 'UnsupportedValue', message))
+    }
+    for (const { name } of kept) {
+      this.targets.add(name)
+      this.sections.set(name, text(around.name) ?? '')
+    }
+    return new InPlaceOf(kept.map(({ name, server }) => ({ name, static: server })))
   }
 
   #authentication(value: Raw, { path }: WordPlace): typeof ELSEWHERE {

@@ -15,9 +15,17 @@ export interface SelectedTarget {
 
 export interface SelectedTargets {
   readonly targets: readonly SelectedTarget[]
-  /** Sentences about Services of namespaces that grant nothing. */
-  readonly refused: readonly string[]
+  /** Services that are left out, and why. */
+  readonly refused: readonly Refused[]
 }
+
+interface Refused {
+  readonly reason: string
+  readonly message: string
+}
+
+/** docs/specification.md#mcp-backends. */
+export const TARGETS_MAX = 32
 
 /** appProtocol of a port -> protocol of the target. Services are often labelled for the closest peer already. */
 const PROTOCOLS: ReadonlyMap<string, string> = new Map(
@@ -28,6 +36,7 @@ const PROTOCOLS: ReadonlyMap<string, string> = new Map(
 )
 
 const PATHS = ['weir.dev/mcp-path', 'agentgateway.dev/mcp-path', 'kgateway.dev/mcp-path']
+const PATH = /^[!-~]+$/
 const NAMES = ['weir.dev/mcp-target-name', 'agentgateway.dev/mcp-target-name']
 
 export function selectedTargets(
@@ -42,15 +51,21 @@ export function selectedTargets(
     .flatMap((namespace) => objects.list('Service', namespace))
     .filter((service) => selects(services, service.metadata.labels ?? {}))
     .sort((a, b) => (fullName(a) < fullName(b) ? -1 : 1))
-  const isAllowed = (service: KubernetesObject) => isReachable(service, from, objects)
-  const allowed = all.filter(isAllowed)
-  const refused = all
-    .filter((service) => !isAllowed(service))
-    .map(
-      (service) =>
-        `Service ${fullName(service)} is left out: no ReferenceGrant there lets GatewayBackends of ${own} refer to it`
-    )
+  const refused = all.flatMap((service) => refusalOf(service, from, objects) ?? [])
+  const allowed = all.filter((service) => refusalOf(service, from, objects) === null)
   return { targets: unique(allowed.flatMap((service) => targetsOf(service, clusterDomain))), refused }
+}
+
+/** Null: it may be asked. */
+function refusalOf(service: KubernetesObject, from: KubernetesObject, objects: Objects): Refused | null {
+  const left = `Service ${fullName(service)} is left out`
+  if (!isReachable(service, from, objects)) {
+    const message = `${left}: no ReferenceGrant there lets GatewayBackends of ${from.metadata.namespace} refer to it`
+    return { reason: 'RefNotPermitted', message }
+  }
+  const [annotation, path] = annotated(service, PATHS)
+  if (path === undefined || PATH.test(path)) return null
+  return { reason: 'UnsupportedValue', message: `${left}: its annotation ${annotation} is not a path` }
 }
 
 const fullName = ({ metadata }: KubernetesObject): string => `${metadata.namespace ?? ''}/${metadata.name}`
@@ -67,14 +82,20 @@ function isReachable({ metadata }: KubernetesObject, from: KubernetesObject, obj
   )
 }
 
+/** The first of these annotations that it has, and its value. */
+function annotated({ metadata: { annotations = {} } }: KubernetesObject, keys: readonly string[]) {
+  const key = keys.find((one) => annotations[one] !== undefined)
+  return key === undefined ? [] : [key, annotations[key]]
+}
+
 interface Found extends SelectedTarget {
   readonly namespace: string
 }
 
 function targetsOf(service: KubernetesObject, clusterDomain: string): Found[] {
-  const { name, namespace = '', annotations = {} } = service.metadata
-  const [path] = PATHS.flatMap((key) => annotations[key] ?? [])
-  const [called] = NAMES.flatMap((key) => annotations[key] ?? [])
+  const { name, namespace = '' } = service.metadata
+  const [, path] = annotated(service, PATHS)
+  const [, called] = annotated(service, NAMES)
   const host = `${name}.${namespace}.svc.${clusterDomain}`
   return speakingPorts(service).map(({ port, protocol }) => ({
     name: targetName(called ?? `${name}-${text(port.name) ?? port.port}`),
