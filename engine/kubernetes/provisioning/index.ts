@@ -9,13 +9,14 @@ import { CA_FILE, CONFIG_FILE, deploymentSpec } from './deployment.ts'
 import type { ObjectName, Provisioned, ProvisionInput, ProvisionOptions } from './input.ts'
 import { commonMeta, objectsName, ownerReference, selectorOf } from './names.ts'
 import { ON_DEMAND, OVERLAID, overlaid } from './overlays.ts'
-import { invalidParameters, type Level, levelsOf, mergedParameters, placeOf } from './parameters.ts'
+import { invalidParameters, type Level, levelsOf, mergedParameters, type OverlayName, placeOf } from './parameters.ts'
 import { processConfigOf } from './process-config.ts'
 import { addressFaults, listenerPorts, serviceSpec } from './service.ts'
+import { withVariablesInOrder } from './variables.ts'
 
 export type { ObjectName, Provisioned, ProvisionInput, ProvisionOptions } from './input.ts'
 export { isOwnedBy, objectsName } from './names.ts'
-export { type Refusal, refusalFault } from './refusal.ts'
+export { conflictFault, type Refusal, refusalFault } from './refusal.ts'
 
 export function provision(input: ProvisionInput, options: ProvisionOptions): Provisioned {
   const { gateway, classParameters, gatewayParameters, listenerSets = [] } = input
@@ -78,9 +79,15 @@ function laidOver(
     const outcome = isWanted ? overlaid({ apiVersion, kind, metadata, ...contents[one] }, one, levels) : null
     if (outcome === null) absent.push({ apiVersion, kind, metadata })
     else if ('fault' in outcome) faults.push(outcome.fault)
-    else objects.push(one === 'podDisruptionBudget' ? withBudget(outcome.object) : outcome.object)
+    else objects.push(COMPLETED[one]?.(outcome.object) ?? outcome.object)
   }
   return faults.length > 0 ? refused(faults) : { objects, absent, faults }
+}
+
+/** What overlays leave to be done. */
+const COMPLETED: Partial<Readonly<Record<OverlayName, (object: KubernetesObject) => KubernetesObject>>> = {
+  deployment: withVariablesInOrder,
+  podDisruptionBudget: withBudget
 }
 
 /** One that says nothing would let all pods be evicted at once. */

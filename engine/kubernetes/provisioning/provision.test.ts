@@ -159,6 +159,22 @@ test('typed fields of a Gateway win over those of its class, and overlays over b
   assert.equal(container(typed).image, 'registry.example/weir:gateway')
 })
 
+test('a variable stands behind those that it refers to', () => {
+  const env = [
+    { name: 'LAST', value: '$(MIDDLE)' },
+    { name: 'MIDDLE', value: '$(POD_NAME)-$(FIRST)' },
+    { name: 'LITERAL', value: '$$(LAST)' },
+    { name: 'A', value: '$(B)' },
+    { name: 'B', value: '$(A)' }
+  ]
+  const overlay = { spec: { template: { spec: { containers: [{ name: 'weir', env }] } } } }
+  const names = Object.keys(variables(provisioned({ env: [{ name: 'FIRST', value: 'a' }], deployment: overlay })))
+  const at = (name: string) => names.indexOf(name)
+  assert.ok(at('POD_NAME') < at('MIDDLE') && at('FIRST') < at('MIDDLE') && at('MIDDLE') < at('LAST'), names.join())
+  assert.ok(at('LITERAL') < at('NODE_NAME'), 'others stay where the merge puts them')
+  assert.equal(new Set(names).size, names.length)
+})
+
 test('a field with "$patch: delete" is gone, where a merge patch would leave it empty', () => {
   const overlay = {
     spec: { template: { spec: { containers: [{ name: 'weir', readinessProbe: { $patch: 'delete' } }] } } }

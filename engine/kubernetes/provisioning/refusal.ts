@@ -75,3 +75,10 @@ function typedPlace({ kind }: KubernetesObject, field: string, levels: readonly 
   const path = TYPED.find(([pattern]) => pattern.test(field))?.[1]
   return path === undefined ? null : placeOf(levels, path)
 }
+
+/** An object of that name is there, and is not the Gateway's own (isOwnedBy): to apply would take it from its owner. */
+export function conflictFault(gateway: KubernetesObject, { kind, metadata }: KubernetesObject): Fault {
+  const name = `${kind} ${metadata.namespace ?? ''}/${metadata.name}`
+  const message = `there is already a ${name}, which is not of this Gateway: rename or delete one of them`
+  return invalidParameters(message, { key: keyOf(gateway), path: ['metadata', 'name'] })
+}
