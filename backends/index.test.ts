@@ -46,8 +46,8 @@ test('policies of backends have a schema for each name', () => {
   }
 })
 
-/** Words that mean something else, too: an address, the settings of a protocol, a part of YAML or of TypeScript. */
-const COMMON: ReadonlySet<string> = new Set(['host', 'http', 'tcp', 'tls', 'timeout'])
+/** Words that mean something else, too: an address, a mistake, settings of a protocol, parts of YAML or TypeScript. */
+const COMMON: ReadonlySet<string> = new Set(['host', 'http', 'invalid', 'tcp', 'tls', 'timeout'])
 /** Folders whose code knows none of them, each with words that it uses otherwise: fields of the contract, variables. */
 const FOLDERS: Readonly<Record<string, readonly string[]>> = {
   'engine/standalone': [],

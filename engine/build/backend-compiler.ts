@@ -195,7 +195,7 @@ export class BackendCompiler {
 }
 
 /** Policies of this version act on routes; on a backend they would be read and ignored. */
-export function refusedPolicies(policies: PolicySet, path: string, problems: Problem[]): void {
+function refusedPolicies(policies: PolicySet, path: string, problems: Problem[]): void {
   for (const name of Object.keys(policies)) {
     problems.push({ path: `${path}.${name}`, message: 'is not accepted on a backend' })
   }

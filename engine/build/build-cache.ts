@@ -9,7 +9,7 @@ import type { Places } from '#engine/ir/places.ts'
 import type { PolicySet, RouteSpec } from '#engine/ir/snapshot.ts'
 import { RouterCache } from '#engine/routing/router-cache.ts'
 import { BackendCache } from './backend-compiler.ts'
-import type { CompiledPolicy, FrontendPlans, Hooks, Level, PolicyCache, RouteChain } from './policies.ts'
+import type { CompiledPolicy, FrontendPlans, Hooks, Level, PolicyCache, Reference, RouteChain } from './policies.ts'
 import type { RouteDescription } from './runtime-types.ts'
 
 /** A route, and what it was made of beside its policies. */
@@ -20,7 +20,8 @@ export interface KnownRoute {
   readonly chain: RouteChain
   readonly preRouting: Hooks
   readonly frontend: FrontendPlans
-  /** In the order of its references. */
+  readonly references: readonly Reference[]
+  /** In the order of the references. */
   readonly backends: readonly (CompiledBackend | undefined)[]
   readonly route: Route
   readonly description: RouteDescription

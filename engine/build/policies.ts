@@ -52,6 +52,14 @@ export interface RouteChain extends Hooks {
   readonly made: readonly CompiledPolicy[]
 }
 
+/** Policies of a reference to a backend; null: there are none. */
+export interface Reference {
+  readonly hooks: Hooks | null
+  readonly made: readonly CompiledPolicy[]
+  /** Of the route, for requests that go there. */
+  readonly settings: RouteSettings
+}
+
 /** The waiting step of each side. */
 export interface Collectors {
   readonly request: Hook
@@ -160,6 +168,30 @@ export class PolicyCompiler {
       readsTimes: forms.some((form) => form.readsTimes === true),
       settings: Object.freeze(Object.assign(defaultSettings(), ...forms.map((form) => form.settings)))
     }
+  }
+
+  /** What stands at the references of a route to backends. `settings`: those of the route. */
+  references(
+    all: readonly { readonly policies: PolicySet }[],
+    { path, attachment }: Omit<Level, 'policies'>,
+    matches: readonly CompiledMatch[],
+    settings: RouteSettings
+  ): Reference[] {
+    return all.map(({ policies }, i) => {
+      const level = { path: `${path}.backends[${i}].policies`, attachment: `${attachment} ${i}`, policies }
+      return this.#reference(level, matches, settings)
+    })
+  }
+
+  #reference(level: Level, matches: readonly CompiledMatch[], route: RouteSettings): Reference {
+    const names = Object.keys(level.policies)
+    if (names.length === 0) return { hooks: null, made: [], settings: route }
+    const refused = names.filter((name) => this.#policies.find((one) => one.name === name)?.atReferences !== true)
+    for (const name of refused)
+      this.#problems.push({ path: `${level.path}.${name}`, message: 'is not accepted on a backend' })
+    const { made, forms } = this.#forms([level], matches)
+    const settings: RouteSettings = Object.assign({ ...route }, ...forms.map((form) => form.settings))
+    return { hooks: hooksOf(made, this.#collectors), made, settings: Object.freeze(settings) }
   }
 
   /** The hooks of a listener that run before routing: of these levels too the least precise comes first. */

@@ -1,7 +1,5 @@
 /** Snapshot -> Runtime: what a worker executes until the next configuration replaces it whole. */
 import type { CompiledBackend } from '#engine/contract/backend.ts'
-import { collectRequest, collectResponse } from '#engine/contract/body.ts'
-import { collectRequestPrefix, collectResponsePrefix } from '#engine/contract/body-prefix.ts'
 import { ConfigError, type Problem } from '#engine/contract/config-error.ts'
 import type { DialectFinder, Exchange } from '#engine/contract/exchange.ts'
 import type { Background, RetryPlan, RouteSettings } from '#engine/contract/filter.ts'
@@ -19,7 +17,7 @@ import {
 import { RetryBudget } from '#engine/kit/retry-budget.ts'
 import { compileMatch } from '#engine/routing/candidate.ts'
 import { buildRouter, type ListenerIndex, type RouteIndex } from '#engine/routing/router.ts'
-import { BackendCompiler, refusedPolicies } from './backend-compiler.ts'
+import { BackendCompiler } from './backend-compiler.ts'
 import {
   type AroundRoutes,
   BuildCache,
@@ -29,14 +27,17 @@ import {
   placesIn,
   Standing
 } from './build-cache.ts'
+import { collectorsOf } from './collectors.ts'
 import {
   type FrontendPlans,
   joined,
   type Level,
   type PlacedMirror,
   PolicyCompiler,
+  type Reference,
   type RouteChain
 } from './policies.ts'
+import { answerHooks, behindReference } from './references.ts'
 import { withRequestId } from './request-id.ts'
 import type { RouteDescription, Runtime, RuntimeDeps } from './runtime-types.ts'
 import { buildTcp } from './tcp.ts'
@@ -101,12 +102,7 @@ class Builder {
     this.#snapshot = snapshot
     this.#deps = deps
     const { maxBufferBytes } = snapshot.frontend.http
-    const collectors = {
-      request: collectRequest(maxBufferBytes),
-      response: collectResponse(maxBufferBytes, deps.fail),
-      requestPrefix: collectRequestPrefix(maxBufferBytes),
-      responsePrefix: collectResponsePrefix(maxBufferBytes, deps.fail)
-    }
+    const collectors = collectorsOf(maxBufferBytes, deps.fail)
     const lent = { ...deps.services, maxBufferBytes }
     this.#cache = lent.state('build.policies', () => new BuildCache())
     this.#backends = new BackendCompiler(snapshot, deps, this.problems, this.#cache.backends)
@@ -205,7 +201,7 @@ class Builder {
   route(spec: RouteSpec, { route: index }: RouteIndex): Route {
     const known = this.#before?.routes.get(spec) ?? null
     const isSame = known !== null && this.#holds(known)
-    if (isSame) this.#policies.adopt(known.chain.made)
+    if (isSame) for (const { made } of [known.chain, ...known.references]) this.#policies.adopt(made)
     const made =
       isSame && this.#isServedAlike(known, spec) ? known : this.#made(spec, index, isSame ? known.chain : null)
     made.standing.around = this.#around!
@@ -229,14 +225,13 @@ class Builder {
   }
 
   /** Whether the rest of what the route was made of is what it was. */
-  #isServedAlike({ preRouting, frontend, backends, chain }: KnownRoute, spec: RouteSpec): boolean {
-    const { hostRewrite } = chain.settings
+  #isServedAlike({ preRouting, frontend, backends, references }: KnownRoute, spec: RouteSpec): boolean {
     return (
       this.#backends.isOfBefore &&
       preRouting === this.#listener!.preRouting &&
       frontend === this.#frontend &&
       spec.backends.every(({ backend }, i) => {
-        const compiled = this.#backends.named(backend, hostRewrite)
+        const compiled = this.#backends.named(backend, references[i]!.settings.hostRewrite)
         return compiled !== undefined && compiled === backends[i]
       })
     )
@@ -254,7 +249,9 @@ class Builder {
     const chain = known ?? this.#policies.chain(levels, matches)
     const { names, requestHooks, responseHooks, hookOwners, settings, retry, mirrors, readsTimes } = chain
     const { preRouting } = this.#listener!
-    const served = this.#serve(spec.backends, settings, `${path}.backends`)
+    const references = this.#policies.references(spec.backends, { path, attachment }, matches, settings)
+    const answers = answerHooks(references)
+    const served = this.#serve(spec.backends, references, `${path}.backends`)
     const { serve, retry: backendRetry, dialect, keyLocations, keepsRequest } = served
     const description = {
       name,
@@ -275,10 +272,10 @@ class Builder {
       matches,
       requestHooks,
       // The phase that began first ends last.
-      responseHooks: joined(responseHooks, preRouting.responseHooks),
+      responseHooks: joined(joined(answers.hooks, responseHooks), preRouting.responseHooks),
       hookOwners: {
         request: hookOwners.request,
-        response: [...hookOwners.response, ...preRouting.hookOwners.response]
+        response: [...answers.owners, ...hookOwners.response, ...preRouting.hookOwners.response]
       },
       settings,
       retry: this.#retry(retry ?? backendRetry),
@@ -293,13 +290,16 @@ class Builder {
     })
     const policies = around.levels.map((level) => level.policies)
     const { maxBufferBytes } = this.#snapshot.frontend.http
-    const backends = spec.backends.map(({ backend }) => this.#backends.named(backend, settings.hostRewrite))
+    const backends = spec.backends.map(({ backend }, i) =>
+      this.#backends.named(backend, references[i]!.settings.hostRewrite)
+    )
     return {
       policies,
       maxBufferBytes,
       chain,
       preRouting,
       frontend: this.#frontend,
+      references,
       backends,
       route,
       description,
@@ -325,7 +325,7 @@ class Builder {
     // What the policy has written in itself is a backend like those of the configuration.
     const backend = isNamed ? mirror : `${ownName(spec)}/mirror`
     const { serve } = isNamed
-      ? this.#backend({ backend, weight: 1, policies: {} }, settings, `${path}.backend`)
+      ? this.#backend(backend, settings, `${path}.backend`)
       : this.#backends.inPlace(mirror as Backend, backend, settings.hostRewrite)
     const recorder = this.#deps.mirrorRecorderFor(spec.name)
     const { maxBufferBytes } = this.#snapshot.frontend.http
@@ -339,13 +339,10 @@ class Builder {
   }
 
   /** Sends to one of the backends; with the plan of the first that has one for trying again. */
-  #serve(references: readonly WeightedBackend[], settings: RouteSettings, path: string) {
+  #serve(backends: readonly WeightedBackend[], references: readonly Reference[], path: string) {
     // References of weight zero are compiled too: a mistake in them should not wait for their turn.
-    const choices = references
-      .map((reference, i) => {
-        const { weight, backend: name } = reference
-        return { name, weight, ...this.#backend(reference, settings, `${path}[${i}]`) }
-      })
+    const choices = backends
+      .map(({ weight, backend: name }, i) => ({ name, weight, ...this.#behind(references[i]!, name, `${path}[${i}]`) }))
       .filter((choice) => choice.weight > 0)
     const { fail } = this.#deps
     const retry = choices.find((choice) => choice.retry != null)?.retry ?? null
@@ -360,9 +357,12 @@ class Builder {
     return { serve: choices.length === 1 ? first.serve : weighted(choices), ...also }
   }
 
-  #backend(reference: WeightedBackend, { hostRewrite }: RouteSettings, path: string): CompiledBackend {
-    const { backend: name, policies } = reference
-    refusedPolicies(policies, `${path}.policies`, this.problems)
+  #behind({ hooks, settings }: Reference, name: string, path: string): CompiledBackend {
+    const compiled = this.#backend(name, settings, path)
+    return hooks === null ? compiled : behindReference(compiled, hooks, this.#deps.reply)
+  }
+
+  #backend(name: string, { hostRewrite }: RouteSettings, path: string): CompiledBackend {
     return this.#backends.named(name, hostRewrite) ?? this.#backends.refuse(path, `there is no backend "${name}"`)
   }
 }

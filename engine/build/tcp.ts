@@ -161,7 +161,7 @@ function compile(reference: WeightedBackend, build: TcpBuild): Choice {
   const tcp = reference.policies.tcp as { readonly proxyProtocol?: 'v1' | 'v2' } | undefined
   const kind = backend === undefined ? undefined : build.deps.backends.find((one) => one.kind === backend.kind)
   const target = kind?.stream?.(backend as never)
-  const transport = target?.transport
+  const transport = typeof target === 'object' ? target.transport : undefined
   const of = { weight, backend: name, proxy: tcp?.proxyProtocol ?? transport?.tcp?.proxyProtocol ?? null }
   // Where TLS does not end here, the client may be the one to begin it.
   if (build.endsTls && (transport?.tls ?? null) !== null) {
@@ -178,10 +178,11 @@ function compile(reference: WeightedBackend, build: TcpBuild): Choice {
 
 /** Or what is wrong with the backend. */
 function endpointOf(
-  target: StreamDestination | undefined,
+  target: StreamDestination | TcpReason | undefined,
   { snapshot, deps }: TcpBuild
 ): Pick<Choice, 'endpoint' | 'usable'> | string {
   if (target === undefined) return 'bytes of TCP cannot go to a backend of models or of MCP servers'
+  if (typeof target === 'string') return { endpoint: () => target, usable: always }
   const { to, guarded, allow, transport } = target
   const keepaliveMs = transport?.tcp?.keepaliveMs ?? null
   const options = {

@@ -189,6 +189,8 @@ export interface BackendConfig {
   readonly keys: readonly BackendKey[]
   /** A plain server, which is sent what clients send. */
   readonly isPlain?: true
+  /** Only configurations that are made of resources have its keys: nobody writes them. */
+  readonly isTranslated?: true
   /** One server, whose address the configuration says: policies may ask it as a service. */
   readonly isServer?: true
   /** Policies that act on it, besides those that act on all. */

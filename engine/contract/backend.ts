@@ -13,6 +13,7 @@ import type { Offload, PolicyServices } from './policy.ts'
 import type { Revocations } from './revocations.ts'
 import type { KeyLocation } from './route.ts'
 import type { Services } from './service.ts'
+import type { TcpReason } from './tcp.ts'
 
 /** What the engine lends to backends. */
 export interface UpstreamClient {
@@ -98,8 +99,8 @@ export interface BackendKind extends BackendType {
   readonly config?: BackendConfig
   /** Child processes that it has while it is configured. */
   readonly children?: (backend: never) => readonly Pick<ChildSpec, 'target' | 'cmd' | 'args' | 'env' | 'cwd'>[]
-  /** Of plain servers: where bytes of TCP go. Absent: nowhere. */
-  readonly stream?: (backend: never) => StreamDestination
+  /** Of plain servers: where bytes of TCP go, or why they cannot. Absent: nowhere. */
+  readonly stream?: (backend: never) => StreamDestination | TcpReason
   /** Build time: called once per backend and host rewriting mode. */
   readonly compile: (backend: never, context: BackendContext) => CompiledBackend
   /**

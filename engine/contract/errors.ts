@@ -56,6 +56,7 @@ export const ERRORS = {
   LISTENER_NOT_FOUND: row(404, 'downstream', 'no listener serves this host'),
   ROUTE_NOT_FOUND: row(404, 'downstream', 'no route matches this request'),
   NO_BACKEND: row(503, 'upstream', 'the route has no usable backend'),
+  INVALID_BACKEND: row(500, 'upstream', 'the route refers to a backend that cannot be reached: its status says why'),
   FORBIDDEN: row(403, 'policy', 'this request is not allowed'),
   EXT_AUTH_DENIED: row(403, 'policy', 'this request is not allowed'),
   EXT_AUTH_UNAVAILABLE: row(403, 'policy', 'the authorization service is unavailable'),

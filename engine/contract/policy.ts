@@ -150,6 +150,11 @@ export interface Policy {
    * Throws a FieldError that says where and why that is not possible. Must give the same for the same files.
    */
   readonly resolve?: (config: never, sources: Sources) => unknown
+  /**
+   * A reference to a backend may have it too, for the requests that go there. Then its hooks decide at once and read no
+   * body, and it asks no service.
+   */
+  readonly atReferences?: true
   /** Policies of several levels add up: compile gets the list of their configurations, least precise first. */
   readonly accumulates?: true
   /** What a valid configuration allows and its author probably did not mean: shown when it is loaded. */

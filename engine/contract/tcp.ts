@@ -13,6 +13,7 @@ export const TCP_REASONS = {
   LISTENER_NOT_FOUND: 'no listener serves this server name',
   ROUTE_NOT_FOUND: 'no route serves this server name',
   NO_BACKEND: 'the route has no usable backend',
+  INVALID_BACKEND: 'the route refers to a backend that cannot be reached',
   ADDRESS_REFUSED: 'the destination address is not allowed',
   LOOP_DETECTED: 'the destination is this gateway itself',
   DNS_FAILURE: 'the name of the backend could not be resolved',

@@ -7,6 +7,7 @@ import { endAttemptHeaders } from '#engine/contract/attempt-headers.ts'
 import { ERRORS, type ErrorCode } from '#engine/contract/errors.ts'
 import { BODY_NONE, type Exchange, RetryState, STEP_SERVE } from '#engine/contract/exchange.ts'
 import type { ServerEvents } from '#engine/contract/exchange-events.ts'
+import { endReference } from '#engine/contract/reference-filters.ts'
 import { resetResponse } from '#engine/contract/resend.ts'
 import { RETRY_GATE } from '#engine/contract/resilience.ts'
 import { dropKept, keepForRetry } from '#engine/contract/retry.ts'
@@ -188,6 +189,7 @@ export class Retries {
     if (ex.attemptTimer !== null) this.#options.timers.remove(ex.attemptTimer)
     resetResponse(ex)
     state.peek = null
+    if (ex.slots !== null) endReference(ex)
     ex.upstreamHost = state.upstreamHost
     if (ex.bodySent) {
       // Pieces that came while nothing was ready are among those kept.

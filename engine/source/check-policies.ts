@@ -29,7 +29,8 @@ export function checkNames(tree: ConfigTree, policies: readonly Policy[]): Findi
   }
   const listeners = listenersOf(tree)
   const routes = listeners.flatMap((listener) => listener.routes)
-  for (const place of [tree.top, ...listeners, ...routes]) {
+  const references = routes.flatMap((route) => route.references)
+  for (const place of [tree.top, ...listeners, ...routes, ...references]) {
     const sets = policySetsOf(place)
     for (const isFirst of [true, false]) {
       checkRepeated(
@@ -86,7 +87,9 @@ export function checkPolicies(tree: ConfigTree, parts: PolicyParts): Finding[] {
     for (const route of listener.routes) {
       const matches = matchesOf(route.raw.matches)
       const levels = [gateway.post, outer, at(route, 'PostRouting')]
-      if (matches !== null) compileAll(matches, levels, policies, seen)
+      if (matches === null) continue
+      compileAll(matches, levels, policies, seen)
+      for (const reference of route.references) compileAll(matches, [at(reference, 'PostRouting')], policies, seen)
     }
   }
   return [...findings.values()]

@@ -35,6 +35,8 @@ export interface Configuration {
   readonly isSound: boolean
   /** It is a part of a configuration: what acts on nothing of it may act on the rest. */
   readonly isPart?: boolean
+  /** Made of resources: it may have what nobody writes (BackendConfig.isTranslated). */
+  readonly isTranslated?: boolean
   readonly words: SourceWords
 }
 
@@ -73,11 +75,11 @@ export type Compiled =
   | { readonly findings: readonly Finding[] }
 
 export function compileConfig(
-  { value, isSound, isPart = false, words }: Configuration,
+  { value, isSound, isPart = false, isTranslated = false, words }: Configuration,
   options: CompileOptions
 ): Compiled {
   const { policies } = options
-  const kinds = kindsOf(options.backends)
+  const kinds = kindsOf(options.backends, isTranslated)
   const { origins, ...placed } = placeTargeted(value, words, kinds, policies)
   const written = (findings: readonly Finding[]) =>
     distinct(findings.map((one) => ({ ...one, path: origins.of(one.path) })))

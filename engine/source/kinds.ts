@@ -24,8 +24,9 @@ export class Kinds {
   /** What a backend counts as that says nothing of its kind. */
   readonly #plain: BackendConfig | undefined
 
-  constructor(kinds: readonly BackendKind[]) {
-    const configs = [...new Set(kinds.flatMap(({ config }) => config ?? []))]
+  constructor(kinds: readonly BackendKind[], isTranslated: boolean) {
+    const all = [...new Set(kinds.flatMap(({ config }) => config ?? []))]
+    const configs = all.filter((config) => config.isTranslated !== true || isTranslated)
     const of = (isPlain: boolean) => configs.filter((config) => (config.isPlain === true) === isPlain)
     this.keys = configs.flatMap((config) => config.keys.map((key) => ({ ...key, config })))
     this.shortcuts = configs.flatMap((config) =>
@@ -61,11 +62,15 @@ export class Kinds {
   }
 }
 
-const known = new WeakMap<readonly BackendKind[], Kinds>()
+type KnownKinds = WeakMap<readonly BackendKind[], Kinds>
 
-/** Of a registry; made once for each. */
-export function kindsOf(registry: readonly BackendKind[]): Kinds {
-  const kinds = known.get(registry) ?? new Kinds(registry)
+const written: KnownKinds = new WeakMap()
+const translated: KnownKinds = new WeakMap()
+
+/** Of a registry; made once for each. `isTranslated`: as a configuration has them that is made of resources. */
+export function kindsOf(registry: readonly BackendKind[], isTranslated = false): Kinds {
+  const known = isTranslated ? translated : written
+  const kinds = known.get(registry) ?? new Kinds(registry, isTranslated)
   known.set(registry, kinds)
   return kinds
 }

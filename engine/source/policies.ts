@@ -9,7 +9,7 @@ import type { Kinds } from './kinds.ts'
 import { targetKeys } from './target-refs.ts'
 
 /** Where policies are attached; a route may stand for more (docs/specification.md#attachment-and-merging). */
-export type Attachment = 'route' | 'backend'
+export type Attachment = 'route' | 'reference' | 'backend'
 
 /** Names of the specification and of other gateways' files: refused by name, and not as a slip of the keyboard. */
 const KNOWN_NAMES = [
@@ -37,7 +37,8 @@ export function policyKeys(policies: readonly Policy[]): PolicyKey[] {
 export function policySchema(policies: readonly Policy[], kinds: Kinds, attachment: Attachment) {
   const shape: Record<string, ZodType> = {}
   for (const policy of policies) {
-    const accepted = policy.section === 'backend' || (policy.section === 'traffic' && attachment === 'route')
+    const isForRequests = attachment === 'route' || (attachment === 'reference' && policy.atReferences === true)
+    const accepted = policy.section === 'backend' || (policy.section === 'traffic' && isForRequests)
     for (const { name, schema } of [{ name: policy.name, schema: policy.schema }, ...aliasSchemas(policy)]) {
       shape[name] = accepted ? schema.optional() : misplaced(policy, name)
     }

@@ -77,13 +77,17 @@ export function routeSchemas(policies: readonly Policy[], kinds: Kinds) {
   const onRoute = policySchema(policies, kinds, 'route').meta({ id: 'RoutePolicies' })
   const sets = policySetsSchema(onRoute)
   const onBackend = policySchema(policies, kinds, 'backend').meta({ id: 'BackendPolicies' })
+  const onReference = policySchema(policies, kinds, 'reference').meta({ id: 'ReferencePolicies' })
 
   const destination = oneOf(
     {
       ...withName(keysOf(kinds, ({ isNamedOnly, schema }) => (isNamedOnly ? undefined : schema))),
       ...refusedKeys('backend kind', ['aws', 'internal', 'invalid', 'routeGroup', 'service'])
     },
-    { weight: weight(), policies: onBackend.optional() }
+    {
+      weight: weight(),
+      policies: onReference.optional().describe('For requests that go to this one of the backends.')
+    }
   )
 
   const route = z.strictObject({

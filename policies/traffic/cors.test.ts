@@ -135,6 +135,7 @@ test('a preflight is answered with what is allowed', () => {
     'Access-Control-Allow-Headers: x-a, x-b',
     'Access-Control-Allow-Methods: GET, PUT',
     `Access-Control-Allow-Origin: ${APP}`,
+    'Access-Control-Expose-Headers: x-c',
     'Access-Control-Max-Age: 600',
     'Vary: Origin'
   ])
@@ -274,6 +275,7 @@ test('the example file: a browser asks first, then calls; a refusal can be read 
     'Access-Control-Allow-Headers: content-type, authorization',
     'Access-Control-Allow-Methods: GET, POST, PUT, DELETE',
     'Access-Control-Allow-Origin: https://app.example.com',
+    'Access-Control-Expose-Headers: x-request-id',
     'Access-Control-Max-Age: 3600',
     'Content-Length: 0',
     'Vary: Origin'

@@ -206,11 +206,13 @@ function permissions(request: HeaderBlock, wanted: string, plan: Plan): string[]
 /** Says on an answer, of whomever, who may read it. */
 function mark(ex: Exchange, response: HeaderBlock, plan: Plan): void {
   const isPreflight = ex.localReply instanceof PreflightReply
+  // Of no use to browsers before the answer itself; the Gateway API wants it, and names of a preflight help nobody.
+  const exposes = plan.expose.text !== null && !(isPreflight && plan.expose.all)
   if (!isPreflight && mayHaveOwn(response)) for (let i = 0; i < OWN.length; i++) response.remove(OWN[i]!)
   if (plan.isStatic) {
     // Also where no Origin was sent: the answer may be kept and given to one who sends it (Fetch, CORS and caches).
     response.append('Access-Control-Allow-Origin', ANY)
-    if (!isPreflight && plan.expose.text !== null) expose(response, plan)
+    if (exposes) expose(response, plan)
     return
   }
   vary(response)
@@ -218,7 +220,7 @@ function mark(ex: Exchange, response: HeaderBlock, plan: Plan): void {
   if (origin === null || !allows(plan, origin)) return
   response.append('Access-Control-Allow-Origin', origin)
   if (plan.credentials) response.append('Access-Control-Allow-Credentials', 'true')
-  if (!isPreflight && plan.expose.text !== null) expose(response, plan)
+  if (exposes) expose(response, plan)
 }
 
 /** Whether some name is long enough to be one of OWN: one look at the table instead of six. */

@@ -166,5 +166,6 @@ export const headerModifiers: Policy = {
     { name: 'requestHeaderModifier', wrap: 'request', schema: deferred(() => modifier('request')) },
     { name: 'responseHeaderModifier', wrap: 'response', schema: deferred(() => modifier('response')) }
   ],
+  atReferences: true,
   compile
 }

@@ -106,6 +106,7 @@ export const requestRedirect: Policy = {
   schema,
   aliases: [],
   inResources: 'route filter',
+  atReferences: true,
   usesMatches: true,
   answersAll: true,
   compile

@@ -54,6 +54,7 @@ export const urlRewrite: Policy = {
   schema,
   aliases: [],
   inResources: 'route filter',
+  atReferences: true,
   usesMatches: true,
   compile
 }

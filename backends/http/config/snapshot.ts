@@ -21,6 +21,16 @@ export interface StaticBackend {
   readonly policies: PolicySet
 }
 
+/** A reference that cannot be followed. */
+export interface InvalidBackend {
+  readonly kind: 'invalid'
+  /** "Service demo/shop". */
+  readonly reference: string
+  /** "BackendNotFound". */
+  readonly reason: string
+  readonly policies: PolicySet
+}
+
 /** Sends to the host that the request names (docs/specification.md#dynamic-forward-proxy). */
 export interface DynamicBackend {
   readonly kind: 'dynamic'

@@ -272,14 +272,29 @@ const CERTIFICATE = /-----BEGIN (?:TRUSTED )?CERTIFICATE-----[^-]*-----END (?:TR
 function certificates({ text, name, at }: Material): string {
   const found = text.match(CERTIFICATE)
   if (found === null) throw new FieldError(at, `${name} has no certificate (PEM)`)
-  found.forEach((pem, i) => {
+  const damaged = damagedOf(found)
+  if (damaged !== null) throw new FieldError(at, `certificate ${damaged} of ${name} is damaged`)
+  return `${found.join('\n')}\n`
+}
+
+/** What is wrong with a text that should have certificates; null: nothing. */
+export function pemProblem(text: string): string | null {
+  const found = text.match(CERTIFICATE)
+  if (found === null) return 'has no certificate (PEM)'
+  const damaged = damagedOf(found)
+  return damaged === null ? null : `has a certificate that is damaged, number ${damaged}`
+}
+
+/** The number of the first that cannot be read; null: all can. */
+function damagedOf(all: readonly string[]): number | null {
+  for (const [i, pem] of all.entries()) {
     try {
       new X509Certificate(pem)
     } catch {
-      throw new FieldError(at, `certificate ${i + 1} of ${name} is damaged`)
+      return i + 1
     }
-  })
-  return `${found.join('\n')}\n`
+  }
+  return null
 }
 
 function keyOf({ text, name, at }: Material, cert: string): string {

@@ -45,7 +45,7 @@ export class Compiler {
       place: sections.placeOf(path)
     })
     try {
-      const compiled = compileConfig({ value, isSound: true, isPart: true, words }, this.#options)
+      const compiled = compileConfig({ value, isSound: true, isPart: true, isTranslated: true, words }, this.#options)
       if ('findings' in compiled) return { findings: compiled.findings.map(placed) }
       return { draft: compiled.snapshot, warnings: compiled.warnings.map(placed) }
     } catch (error) {
