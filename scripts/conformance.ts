@@ -29,6 +29,9 @@
  * `npm run conformance -- kubernetes`: the CRDs at a real API server, which is built with Go (scripts/kubernetes).
  * Prints how many objects it takes and refuses as it should, with `--misses` the others. Exit code 1: there are such.
  *
+ * `npm run conformance -- helm`: the chart of scripts/package, by helm and at a real API server, both built with Go.
+ * Exit code 1: helm or the API server refuses something, or takes what is wrong, or the plain manifests are old.
+ *
  * `npm run conformance -- guards`: the builtins of prompt guards over public corpora, beside Presidio's recognisers;
  * Python packages in fixed versions are installed as above. Prints the tables of docs/guards.md. Exit code 1: the
  * precision of a detector over all corpora is below 0.95.
@@ -107,12 +110,15 @@ if (suite === 'cel') {
 } else if (suite === 'kubernetes') {
   const { runKubernetes } = await import('./kubernetes/run.ts')
   if (!(await runKubernetes(console.log, withMisses))) process.exitCode = 1
+} else if (suite === 'helm') {
+  const { runHelm } = await import('./chart-conformance.ts')
+  if (!(await runHelm(console.log))) process.exitCode = 1
 } else if (suite === 'guards') {
   const { runGuards } = await import('./guards/run.ts')
   if (!(await runGuards(console.log))) process.exitCode = 1
 } else {
   console.error(
-    `conformance: the suites are: cel, collector, ext-auth, guards, h2, jwks, kubernetes, llm-clients, mcp (${REVISIONS.join(' or ')}, or both), mcp-clients, mcp-login, openapi, ratelimit, services`
+    `conformance: the suites are: cel, collector, ext-auth, guards, h2, helm, jwks, kubernetes, llm-clients, mcp (${REVISIONS.join(' or ')}, or both), mcp-clients, mcp-login, openapi, ratelimit, services`
   )
   process.exitCode = 2
 }

@@ -18,16 +18,31 @@ import { resourcesOf } from '#engine/kubernetes/resources/index.ts'
 import { type GatewayOutput, type Translation, Translator } from '#engine/kubernetes/translation/index.ts'
 import { objectOf, type Path, parsePath } from '#engine/schema/placed.ts'
 import { distinct } from '#engine/source/compile.ts'
-import { hashOf, loadConfig, type SnapshotDraft } from '#engine/standalone/load.ts'
+import { FAULT, hashOf, loadConfig, type SnapshotDraft } from '#engine/standalone/load.ts'
 import { readManifest } from '#engine/standalone/manifest.ts'
 import { type ConfigError, formatErrors, formatPath } from '#engine/standalone/problems.ts'
 import type { Source } from '#engine/standalone/source.ts'
 import type { ControlPlaneOptions, Loaded } from './control.ts'
 
-/** Null: `text` is no manifest. Never throws, but for a fault of weir. */
+/** Null: `text` is no manifest. Never throws. */
 export function loadManifest(text: string, options: ControlPlaneOptions, before: Snapshot | null): Loaded | null {
   const documents = readManifest(text, isObject)
   if (documents === null) return null
+  try {
+    return loadDocuments(documents, text, options, before)
+  } catch (error) {
+    // A reload must never end what runs.
+    const message = `${FAULT} (${String(error)}): please report it`
+    return refused([{ file: options.name, line: 1, column: 1, path: '', message }])
+  }
+}
+
+function loadDocuments(
+  documents: readonly Source[],
+  text: string,
+  options: ControlPlaneOptions,
+  before: Snapshot | null
+): Loaded {
   const manifest = readObjects(
     documents.map(({ value }) => value),
     resourcesOf(options.policies, options.backends)
