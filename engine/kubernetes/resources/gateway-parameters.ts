@@ -122,10 +122,10 @@ export const gatewayParametersSpec = () =>
     env: variables().optional().describe('Variables; they replace those that are there.'),
     resources: resources().optional().describe('ResourceRequirements of core/v1.'),
     shutdown: shutdown().optional(),
-    istio: istio().optional().describe('mTLS with a mesh.'),
+    istio: istio().optional().describe('mTLS with a mesh: refused by the controller, which has none yet.'),
     deployment: overlay('Of the generated Deployment.'),
     service: overlay('Of the generated Service.'),
-    serviceAccount: overlay('Of the generated ServiceAccount.'),
+    serviceAccount: overlay('Of the generated ServiceAccount, which has no spec: that of the overlay has its fields.'),
     podDisruptionBudget: overlay('With it there is a PodDisruptionBudget.'),
     horizontalPodAutoscaler: overlay('With it there is a HorizontalPodAutoscaler.')
   })
