@@ -105,8 +105,8 @@ export class GatewayCompiler {
     const listeners = new Map<string, ListenerContext>()
     for (const one of model.listeners) {
       if (!one.isServed) continue
-      const { name, hostname, port, protocol } = one.record
-      const own = { name, hostname, port, protocol, sets: one.sets, isClosed: one.isClosed }
+      const { name, hostname, port, protocol, authentication } = one.record
+      const own = { name, hostname, port, protocol, authentication, sets: one.sets, isClosed: one.isClosed }
       const made = { above: this.#context, ...own, needs: closureOf([one.record], this.#records) }
       listeners.set(name, { model: one, context: share(this.#listeners.get(name)?.context, made) })
     }

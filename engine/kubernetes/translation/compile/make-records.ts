@@ -4,8 +4,17 @@ import type { Objects } from '#engine/kubernetes/objects/objects.ts'
 import type { GatewayState } from '#engine/kubernetes/translation/attach/gateways.ts'
 import { isServed, type ListenerState } from '#engine/kubernetes/translation/attach/listeners.ts'
 import { type Input, inputOf } from '#engine/kubernetes/translation/inputs.ts'
-import type { Part, PartOrigin, PolicySetsPart, RulePart } from '#engine/kubernetes/translation/parts.ts'
+import type {
+  Fault,
+  ObjectPlace,
+  Part,
+  PartOrigin,
+  PolicySetsPart,
+  RulePart
+} from '#engine/kubernetes/translation/parts.ts'
 import {
+  authenticationAround,
+  authenticationOf,
   frontendOf,
   mergeLevels,
   type Needs as PolicyNeeds,
@@ -13,7 +22,8 @@ import {
   type PolicyTarget,
   policiesOf,
   secretEntries,
-  translateBackend
+  translateBackend,
+  withServicePolicies
 } from '#engine/kubernetes/translation/policies/index.ts'
 import { serviceBackends } from '#engine/kubernetes/translation/routes/backends.ts'
 import { translateRoute } from '#engine/kubernetes/translation/routes/index.ts'
@@ -47,16 +57,19 @@ export class RecordMaker {
     const target = { kind: route.kind as PolicyTarget['kind'], namespace, name }
     // Policies act on requests, and connections that are passed on unread have none.
     const whole = isStream(route.kind) ? null : policiesOf(target, objects, this.#options)
+    const ambiguous: Fault[] = []
     const records = rules.map((rule): RuleRecord => {
       if (whole === null) return this.#rule(rule, rule, [], route, objects)
       const { ruleName } = objectOf(rule.value)
-      const own =
-        typeof ruleName === 'string' ? policiesOf({ ...target, sectionName: ruleName }, objects, this.#options) : null
-      const levels = [whole, ...(own === null ? [] : [own])]
-      const merged = mergeLevels([...levels.map(({ sets }) => sets), filtersOf(rule)], this.#options)
-      return this.#rule(rule, withPolicies(rule, merged), levels, route, objects)
+      const targets = [target, ...(typeof ruleName === 'string' ? [{ ...target, sectionName: ruleName }] : [])]
+      const levels = [whole, ...targets.slice(1).map((one) => policiesOf(one, objects, this.#options))]
+      const authentication = authenticationOf(rule.backends, targets, objects, this.#options)
+      if (authentication.isAmbiguous) ambiguous.push(ambiguousAt(placeOf(rule, route)))
+      const sets = [...levels.map(({ sets: own }) => own), authentication.sets, filtersOf(rule)]
+      const part = withPolicies(rule, mergeLevels(sets, this.#options))
+      return { ...this.#rule(rule, part, levels, route, objects), isOpen: authentication.isOpen }
     })
-    return { rules: records, faults }
+    return { rules: records, faults: [...faults, ...ambiguous] }
   }
 
   #rule(
@@ -66,9 +79,8 @@ export class RecordMaker {
     route: KubernetesObject,
     objects: Objects
   ): RuleRecord {
-    const place = part.origins.find(([at]) => at.length === 0)?.[1] ?? { key: keyOf(route), path: ['spec'] }
     const needs = needsOf([{ backends, secrets: new Set() }, ...levels])
-    return { entry: this.#input(part, objects), place, ...needs }
+    return { entry: this.#input(part, objects), place: placeOf(part, route), isOpen: false, ...needs }
   }
 
   // --- Gateways ---
@@ -86,18 +98,25 @@ export class RecordMaker {
       rawConfigs: parameters.flatMap(({ rawConfig }) => (rawConfig === null ? [] : this.#input(rawConfig, objects))),
       frontend: this.#input(frontend as Part<Raw>, objects),
       policies: this.#input(own.sets, objects),
-      listeners: listeners.filter(isServed).map((listener) => this.#listener(listener, objects)),
+      listeners: listeners.filter(isServed).map((listener) => this.#listener(listener, gateway, objects)),
       clientCertificate: certificate === null ? null : this.#input(certificate, objects),
       ...needsOf([around, own])
     }
   }
 
-  #listener(listener: ListenerState, objects: Objects): ListenerRecord {
+  #listener(listener: ListenerState, gateway: KubernetesObject, objects: Objects): ListenerRecord {
     const { owner, fullName, hostname, port, protocol, place, certificate, clientAuthorities } = listener
     const { namespace = '', name } = owner.metadata
     const kind = owner.kind as PolicyTarget['kind']
-    const levels = kind === 'Gateway' ? [] : [policiesOf({ kind, namespace, name }, objects, this.#options)]
-    levels.push(policiesOf({ kind, namespace, name, sectionName: listener.name }, objects, this.#options))
+    const own: PolicyTarget = { kind, namespace, name }
+    const targets = [...(kind === 'Gateway' ? [] : [own]), { ...own, sectionName: listener.name }]
+    const levels = targets.map((one) => policiesOf(one, objects, this.#options))
+    const above: PolicyTarget = {
+      kind: 'Gateway',
+      namespace: gateway.metadata.namespace ?? '',
+      name: gateway.metadata.name
+    }
+    const authentication = authenticationAround([above, ...targets], objects, this.#options)
     const merged = mergeLevels(
       levels.map(({ sets }) => sets),
       this.#options
@@ -114,6 +133,7 @@ export class RecordMaker {
       ...{ name: fullName, hostname, port, protocol: protocol!, place },
       tls: tls === null ? null : this.#input(tls, objects),
       policies: this.#input(merged, objects),
+      authentication: authentication === null ? null : this.#input(authentication, objects),
       ...needsOf(levels)
     }
   }
@@ -122,16 +142,19 @@ export class RecordMaker {
 
   /** Undefined: there is no such backend, and `routes/references.ts` has not made the name. */
   backend(name: string, objects: Objects): BackendRecord | undefined {
-    if (namedBackend(name) !== null) {
+    const named = namedBackend(name)
+    if (named !== null) {
       const [entry] = serviceBackends([name], objects, this.#options).entries
       if (entry === undefined) return undefined
-      return { name, entry: this.#input(entry as Part<Raw>, objects), backends: [], secrets: [] }
+      const none: PolicyNeeds = { backends: new Set(), secrets: new Set() }
+      const made =
+        'service' in named ? withServicePolicies(entry, named.service, objects, this.#options) : { entry, ...none }
+      return { name, entry: this.#input(made.entry as Part<Raw>, objects), ...needsOf([made]) }
     }
     const [namespace = '', ...rest] = name.split('.')
     const object = objects.get('GatewayBackend', namespace, rest.join('.'))
     if (object === undefined) return undefined
     const { entry, backends, secrets } = translateBackend(object, objects, this.#options)
-    if (entry === null) return undefined
     return { name, entry: this.#input(entry as Part<Raw>, objects), ...needsOf([{ backends, secrets }]) }
   }
 
@@ -151,6 +174,17 @@ function needsOf(all: readonly PolicyNeeds[]): Needs {
     secrets: [...new Set(all.flatMap(({ secrets }) => [...secrets]))]
   }
 }
+
+function placeOf({ origins }: Part, route: KubernetesObject): ObjectPlace {
+  return origins.find(([at]) => at.length === 0)?.[1] ?? { key: keyOf(route), path: ['spec'] }
+}
+
+const ambiguousAt = (place: ObjectPlace): Fault => ({
+  type: 'ResolvedRefs',
+  reason: 'UnsupportedValue',
+  message: 'its MCP backends have different authentications: give each of them a rule of its own',
+  place
+})
 
 /** What a rule says itself as a level of policies: its filters. */
 function filtersOf({ value, origins }: RulePart): PolicySetsPart {

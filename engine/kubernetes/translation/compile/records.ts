@@ -24,6 +24,8 @@ export interface ListenerRecord extends Needs {
   readonly tls: Input<Raw> | null
   /** Sets of policies. */
   readonly policies: Input<readonly Raw[]>
+  /** MCP authentication for the rules that are open; null: there is none. */
+  readonly authentication: Input<Raw> | null
 }
 
 export interface GatewayRecord extends Needs {
@@ -55,6 +57,8 @@ export interface RuleRecord extends Needs {
   /** Of `routes` or `tcpRoutes`, without hostnames. */
   readonly entry: Input<Raw>
   readonly place: ObjectPlace
+  /** It leads to MCP servers, and the authentication of its listener is for it. */
+  readonly isOpen: boolean
 }
 
 export interface RouteRecord {

@@ -1,8 +1,8 @@
 /** Compiles rules of routes at their listeners, many in one configuration. One that is wrong is refused alone. */
 
 import type { Backend, RouteSpec, TcpRouteSpec } from '#engine/ir/snapshot.ts'
-import type { Fault } from '#engine/kubernetes/translation/parts.ts'
-import type { Raw } from '#engine/schema/placed.ts'
+import type { Fault, PartOrigin } from '#engine/kubernetes/translation/parts.ts'
+import { objectOf, type Raw } from '#engine/schema/placed.ts'
 import type { SnapshotDraft } from '#engine/source/translate.ts'
 import { type Compiler, faultOf, type PlacedFinding, warningText } from './compiler.ts'
 import { type ComposedGateway, compose, type GatewayModel, type ListenerModel } from './gateway-model.ts'
@@ -106,7 +106,7 @@ class Batches {
     const listeners = [...Map.groupBy(jobs, ({ unit }) => unit.listener)].map(([listener, own]) => ({
       model: listener,
       jobs: own,
-      routes: own.map((job) => ({ value: entryOf(job, closedBackend), origins: job.unit.rule.entry.origins }))
+      routes: own.map((job) => ({ value: entryOf(job, closedBackend), origins: originsOf(job.unit) }))
     }))
     const needs = jobs.map(({ unit, state }) =>
       state === 'open' ? unit.rule : { backends: [closedBackend], secrets: [] }
@@ -178,10 +178,23 @@ function jobAt(path: PlacedFinding['path'], { whole, listeners }: Composition): 
 function entryOf({ unit, state }: Job, closedBackend: string): Raw {
   const { rule, hostnames } = unit
   const { value } = rule.entry
-  if (state === 'open') return { ...value, hostnames }
+  if (state === 'open') {
+    const around = authenticationOf(unit)
+    return around === null
+      ? { ...value, hostnames }
+      : { ...value, policies: { ...around.value, ...objectOf(value.policies) }, hostnames }
+  }
   const { name, ruleName, matches } = value
   const own = { name, ...(ruleName === undefined ? {} : { ruleName }), ...(matches === undefined ? {} : { matches }) }
   return { ...own, hostnames, backends: [{ backend: closedBackend }] }
+}
+
+/** MCP authentication that its listener has for it. */
+const authenticationOf = ({ rule, listener }: Unit) => (rule.isOpen ? listener.record.authentication : null)
+
+function originsOf(unit: Unit): PartOrigin[] {
+  const around = authenticationOf(unit)?.origins ?? []
+  return [...unit.rule.entry.origins, ...around.map(([at, from]): PartOrigin => [['policies', ...at], from])]
 }
 
 /** Backends with a slash in their names are made for one route: names of resources have none. */

@@ -12,7 +12,7 @@ import {
   storeOf,
   target
 } from './cluster.fixture.ts'
-import { authenticationOf, translateBackend } from './index.ts'
+import { authenticationAround, authenticationOf, translateBackend } from './index.ts'
 
 const jwks = { backendRef: { group: '', kind: 'Service', name: 'keys', port: 80 }, jwksPath: 'jwks.json' }
 const authentication = (issuer: string) => ({ mcp: { authentication: { issuer: `https://${issuer}.example`, jwks } } })
@@ -30,17 +30,17 @@ const to = (kind: string, name: string) => ({
 const policy = (name: string, kind: string, of: string, issuer: string) =>
   gatewayPolicy(name, { targetRefs: [to(kind, of)], backend: authentication(issuer) })
 
-const AROUND = [target('Gateway', 'edge'), target('HTTPRoute', 'shop')]
-
 function issuersOf(names: readonly string[], ...objects: readonly KubernetesObject[]) {
-  const { sets, faults } = authenticationOf(names, AROUND, storeOf(KEYS, ...objects), OPTIONS)
-  const issuers = sets.value.map(({ mcpAuthentication }) => objectOf(mcpAuthentication).issuer)
-  return [issuers, faults.map(({ reason }) => reason)]
+  const store = storeOf(KEYS, ...objects)
+  const { sets, isOpen, isAmbiguous } = authenticationOf(names, [target('HTTPRoute', 'shop')], store, OPTIONS)
+  const around = isOpen ? authenticationAround([target('Gateway', 'edge')], store, OPTIONS) : null
+  const found = [...sets.value, ...(around === null ? [] : [around.value])]
+  return [found.map(({ mcpAuthentication }) => objectOf(mcpAuthentication).issuer), isAmbiguous]
 }
 
 test('what a backend says of its authentication is a policy of the rules that lead to it, and not of the backend', () => {
   const store = storeOf(KEYS, tools('tools', 'own'))
-  const { sets } = authenticationOf(['default.tools'], AROUND, store, OPTIONS)
+  const { sets } = authenticationOf(['default.tools'], [target('HTTPRoute', 'shop')], store, OPTIONS)
   assert.deepEqual(sets.value, [
     {
       mcpAuthentication: {
@@ -71,32 +71,35 @@ test('the backend wins over a policy for it, that over one for the route, and th
   const route = policy('b', 'HTTPRoute', 'shop', 'route')
   const backend = policy('c', 'GatewayBackend', 'tools', 'policy')
   const names = ['default.tools']
-  const issuer = (name: string) => [[`https://${name}.example`], []]
+  const issuer = (name: string) => [[`https://${name}.example`], false]
   assert.deepEqual(issuersOf(names, tools('tools', 'own'), gateway, route, backend), issuer('own'))
   assert.deepEqual(issuersOf(names, tools('tools'), gateway, route, backend), issuer('policy'))
   assert.deepEqual(issuersOf(names, tools('tools'), gateway, route), issuer('route'))
   assert.deepEqual(issuersOf(names, tools('tools'), gateway), issuer('gateway'))
-  assert.deepEqual(issuersOf(names, tools('tools')), [[], []])
+  assert.deepEqual(issuersOf(names, tools('tools')), [[], false])
 })
 
 test('rules that lead to no MCP servers have none', () => {
   const plain = gatewayBackend('plain', { static: { host: 'a', port: 80 } })
   const gateway = policy('a', 'Gateway', 'edge', 'gateway')
-  assert.deepEqual(issuersOf(['default.plain', 'default.keys_80', 'default.none'], plain, gateway), [[], []])
+  assert.deepEqual(issuersOf(['default.plain', 'default.keys_80', 'default.none'], plain, gateway), [[], false])
 })
 
-test('of two backends of a rule that differ the first holds, and the other is told', () => {
+test('a rule whose backends differ in it is closed: a token for one is not enough for the other', () => {
   const both = ['default.tools', 'default.more']
-  assert.deepEqual(issuersOf(both, tools('tools', 'one'), tools('more', 'one')), [['https://one.example'], []])
-  assert.deepEqual(issuersOf(both, tools('tools', 'one'), tools('more', 'two')), [
-    ['https://one.example'],
-    ['Conflicted']
-  ])
+  assert.deepEqual(issuersOf(both, tools('tools', 'one'), tools('more', 'one')), [['https://one.example'], false])
+  assert.deepEqual(issuersOf(both, tools('tools', 'one'), tools('more', 'two')), [['https://closed.invalid'], true])
+  assert.deepEqual(issuersOf(both, tools('tools'), tools('more', 'two')), [['https://two.example'], false])
 })
 
 test('one whose keys cannot be found is closed', () => {
   const route = policy('b', 'HTTPRoute', 'shop', 'route')
-  const { sets } = authenticationOf(['default.tools'], AROUND, storeOf(tools('tools'), route), OPTIONS)
+  const { sets } = authenticationOf(
+    ['default.tools'],
+    [target('HTTPRoute', 'shop')],
+    storeOf(tools('tools'), route),
+    OPTIONS
+  )
   assert.deepEqual(
     sets.value.map(({ mcpAuthentication }) => objectOf(mcpAuthentication).issuer),
     ['https://closed.invalid']

@@ -11,7 +11,7 @@ import { Gathered } from './gather.ts'
 import type { BackendParts, PolicyOptions } from './options.ts'
 import { Recall } from './recall.ts'
 import { schemasOf } from './schemas.ts'
-import { faultsOf, fieldsFor, needsOf, type TargetFields } from './target-policies.ts'
+import { faultsOf, fieldsFor, needsOfAll, type TargetFields } from './target-policies.ts'
 
 /** A GatewayBackend by itself: judged, and in the spelling of files. */
 interface BackendContent {
@@ -70,7 +70,7 @@ export function translateBackend(backend: KubernetesObject, objects: Objects, op
   entry.addPolicies(new Map([...whole.backend.fields, ...policies]))
   entry.addToParts(fieldsOfPart)
   const all = [whole, ...sections.values()]
-  const needs = needsOf(all.flatMap(({ contents: of }) => of))
+  const needs = needsOfAll(all.flatMap(({ contents: of }) => of))
   return {
     entry: entry.part,
     isRefused: false,

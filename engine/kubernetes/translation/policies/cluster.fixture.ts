@@ -6,6 +6,7 @@ import { ObjectStore } from '#engine/kubernetes/objects/objects.ts'
 import { objectSources } from '#engine/kubernetes/translation/files.ts'
 import type { Fault, Part, PartOrigin, PolicySetsPart } from '#engine/kubernetes/translation/parts.ts'
 import { serviceBackends } from '#engine/kubernetes/translation/routes/backends.ts'
+import { namedBackend } from '#engine/kubernetes/translation/routes/names.ts'
 import { pathText, type Raw } from '#engine/schema/placed.ts'
 import { type Compiled, compileConfig } from '#engine/source/compile.ts'
 import { Origins } from '#engine/source/origins.ts'
@@ -19,7 +20,8 @@ import {
   type PolicyTarget,
   policiesOf,
   secretEntries,
-  translateBackend
+  translateBackend,
+  withServicePolicies
 } from './index.ts'
 
 export const OPTIONS: PolicyOptions = { policies, backends, clusterDomain: 'cluster.local' }
@@ -122,8 +124,7 @@ class Build {
   }
 
   #served(): Raw {
-    const targets = Object.values(AROUND).flat()
-    const authentication = authenticationOf(this.#names, targets, this.#objects, OPTIONS).sets
+    const authentication = authenticationOf(this.#names, AROUND.rule, this.#objects, OPTIONS).sets
     const rule = mergeLevels([this.#level(AROUND.rule), authentication], OPTIONS)
     assert.ok(rule.value.length <= 1, 'a route has one phase')
     const at = ['binds', 0, 'listeners', 0]
@@ -155,8 +156,15 @@ class Build {
     for (const name of this.#needed) {
       const dot = name.indexOf('.')
       const found = this.#objects.get('GatewayBackend', name.slice(0, dot), name.slice(dot + 1))
-      if (found === undefined) yield* serviceBackends([name], this.#objects, OPTIONS).entries
-      else yield this.#need(translateBackend(found, this.#objects, OPTIONS)).entry
+      const named = namedBackend(name)
+      if (named !== null) {
+        const [entry = assert.fail(name)] = serviceBackends([name], this.#objects, OPTIONS).entries
+        if ('invalid' in named) yield entry
+        else
+          yield this.#need({ faults: [], ...withServicePolicies(entry, named.service, this.#objects, OPTIONS) }).entry
+        continue
+      }
+      yield this.#need(translateBackend(found ?? assert.fail(`there is no ${name}`), this.#objects, OPTIONS)).entry
     }
   }
 

@@ -14,7 +14,7 @@ import {
   storeOf,
   target
 } from './cluster.fixture.ts'
-import { frontendOf, mergeLevels, policiesOf, translateBackend } from './index.ts'
+import { frontendOf, mergeLevels, policiesOf, translateBackend, withServicePolicies } from './index.ts'
 
 const API = 'gateway.networking.k8s.io'
 const to = (kind: string, name: string, sectionName?: string) => ({
@@ -207,6 +207,25 @@ test('a port of a Service is named by its number or by its name', () => {
   const expected = [{ tls: { sni: 'a.example' }, tcp: { connectTimeout: '1s' } }]
   assert.deepEqual(policiesOf(target('Service', 'checks', '9000'), store, OPTIONS).sets.value, expected)
   assert.deepEqual(policiesOf(target('Service', 'checks'), store, OPTIONS).sets.value, [])
+})
+
+test('policies of a Service and of its port are those of the backend that it is; a BackendTLSPolicy wins', () => {
+  const checks = to('Service', 'checks')
+  const store = storeOf(
+    service('checks', 9000),
+    gatewayPolicy('whole', { targetRefs: [checks], backend: { ...host('a.example'), tcp: { connectTimeout: '1s' } } }),
+    gatewayPolicy('port', { targetRefs: [{ ...checks, sectionName: '9000' }], backend: host('b.example') })
+  )
+  const built = build(store, ['default.checks_9000'])
+  assert.deepEqual(findingsOf(built), [])
+  const [entry] = built.value.backends as Record<string, unknown>[]
+  assert.deepEqual(entry?.policies, { tcp: { connectTimeout: '1s' }, tls: { sni: 'b.example' } })
+  const port = { namespace: 'default', name: 'checks', port: 9000 }
+  const own = { value: { name: 'a', policies: { backendTLS: { hostname: 'c.example' } } }, origins: [] }
+  assert.deepEqual(withServicePolicies(own, port, store, OPTIONS).entry.value.policies, {
+    tcp: { connectTimeout: '1s' },
+    backendTLS: { hostname: 'c.example' }
+  })
 })
 
 test('an MCP target: a GatewayPolicy, then what the backend says, then its own; the later wins by field', () => {

@@ -43,16 +43,18 @@ export interface PolicyTarget {
 export interface TargetPolicies extends Needs {
   /** At most one for each phase. */
   readonly sets: PolicySetsPart
-  /** MCP authentication, for the rules below that lead to MCP servers (`authenticationOf`); null: none is said. */
-  readonly authentication: Part<unknown> | null
   /** Of the policies, by their `place.key`. */
   readonly faults: readonly Fault[]
 }
 
-export interface RouteAuthentication {
+/** MCP authentication of a rule. */
+export interface RuleAuthentication {
   /** To be merged below what the rule says itself (mergeLevels). */
   readonly sets: PolicySetsPart
-  readonly faults: readonly Fault[]
+  /** The rule leads to MCP servers, and nobody has said it: what the listener or the Gateway says holds. */
+  readonly isOpen: boolean
+  /** Its backends differ in it: no request passes. */
+  readonly isAmbiguous: boolean
 }
 
 export interface BackendParts extends Needs {

@@ -3,9 +3,9 @@ import type { KubernetesObject } from '#engine/kubernetes/objects/object.ts'
 import type { Objects } from '#engine/kubernetes/objects/objects.ts'
 import type { Fault } from '#engine/kubernetes/translation/parts.ts'
 import { contentOf, type PolicyContent } from './content.ts'
-import { type Field, type Fields, originsOf, partOf } from './fields.ts'
+import { type Field, type Fields, partOf } from './fields.ts'
 import { type Merged, mergeContributions, setsOf } from './merge.ts'
-import type { FrontendParts, PolicyOptions, PolicyTarget, TargetPolicies } from './options.ts'
+import type { FrontendParts, Needs, PolicyOptions, PolicyTarget, TargetPolicies } from './options.ts'
 import { policiesFor } from './targets.ts'
 
 export interface TargetFields {
@@ -45,21 +45,19 @@ export function fieldsFor(target: PolicyTarget, objects: Objects, options: Polic
 
 export function policiesOf(target: PolicyTarget, objects: Objects, options: PolicyOptions): TargetPolicies {
   const found = fieldsFor(target, objects, options)
-  const { preRouting, postRouting, backend, authentication } = found
+  const { preRouting, postRouting, backend } = found
   const post = new Map([...postRouting.fields, ...backend.fields])
   return {
     sets: setsOf({ pre: preRouting.fields, post }),
-    authentication:
-      authentication === null ? null : { value: authentication.value, origins: originsOf(authentication, []) },
     faults: faultsOf(found),
-    ...needsOf(found.contents)
+    ...needsOfAll(found.contents)
   }
 }
 
 export function frontendOf(gateway: KubernetesObject, objects: Objects, options: PolicyOptions): FrontendParts {
   const { namespace = '', name } = gateway.metadata
   const found = fieldsFor({ kind: 'Gateway', namespace, name }, objects, options)
-  return { frontend: partOf(found.frontend.fields), faults: faultsOf(found), ...needsOf(found.contents) }
+  return { frontend: partOf(found.frontend.fields), faults: faultsOf(found), ...needsOfAll(found.contents) }
 }
 
 export const faultsOf = ({ contents, conflicts }: TargetFields): readonly Fault[] => [
@@ -67,9 +65,9 @@ export const faultsOf = ({ contents, conflicts }: TargetFields): readonly Fault[
   ...conflicts
 ]
 
-export function needsOf(contents: readonly PolicyContent[]) {
+export function needsOfAll(all: readonly Needs[]): Needs {
   return {
-    backends: new Set(contents.flatMap(({ backends }) => [...backends])),
-    secrets: new Set(contents.flatMap(({ secrets }) => [...secrets]))
+    backends: new Set(all.flatMap(({ backends }) => [...backends])),
+    secrets: new Set(all.flatMap(({ secrets }) => [...secrets]))
   }
 }

@@ -1,0 +1,49 @@
+/** GatewayPolicies for a Service, or for one of its ports, in the entry of `backends` that the port is. */
+import type { Objects } from '#engine/kubernetes/objects/objects.ts'
+import type { Part, PartOrigin } from '#engine/kubernetes/translation/parts.ts'
+import { objectOf } from '#engine/schema/placed.ts'
+import { mergeLevels } from './merge.ts'
+import type { Needs, PolicyOptions, PolicyTarget } from './options.ts'
+import { schemasOf } from './schemas.ts'
+import { needsOfAll, policiesOf } from './target-policies.ts'
+
+export interface ServicePort {
+  readonly namespace: string
+  readonly name: string
+  readonly port: number
+}
+
+export interface ServiceParts extends Needs {
+  readonly entry: Part
+}
+
+/** What `entry` says itself wins: it is from a BackendTLSPolicy. */
+export function withServicePolicies(
+  entry: Part,
+  { namespace, name, port }: ServicePort,
+  objects: Objects,
+  options: PolicyOptions
+): ServiceParts {
+  const whole: PolicyTarget = { kind: 'Service', namespace, name }
+  const levels = [whole, { ...whole, sectionName: String(port) }].map((one) => policiesOf(one, objects, options))
+  const { value, origins } = mergeLevels(
+    levels.map(({ sets }) => sets),
+    options
+  )
+  const needs = needsOfAll(levels)
+  const [set] = value
+  if (set === undefined) return { entry, ...needs }
+  const fields = schemasOf(options).kinds.fields()
+  const fieldOf = (key: string) => (Object.hasOwn(fields, key) ? fields[key] : key)
+  const own = objectOf(objectOf(entry.value).policies)
+  const taken = new Set(Object.keys(own).map(fieldOf))
+  const added = Object.entries(set).filter(([key]) => !taken.has(fieldOf(key)))
+  if (added.length === 0) return { entry, ...needs }
+  const keys = new Set<PropertyKey>(added.map(([key]) => key))
+  const placed = origins.flatMap(([[, key, ...rest], from]): PartOrigin[] =>
+    key !== undefined && keys.has(key) ? [[['policies', key, ...rest], from]] : []
+  )
+  const policies = { ...Object.fromEntries(added), ...own }
+  const made = { value: { ...entry.value, policies }, origins: [...entry.origins, ...placed] }
+  return { entry: made, ...needs }
+}
