@@ -1,5 +1,12 @@
 /** What an API server answers instead of what it was asked for: a Status of meta/v1. */
 
+/** StatusCause of meta/v1. */
+export interface StatusCause {
+  /** "spec.template.spec.containers[0].image" */
+  readonly field?: string
+  readonly message?: string
+}
+
 /** An answer that is no success. Its message names the request and what the API server says, nothing secret. */
 export class ApiError extends Error {
   readonly status: number
@@ -7,10 +14,19 @@ export class ApiError extends Error {
   readonly reason: string
   /** The API server asks for a pause; null: it does not. */
   readonly retryAfterMs: number | null
+  /** The fields that are wrong. */
+  readonly causes: readonly StatusCause[]
 
-  constructor(message: string, status: number, reason = '', retryAfterMs: number | null = null) {
+  constructor(
+    message: string,
+    status: number,
+    reason = '',
+    retryAfterMs: number | null = null,
+    causes: readonly StatusCause[] = []
+  ) {
     super(message)
     this.name = 'ApiError'
+    this.causes = causes
     this.status = status
     this.reason = reason
     this.retryAfterMs = retryAfterMs
@@ -37,7 +53,7 @@ const MESSAGE_CHARS_MAX = 1024
 interface StatusAnswer {
   readonly message?: unknown
   readonly reason?: unknown
-  readonly details?: { readonly retryAfterSeconds?: unknown } | null
+  readonly details?: { readonly retryAfterSeconds?: unknown; readonly causes?: readonly StatusCause[] } | null
 }
 
 /** `request`: "GET /api/v1/services". `body`: as parsed; of proxies on the way it may be anything. */
@@ -46,5 +62,6 @@ export function apiError(request: string, status: number, body: unknown, retryAf
   const text = typeof message === 'string' ? message.slice(0, MESSAGE_CHARS_MAX) : 'no Status'
   const seconds = Number(retryAfter ?? details?.retryAfterSeconds)
   const pause = Number.isFinite(seconds) && seconds > 0 ? seconds * 1000 : null
-  return new ApiError(`${request}: ${status} ${text}`, status, typeof reason === 'string' ? reason : '', pause)
+  const causes = Array.isArray(details?.causes) ? details.causes : []
+  return new ApiError(`${request}: ${status} ${text}`, status, typeof reason === 'string' ? reason : '', pause, causes)
 }

@@ -1,17 +1,12 @@
 /** What statuses say against objects, for the log: each sentence once, until it changes. */
+
+import { complaintsOf } from '#engine/kubernetes/manifests/statuses.ts'
 import type { ObjectKey } from '#engine/kubernetes/objects/object.ts'
-import { objectText } from '#engine/kubernetes/translation/conditions.ts'
-import type { Condition } from '#engine/kubernetes/translation/parts.ts'
+import { placeText } from '#engine/kubernetes/translation/conditions.ts'
 import type { Status } from './status.ts'
 
-/** Conditions that are bad news when they are True. */
-const BAD: ReadonlySet<string> = new Set(['Conflicted', 'OverlappingTLSConfig', 'PartiallyInvalid'])
-/** News of the moment: nobody has done anything wrong. */
-const PENDING: ReadonlySet<string> = new Set(['Pending', 'AddressNotAssigned'])
-
-interface Entry {
-  readonly conditions?: readonly Condition[]
-}
+/** News of the moment: there is nothing to mend. */
+const PASSING = /\((?:Pending|AddressNotAssigned)\)/
 
 export class Complaints {
   readonly #known = new Map<ObjectKey, { readonly status: Status; readonly texts: readonly string[] }>()
@@ -22,22 +17,13 @@ export class Complaints {
     for (const [key, status] of statuses) {
       const known = this.#known.get(key)
       if (known?.status === status) continue
-      const texts = complaintsOf(status).map((text) => `${objectText(key)}: ${text}`)
+      const texts = complaintsOf(status)
+        .map(({ message, path }) => `${placeText({ key, path })}: ${message}`)
+        .filter((text) => !PASSING.test(text))
       this.#known.set(key, { status, texts })
       for (const text of texts) if (known === undefined || !known.texts.includes(text)) fresh.push(text)
     }
     for (const key of this.#known.keys()) if (!statuses.has(key)) this.#known.delete(key)
     return fresh
   }
-}
-
-function complaintsOf(status: Status): string[] {
-  const { conditions = [], parents = [], ancestors = [], listeners = [] } = status as Record<string, readonly unknown[]>
-  const all = [{ conditions }, ...parents, ...ancestors, ...listeners] as readonly Entry[]
-  const texts = all.flatMap((entry) =>
-    (entry.conditions ?? [])
-      .filter((one) => one.status === (BAD.has(one.type) ? 'True' : 'False') && !PENDING.has(one.reason))
-      .map(({ type, status: is, reason, message }) => `${type} is ${is}: ${reason}: ${message}`)
-  )
-  return [...new Set(texts)]
 }

@@ -33,6 +33,8 @@ export interface ControllerOptions {
   readonly identity: string | null
   readonly translator: Pick<Translator, 'update'>
   readonly clusterDomain: string
+  /** Of the GatewayClasses that are carried out. */
+  readonly controllerName: string
   /** DNS names and addresses of the stream to data planes. */
   readonly streamNames: readonly string[]
   /** Resolves when it listens. */
@@ -73,7 +75,8 @@ export class Controller {
   #isStopped = false
 
   constructor(options: ControllerOptions) {
-    const { client, time, log, namespace, ownNamespace, identity, provision, addresses, clusterDomain } = options
+    const { client, time, log, namespace, ownNamespace, identity } = options
+    const { provision, addresses, clusterDomain, controllerName } = options
     this.#options = options
     this.#watches = new Watches({
       client,
@@ -85,8 +88,8 @@ export class Controller {
     })
     const { store } = this.#watches
     this.#services = new ServiceIndex(store, clusterDomain)
-    this.#statuses = new StatusWriter({ client, time, log })
-    this.#provisioner = new Provisioner({ client, time, log })
+    this.#statuses = new StatusWriter({ client, controllerName, time, log })
+    this.#provisioner = new Provisioner({ client, time, onRefusal: () => this.#writeSoon(), log })
     this.#gateways = new Gateways({
       objects: store,
       services: this.#services,
@@ -159,8 +162,8 @@ export class Controller {
     this.#statuses.desire(statuses)
   }
 
-  /** A data plane has come, gone, or answered. */
-  #dataPlanesChanged(): void {
+  /** What statuses are made of has changed, beside the objects. */
+  #writeSoon(): void {
     this.#statusDelay ??= this.#options.time.after(STATUS_DELAY_MS, () => {
       this.#statusDelay = null
       this.#writeStatuses()
@@ -205,7 +208,7 @@ export class Controller {
     this.#stream = await startStream({
       tls: { cert, key },
       authenticate: (token, gateway) => this.#isDataPlane(token, gateway),
-      onChange: () => this.#dataPlanesChanged(),
+      onChange: () => this.#writeSoon(),
       log
     })
     this.#gateways.setStream(this.#stream)

@@ -8,13 +8,13 @@ import type { GatewayName, SnapshotServer } from '#engine/kubernetes/stream/inde
 import type { GatewayOutput, Translation } from '#engine/kubernetes/translation/index.ts'
 import { addressesOf, type GatewayAddress, gatewayStatus } from './gateway-status.ts'
 import { provisionInput } from './provision-input.ts'
-import type { Provisioner } from './provisioner.ts'
+import type { Provisioner, Wanted } from './provisioner.ts'
 import type { Status } from './status.ts'
 
 export interface GatewaysOptions {
   readonly objects: Objects
   readonly services: ServiceIndex
-  readonly provisioner: Pick<Provisioner, 'want' | 'forget' | 'again'>
+  readonly provisioner: Pick<Provisioner, 'want' | 'forget' | 'again' | 'refusal'>
   /** Null: data planes are provisioned by others, who say their addresses. */
   readonly provision: ((input: ProvisionInput) => Provisioned) | null
   readonly addresses: readonly GatewayAddress[]
@@ -39,7 +39,7 @@ interface Row {
 export class Gateways {
   readonly #options: GatewaysOptions
   readonly #rows = new Map<GatewayName, Row>()
-  readonly #provisioned = new Memo<Provisioned>()
+  readonly #provisioned = new Memo<Wanted>()
   #stream: Stream | null = null
 
   constructor(options: GatewaysOptions) {
@@ -114,8 +114,11 @@ export class Gateways {
   #provision(name: GatewayName, gateway: KubernetesObject): Provisioned | null {
     const { provision, provisioner, objects } = this.#options
     if (provision === null) return null
-    const provisioned = this.#provisioned.of(name, objects, (tracked) => provision(provisionInput(gateway, tracked)))
-    provisioner.want(name, gateway, provisioned)
+    const provisioned = this.#provisioned.of(name, objects, (tracked) => {
+      const input = provisionInput(gateway, tracked)
+      return { ...provision(input), input }
+    })
+    provisioner.want(name, provisioned)
     return provisioned
   }
 
@@ -159,7 +162,8 @@ export class Gateways {
   }
 
   #statusOf(name: GatewayName, row: Row, desired: Status): Status {
-    const { objects, addresses, provision } = this.#options
+    const { objects, addresses, provision, provisioner } = this.#options
+    const refusal = provisioner.refusal(name)
     const service = serviceOf(row.provisioned)
     const found = service && objects.get('Service', service.namespace ?? '', service.name)
     const own =
@@ -169,7 +173,7 @@ export class Gateways {
       addressSource: provision === null ? 'the option --address' : own,
       dataPlanes: this.#stream?.dataPlanes(name) ?? [],
       version: Math.max(row.firstVersion, 1),
-      faults: row.provisioned?.faults ?? []
+      faults: [...(row.provisioned?.faults ?? []), ...(refusal === null ? [] : [refusal])]
     })
   }
 }

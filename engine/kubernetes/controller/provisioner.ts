@@ -1,29 +1,45 @@
 /** Applies what data planes run as, one Gateway at a time, and again when it may have been changed by others. */
 import { isDeepStrictEqual } from 'node:util'
 import type { Time } from '#engine/contract/time.ts'
+import { ApiError } from '#engine/kubernetes/client/api-error.ts'
 import { Backoff } from '#engine/kubernetes/client/backoff.ts'
 import type { KubernetesClient } from '#engine/kubernetes/client/client.ts'
 import { pause } from '#engine/kubernetes/client/pause.ts'
 import type { KubernetesObject } from '#engine/kubernetes/objects/object.ts'
-import type { ObjectName, Provisioned } from '#engine/kubernetes/provisioning/index.ts'
+import {
+  isOwnedBy,
+  type ObjectName,
+  type Provisioned,
+  type ProvisionInput,
+  refusalFault
+} from '#engine/kubernetes/provisioning/index.ts'
 import { CONTROLLER_NAME } from '#engine/kubernetes/resources/names.ts'
+import type { Fault } from '#engine/kubernetes/translation/parts.ts'
 import { provisionedKind } from './provisioned-kinds.ts'
 
 export interface ProvisionerOptions {
   readonly client: Pick<KubernetesClient, 'apply' | 'get' | 'delete'>
   readonly time: Time
+  /** What the API server says against what is wanted for a Gateway has changed. */
+  readonly onRefusal: () => void
   readonly log: (level: 'debug' | 'info' | 'warn', message: string) => void
 }
 
 /** Most of the kinds are not watched: what others have changed of them is put right after so long at most. */
 const APPLY_AGAIN_MS = 600_000
 
+/** What is wanted for a Gateway, and what it was made of. */
+export interface Wanted extends Provisioned {
+  readonly input: ProvisionInput
+}
+
 interface Row {
   readonly name: string
-  gateway: KubernetesObject
-  wanted: Provisioned
+  wanted: Wanted
   /** What was applied last. */
-  applied: Provisioned | null
+  applied: Wanted | null
+  /** Why it cannot be applied, ever. */
+  refusal: Fault | null
   isDirty: boolean
   isRunning: boolean
   trouble: string
@@ -47,27 +63,23 @@ export class Provisioner {
   }
 
   /** `name`: "namespace/name". Nothing is applied when `wanted` is as before, or has faults. */
-  want(name: string, gateway: KubernetesObject, wanted: Provisioned): void {
+  want(name: string, wanted: Wanted): void {
     const row = this.#rows.get(name)
     if (row === undefined) {
-      const fresh = {
-        name,
-        gateway,
-        wanted,
-        applied: null,
-        isDirty: false,
-        isRunning: false,
-        trouble: '',
-        callOff: null
-      }
+      const state = { applied: null, refusal: null, isDirty: false, isRunning: false, trouble: '', callOff: null }
+      const fresh: Row = { name, wanted, ...state }
       this.#rows.set(name, fresh)
       this.#touch(fresh)
       return
     }
-    row.gateway = gateway
-    if (row.wanted === wanted || isDeepStrictEqual(row.wanted, wanted)) return
+    const before = row.wanted
     row.wanted = wanted
-    this.#touch(row)
+    if (before !== wanted && !isDeepStrictEqual(before.objects, wanted.objects)) this.#touch(row)
+  }
+
+  /** Why what is wanted for a Gateway cannot be applied: of its condition Accepted. */
+  refusal(name: string): Fault | null {
+    return this.#rows.get(name)?.refusal ?? null
   }
 
   /** Something that was applied has changed. */
@@ -124,11 +136,16 @@ export class Provisioner {
   }
 
   async #apply(row: Row): Promise<void> {
-    const { client, log } = this.#options
+    const { log } = this.#options
     const { wanted } = row
     if (wanted.faults.length > 0) return
     for (const object of wanted.objects) {
-      await client.apply(provisionedKind(object), object, { fieldManager: CONTROLLER_NAME })
+      const refusal = await this.#applyOne(wanted.input, object)
+      if (refusal?.message !== row.refusal?.message) {
+        row.refusal = refusal
+        this.#options.onRefusal()
+      }
+      if (refusal !== null) return
     }
     await this.#remove(row, wanted.absent)
     if (row.applied !== wanted) log('info', `Gateway ${row.name}: ${wanted.objects.length} objects applied`)
@@ -136,14 +153,27 @@ export class Provisioner {
     row.trouble = ''
   }
 
+  /** Null: it is applied. Throws an Error when it may be applied later. */
+  async #applyOne(input: ProvisionInput, object: KubernetesObject): Promise<Fault | null> {
+    try {
+      await this.#options.client.apply(provisionedKind(object), object, { fieldManager: CONTROLLER_NAME })
+      return null
+    } catch (error) {
+      const refusal = error instanceof ApiError ? refusalFault(input, object, error) : null
+      if (refusal === null) throw error
+      return refusal
+    }
+  }
+
   /** Those that this Gateway owns: another owner may have objects of these names. */
-  async #remove({ gateway }: Row, names: readonly ObjectName[]): Promise<void> {
+  async #remove({ wanted: { input } }: Row, names: readonly ObjectName[]): Promise<void> {
     const { client } = this.#options
     for (const name of names) {
       const { metadata } = name
       const kind = provisionedKind(name)
       const found = await client.get(kind, metadata.namespace ?? '', metadata.name)
-      if (found !== null && isOwned(found, gateway)) await client.delete(kind, metadata.namespace ?? '', metadata.name)
+      if (found !== null && isOwnedBy(found, input.gateway))
+        await client.delete(kind, metadata.namespace ?? '', metadata.name)
     }
   }
 
@@ -153,10 +183,3 @@ export class Provisioner {
     this.#options.log('warn', `Gateway ${row.name}: its data planes could not be provisioned: ${error.message}`)
   }
 }
-
-interface OwnedMeta {
-  readonly ownerReferences?: readonly { readonly uid?: string }[]
-}
-
-const isOwned = ({ metadata }: KubernetesObject, gateway: KubernetesObject): boolean =>
-  ((metadata as OwnedMeta).ownerReferences ?? []).some(({ uid }) => uid === gateway.metadata.uid)

@@ -34,7 +34,7 @@ async function stand(t: TestContext) {
   const time = new ManualTime()
   const client = new KubernetesClient(server.connection(), { time })
   const logged: string[] = []
-  const writer = new StatusWriter({ client, time, log: (_, message) => logged.push(message) })
+  const writer = new StatusWriter({ client, controllerName: OURS, time, log: (_, message) => logged.push(message) })
   t.after(async () => {
     client.close()
     await server.stop()

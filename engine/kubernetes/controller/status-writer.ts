@@ -16,6 +16,8 @@ import { type Status, statusToWrite, statusWithoutUs } from './status.ts'
 
 export interface StatusWriterOptions {
   readonly client: Pick<KubernetesClient, 'patchStatus' | 'get'>
+  /** Of our entries in statuses that controllers share. */
+  readonly controllerName: string
   readonly time: Time
   readonly log: (level: 'debug' | 'warn', message: string) => void
 }
@@ -168,11 +170,14 @@ export class StatusWriter {
   async #write(key: ObjectKey): Promise<void> {
     const row = this.#rows.get(key)
     if (row === undefined) return
-    const { client, time } = this.#options
+    const { client, time, controllerName } = this.#options
     const kind = KINDS[key.slice(0, key.indexOf('/')) as KindName]
     const now = `${new Date(time.wallNow()).toISOString().slice(0, 19)}Z`
+    const { current, desired } = row
     const status =
-      row.desired === undefined ? statusWithoutUs(row.current) : statusToWrite(row.current, row.desired, now)
+      desired === undefined
+        ? statusWithoutUs(current, controllerName)
+        : statusToWrite(current, desired, now, controllerName)
     if (status === null) return
     row.attempts++
     row.attemptedAt = time.now()

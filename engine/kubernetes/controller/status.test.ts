@@ -22,7 +22,7 @@ const parent = (name: string, controllerName: string, ...conditions: ReturnType<
 test('what changes has the time of now, and what does not has its own', () => {
   const current = { conditions: [condition('Accepted', 'True', BEFORE), condition('Programmed', 'False', BEFORE)] }
   const desired = { conditions: [condition('Accepted', 'True'), condition('Programmed', 'True')] }
-  assert.deepEqual(statusToWrite(current, desired, NOW), {
+  assert.deepEqual(statusToWrite(current, desired, NOW, OURS), {
     conditions: [condition('Accepted', 'True', BEFORE), condition('Programmed', 'True', NOW)]
   })
 })
@@ -38,10 +38,10 @@ test('a status that stands so is not written', () => {
     conditions: [condition('Accepted', 'True')],
     listeners: [{ name: 'web', attachedRoutes: 1, supportedKinds: [], conditions: [condition('Accepted', 'True')] }]
   }
-  assert.equal(statusToWrite(current, desired, NOW), null)
-  assert.equal(statusToWrite({}, { parents: [] }, NOW), null)
+  assert.equal(statusToWrite(current, desired, NOW, OURS), null)
+  assert.equal(statusToWrite({}, { parents: [] }, NOW, OURS), null)
   const later = { conditions: [{ ...condition('Accepted', 'True'), observedGeneration: 2 }] }
-  assert.deepEqual(statusToWrite(current, later, NOW), {
+  assert.deepEqual(statusToWrite(current, later, NOW, OURS), {
     conditions: [{ ...condition('Accepted', 'True', BEFORE), observedGeneration: 2 }]
   })
 })
@@ -56,9 +56,9 @@ test('what other controllers say of a route stays, where it stands', () => {
       parentRef: { name }
     }))
   }
-  const written = statusToWrite(current, desired, NOW)
+  const written = statusToWrite(current, desired, NOW, OURS)
   assert.deepEqual(written, { parents: [own, other, parent('edge', OURS, condition('Accepted', 'True', NOW))] })
-  assert.equal(statusToWrite(written!, desired, '2027-01-01T00:00:00Z'), null)
+  assert.equal(statusToWrite(written!, desired, '2027-01-01T00:00:00Z', OURS), null)
 })
 
 test('ancestors of others are not pushed out by ours', () => {
@@ -67,14 +67,14 @@ test('ancestors of others are not pushed out by ours', () => {
     ancestorRef: {}
   }))
   const own = ['a', 'b'].map((name) => ({ ancestorRef: { name }, controllerName: OURS, conditions: [] }))
-  const { ancestors } = statusToWrite({ ancestors: others }, { ancestors: own }, NOW) as { ancestors: unknown[] }
+  const { ancestors } = statusToWrite({ ancestors: others }, { ancestors: own }, NOW, OURS) as { ancestors: unknown[] }
   assert.equal(ancestors.length, 16)
   assert.deepEqual(ancestors.slice(0, 15), others)
 })
 
 test('our entries go from an object that nothing is said of', () => {
   const other = parent('theirs', 'example.com/controller')
-  assert.deepEqual(statusWithoutUs({ parents: [parent('edge', OURS), other] }), { parents: [other] })
-  assert.equal(statusWithoutUs({ parents: [other] }), null)
-  assert.equal(statusWithoutUs({}), null)
+  assert.deepEqual(statusWithoutUs({ parents: [parent('edge', OURS), other] }, OURS), { parents: [other] })
+  assert.equal(statusWithoutUs({ parents: [other] }, OURS), null)
+  assert.equal(statusWithoutUs({}, OURS), null)
 })

@@ -3,7 +3,7 @@
  * controllers say of the same object.
  */
 import { isDeepStrictEqual } from 'node:util'
-import { CONTROLLER_NAME, GATEWAY_GROUP } from '#engine/kubernetes/resources/names.ts'
+import { GATEWAY_GROUP } from '#engine/kubernetes/resources/names.ts'
 
 export type Status = Readonly<Record<string, unknown>>
 
@@ -26,17 +26,23 @@ const LISTS: Readonly<Record<string, { readonly id: string; readonly isShared: b
 const ENTRIES_MAX: Readonly<Record<string, number>> = { parents: 32, ancestors: 16, listeners: 64 }
 
 /**
- * The fields of `desired` as they should stand; null: they stand so. `now`: RFC 3339, the time of what changes.
- * Fields that `desired` has not are left to others.
+ * The fields of `desired` as they should stand; null: they stand so. Fields that it has not are left to others.
+ * `now`: RFC 3339, the time of what changes. `controllerName`: of our entries.
  */
-export function statusToWrite(current: Status, desired: Status, now: string): Status | null {
+export function statusToWrite(current: Status, desired: Status, now: string, controllerName: string): Status | null {
   const status: Record<string, unknown> = {}
   for (const [field, value] of Object.entries(desired)) {
     const list = LISTS[field]
     const before = current[field]
     if (field === 'conditions') status[field] = timed(value as TimedCondition[], before as TimedCondition[], now)
     else if (list === undefined) status[field] = value
-    else status[field] = entries(value as Entry[], (before ?? []) as Entry[], list, ENTRIES_MAX[field]!, now)
+    else
+      status[field] = entries(value as Entry[], (before ?? []) as Entry[], {
+        ...list,
+        max: ENTRIES_MAX[field]!,
+        now,
+        controllerName
+      })
   }
   const isSame = Object.entries(status).every(([field, value]) =>
     isDeepStrictEqual(plain(value), current[field] ?? emptyOf(value))
@@ -44,13 +50,17 @@ export function statusToWrite(current: Status, desired: Status, now: string): St
   return isSame ? null : status
 }
 
-function entries(
-  desired: readonly Entry[],
-  current: readonly Entry[],
-  { id, isShared }: { readonly id: string; readonly isShared: boolean },
-  max: number,
-  now: string
-): Entry[] {
+interface ListOptions {
+  readonly id: string
+  readonly isShared: boolean
+  readonly max: number
+  readonly now: string
+  readonly controllerName: string
+}
+
+function entries(desired: readonly Entry[], current: readonly Entry[], options: ListOptions): Entry[] {
+  const { id, isShared, max, now, controllerName } = options
+  const isOfOthers = (entry: Entry): boolean => entry.controllerName !== controllerName
   const others = isShared ? current.filter(isOfOthers) : []
   const own = isShared ? current.filter((entry) => !isOfOthers(entry)) : current
   const made = desired.slice(0, max - others.length).map((entry) => {
@@ -69,8 +79,6 @@ function entries(
   })
   return [...placed, ...rest]
 }
-
-const isOfOthers = ({ controllerName }: Entry): boolean => controllerName !== CONTROLLER_NAME
 
 /** References, with what the API server fills in. */
 const withDefaults = (reference: unknown): unknown => ({
@@ -94,7 +102,8 @@ const plain = (value: unknown): unknown => JSON.parse(JSON.stringify(value))
 const emptyOf = (value: unknown): unknown => (Array.isArray(value) ? [] : undefined)
 
 /** Of objects that nothing is said of any more: our entries go. Null: there are none. */
-export function statusWithoutUs(current: Status): Status | null {
+export function statusWithoutUs(current: Status, controllerName: string): Status | null {
+  const isOfOthers = (entry: Entry): boolean => entry.controllerName !== controllerName
   for (const field of ['parents', 'ancestors']) {
     const list = current[field] as readonly Entry[] | undefined
     if (list?.some((entry) => !isOfOthers(entry))) return { [field]: list.filter(isOfOthers) }
