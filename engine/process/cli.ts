@@ -1,6 +1,7 @@
 /** The command line: what the user typed -> what to do. Everything here is pure; main.ts acts on it. */
 import { parseArgs } from 'node:util'
 import { nearest } from '#engine/schema/suggest.ts'
+import { CONTROLLER_OPTIONS, type ControllerSettings, readControllerSettings } from './controller-options.ts'
 
 export const SHELLS = ['bash', 'zsh', 'fish'] as const
 export type Shell = (typeof SHELLS)[number]
@@ -11,13 +12,14 @@ export const EXIT_USAGE = 2
 export const EXIT_CONFIG = 3
 
 export type Command =
-  | { readonly kind: 'help' | 'explain-help' }
+  | { readonly kind: 'help' | 'explain-help' | 'controller-help' }
   | { readonly kind: 'version' }
   /** `help`: the command that says more. */
   | { readonly kind: 'usage'; readonly message: string; readonly help: string }
   | { readonly kind: 'schema' }
   | { readonly kind: 'completion'; readonly shell: Shell }
   | { readonly kind: 'mcp-server'; readonly name: string }
+  | { readonly kind: 'controller'; readonly settings: ControllerSettings }
   | GatewayCommand
 
 /** What needs the whole program. */
@@ -52,6 +54,7 @@ export const COMMANDS: Readonly<Record<string, readonly string[]>> = {
     ...['--request', '--header', '--data', '--from', '--cert', '--http1.1', '--http2', '--http2-prior-knowledge'],
     ...['--json', '--file', '--config']
   ],
+  controller: Object.keys(CONTROLLER_OPTIONS).map((name) => `--${name}`),
   schema: [],
   completion: SHELLS,
   'mcp-server': ['clock', 'notebook']
@@ -89,6 +92,7 @@ Usage:
   weir -f MANIFEST          serve the Gateways of a manifest of Kubernetes, without a cluster
   weir -c STRING            run a configuration given as text
   weir explain OPTIONS      say what would become of a request: weir explain -h
+  weir controller OPTIONS   carry out the Gateways of a Kubernetes cluster: weir controller -h
   weir schema               print the JSON Schema of the configuration file, for editors
   weir completion SHELL     print what bash, zsh or fish completes: source <(weir completion bash)
   weir mcp-server NAME      be an MCP server of the demonstration on standard streams: clock or notebook
@@ -147,6 +151,7 @@ export function readArguments(args: readonly string[]): Command {
     return args.length === 1 ? { kind: 'schema' } : usage('schema is a command without arguments')
   if (args[0] === 'completion') return completionOf(args.slice(1))
   if (args[0] === 'explain') return explainOf(args.slice(1))
+  if (args[0] === 'controller') return controllerOf(args.slice(1))
   let values: Record<string, unknown>
   try {
     values = parseArgs({ args: [...args], options: OPTIONS, strict: true, allowPositionals: false }).values
@@ -213,6 +218,19 @@ function explainOf(args: readonly string[]): Command {
     cert
   }
   return { kind: 'explain', source, request: typed, isJson: values.json === true }
+}
+
+function controllerOf(args: readonly string[]): Command {
+  const wrong = (message: string): Command => ({ kind: 'usage', message, help: 'weir controller --help' })
+  let values: Record<string, unknown>
+  try {
+    values = parseArgs({ args: [...args], options: CONTROLLER_OPTIONS, strict: true, allowPositionals: false }).values
+  } catch (error) {
+    return wrong(explain(error as Error, args, CONTROLLER_OPTIONS))
+  }
+  if (values.help === true) return { kind: 'controller-help' }
+  const settings = readControllerSettings(values)
+  return typeof settings === 'string' ? wrong(settings) : { kind: 'controller', settings }
 }
 
 function completionOf(args: readonly string[]): Command {

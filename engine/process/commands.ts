@@ -2,6 +2,7 @@
 import { serveMcp } from '#backends/demo/mcp-servers/index.ts'
 import { VERSION } from '#engine/contract/version.ts'
 import { type Command, EXIT_USAGE, EXPLAIN_HELP, type GatewayCommand, HELP } from './cli.ts'
+import { CONTROLLER_HELP } from './controller-options.ts'
 
 export async function runCommand(command: Exclude<Command, GatewayCommand>): Promise<void> {
   switch (command.kind) {
@@ -10,6 +11,12 @@ export async function runCommand(command: Exclude<Command, GatewayCommand>): Pro
       return
     case 'explain-help':
       print(EXPLAIN_HELP)
+      return
+    case 'controller-help':
+      print(CONTROLLER_HELP)
+      return
+    case 'controller':
+      await (await import('./main.ts')).controller(command.settings)
       return
     case 'version':
       print(`weir ${VERSION}\n`)

@@ -32,6 +32,7 @@ import { WorkerThread } from '#engine/workers/worker.ts'
 import { policies } from '#policies/index.ts'
 import type { GatewayCommand } from './cli.ts'
 import { writeCompileCache } from './compile-cache.ts'
+import type { ControllerSettings } from './controller-options.ts'
 import type { ProgramParts, Start } from './program.ts'
 
 /** What threads of the offload pool start from: beside this module, or beside the bundle that holds it. */
@@ -52,6 +53,12 @@ export async function run(command: GatewayCommand, start: Start): Promise<void> 
 export async function schemaText(): Promise<string> {
   const { jsonSchema } = await import('#engine/standalone/json-schema.ts')
   return jsonSchema(policies, backends)
+}
+
+/** `weir controller`. */
+export async function controller(settings: ControllerSettings): Promise<void> {
+  const { runController } = await import('./controller.ts')
+  await runController(settings, { policies, backends, check, prepare })
 }
 
 if (!isMainThread) {

@@ -148,7 +148,8 @@ export class Provisioner {
       if (refusal !== null) return
     }
     await this.#remove(row, wanted.absent)
-    if (row.applied !== wanted) log('info', `Gateway ${row.name}: ${wanted.objects.length} objects applied`)
+    const isNews = !isDeepStrictEqual(row.applied?.objects, wanted.objects)
+    if (isNews) log('info', `Gateway ${row.name}: ${wanted.objects.length} objects applied`)
     row.applied = wanted
     row.trouble = ''
   }
