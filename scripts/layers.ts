@@ -39,7 +39,10 @@ const PACKAGES: Readonly<Record<string, { readonly files: RegExp; readonly where
   re2js: { files: /^engine\/kit\/pattern\.ts$/, where: 'engine/kit/pattern.ts' },
   '@bufbuild/protobuf': { files: /^engine\/proto\//, where: 'engine/proto' },
   piscina: { files: /^engine\/workers\/(?:offload|jobs)\.ts$/, where: 'engine/workers/{offload,jobs}.ts' },
-  msgpackr: { files: /^backends\/mcp\/session\/seal\.ts$/, where: 'backends/mcp/session/seal.ts' },
+  msgpackr: {
+    files: /^(?:backends\/mcp\/session\/seal|engine\/kubernetes\/stream\/records)\.ts$/,
+    where: 'backends/mcp/session/seal.ts, engine/kubernetes/stream/records.ts'
+  },
   bcryptjs: { files: /^engine\/kit\/password\/verify\.ts$/, where: 'engine/kit/password/verify.ts' },
   'unix-crypt-td-js': { files: /^engine\/kit\/password\/verify\.ts$/, where: 'engine/kit/password/verify.ts' },
   esbuild: { files: /^(?!)/, where: 'scripts' },

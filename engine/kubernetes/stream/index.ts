@@ -1,4 +1,5 @@
 export { makeCertificate } from './certificate.ts'
 export { SnapshotClient, type SnapshotClientOptions } from './client.ts'
-export type { DataPlane, GatewayName, PublishedGateway } from './published.ts'
-export { SnapshotServer, type SnapshotServerOptions } from './server.ts'
+export type { GatewayName, PublishedGateway } from './published.ts'
+export type { EndpointChanges, Held, ReceivedDraft } from './received.ts'
+export { type DataPlane, SnapshotServer, type SnapshotServerOptions } from './server.ts'
