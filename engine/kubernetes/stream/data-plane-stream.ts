@@ -92,7 +92,7 @@ export class DataPlaneStream {
     }
     const { version, reason } = message
     const { inForce, refused } = this.outcome
-    // Versions are answered in order, each once: whoever repeats himself is not listened to.
+    // Versions are answered in order, each once. What is said again counts for nothing.
     if (!isOwn || version <= Math.max(inForce, refused?.version ?? 0) || version > published.version) return
     this.outcome = reason === null ? { inForce: version, refused: null } : { inForce, refused: { version, reason } }
     this.#parts.onOutcome()

@@ -267,10 +267,10 @@ describe('a controller that', () => {
         return () => {}
       }
     }
-    const asked = Promise.withResolvers<void>()
-    const port = await fakeController(t, () => asked.resolve())
+    const request = Promise.withResolvers<void>()
+    const port = await fakeController(t, () => request.resolve())
     const plane = dataPlane(t, port, time)
-    await asked.promise
+    await request.promise
     waits[0]!()
     await plane.log
     assert.match(plane.logged[0]!, /it does not answer; what runs stays, trying again/)
