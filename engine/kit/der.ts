@@ -43,7 +43,7 @@ function base128(value: number): number[] {
   return bytes
 }
 
-/** GeneralizedTime, of whole seconds; RFC 5280 section 4.1.2.5 has it for years from 2050, and parsers take it always. */
+/** GeneralizedTime of whole seconds. RFC 5280 section 4.1.2.5 has it for years from 2050; parsers take it for all. */
 export function time(ms: number): Buffer {
   return der(0x18, Buffer.from(`${new Date(ms).toISOString().replace(/[-:T]|\.\d+/g, '')}`))
 }

@@ -131,7 +131,7 @@ export class Gateways {
       return
     }
     const endpoints = this.#options.services.endpoints(services)
-    row.version = this.#stream.publish(name, { draft, endpoints, places: output.places() })
+    row.version = this.#stream.publish(name, { draft, endpoints })
     if (row.generation === gateway.metadata.generation) return
     row.generation = gateway.metadata.generation
     row.firstVersion = row.version

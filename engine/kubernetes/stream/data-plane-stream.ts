@@ -1,4 +1,4 @@
-/** The controller's end of one data plane's stream. What a slow reader has not taken yet is never more than one record. */
+/** The controller's end of one data plane's stream. What a slow reader has not taken is one record at most. */
 import type { ServerHttp2Stream } from 'node:http2'
 import type { Time } from '#engine/contract/time.ts'
 import { readToController, type ToController } from './messages.ts'
