@@ -61,3 +61,15 @@ test('syntax is judged document by document', async () => {
   assert.equal(await program.exited(), 3)
   assert.match(program.output, /stdin:9:7: the \[ that stands here is not closed/)
 })
+
+test('a backend that no route uses is judged too', async () => {
+  const backend = `---
+apiVersion: weir.dev/v1alpha1
+kind: GatewayBackend
+metadata: { name: models }
+spec: { ai: { provider: { openai: {} } } }
+`
+  const program = runProgram(['-f', '-', '--validate-only'], gateway(8080) + backend)
+  assert.equal(await program.exited(), 0)
+  assert.match(program.output, /configuration is valid: 1 bind, 0 routes, 0 backends\n/)
+})

@@ -68,11 +68,11 @@ export class Translator {
     this.#parents = new StableMemo((key, objects) =>
       parentsRecord(parentsOf(objectAt(key, objects), objects, listenersOf))
     )
-    this.#others = this.#newCompiler()
     this.#records = {
       backend: (name) => (name === CLOSED_BACKEND ? CLOSED : this.#backends.of(name, this.#objects)),
       secret: (name) => this.#secrets.of(name, this.#objects)
     }
+    this.#others = this.#newCompiler()
   }
 
   get #memos() {
