@@ -14,15 +14,20 @@ export function withConflicts(groups: readonly (readonly ListenerState[])[]): Li
   const winners: ListenerState[] = []
   const all: ListenerState[] = []
   for (const group of groups) {
-    const judged = group.map((listener) => {
-      const others = [...winners, ...group.filter((other) => other !== listener)]
-      const faults = others.flatMap((other) => conflictFaults(listener, other)).slice(0, FAULTS_EACH)
-      return faults.length === 0 ? listener : { ...listener, faults: [...listener.faults, ...faults] }
-    })
-    winners.push(...judged.filter(({ faults }) => !faults.some(({ type }) => type === 'Conflicted')))
-    all.push(...judged)
+    const left = group.map((listener) => judged(listener, winners))
+    const standing = left.filter(isDistinct)
+    const own = left.map((one) => (isDistinct(one) ? judged(one, standing) : one))
+    winners.push(...own.filter(isDistinct))
+    all.push(...own)
   }
   return all.map((listener) => withOverlap(listener, all))
+}
+
+const isDistinct = ({ faults }: ListenerState): boolean => !faults.some(({ type }) => type === 'Conflicted')
+
+function judged(listener: ListenerState, others: readonly ListenerState[]): ListenerState {
+  const faults = others.flatMap((other) => (other === listener ? [] : conflictFaults(listener, other)))
+  return faults.length === 0 ? listener : { ...listener, faults: [...listener.faults, ...faults.slice(0, FAULTS_EACH)] }
 }
 
 /** Of one conflict: Conflicted, Accepted, Programmed. A second one says nothing more. */

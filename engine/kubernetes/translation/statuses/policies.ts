@@ -55,8 +55,10 @@ export class PolicyStatuses {
     return next
   }
 
-  #updateFaults({ gateways, others }: StatusInputs): void {
-    const faults = Map.groupBy([...gateways.flatMap(faultsOf), ...others], ({ place }) => place.key)
+  #updateFaults({ gateways, routes, others }: StatusInputs): void {
+    const all = [...gateways.flatMap(faultsOf), ...others]
+    for (const { record } of routes.values()) all.push(...record.faults)
+    const faults = Map.groupBy(all, ({ place }) => place.key)
     for (const key of new Set([...faults.keys(), ...this.#faults.keys()])) {
       if (!isSame(faults.get(key) ?? NONE, this.#faults.get(key) ?? NONE)) this.#memo.forget(key)
     }

@@ -61,7 +61,7 @@ export class RouteStatuses {
       const own = units.filter(({ name }) => parent.attachments.some(({ listener }) => listener === name))
       // What is wrong with a policy of the route is said by the policy.
       const found = own.flatMap(({ result }) => result.faults.filter(({ place }) => place.key === key))
-      return { parent, faults: [...record.faults, ...found] }
+      return { parent, faults: [...record.faults.filter(({ place }) => place.key === key), ...found] }
     })
     const attached = judged.flatMap((one) =>
       isAttached(one, route)
