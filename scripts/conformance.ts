@@ -31,6 +31,12 @@
  *
  * `npm run conformance -- helm`: the chart of scripts/package, by helm and at a real API server, both built with Go.
  * Exit code 1: helm or the API server refuses something, or takes what is wrong, or the plain manifests are old.
+ * `npm run conformance -- gateway-api [TEST]`: the official suite of the Gateway API, which is built with Go, against
+ * the controller and its data planes in a cluster of its own (scripts/kubernetes/cluster). Needs Linux and root. TEST
+ * is the name of one test; `--report=FILE` writes the report of a whole run. Exit code 1: a test has failed.
+ *
+ * `npm run conformance -- kubernetes-scale`: thousands of routes, Services and endpoints in such a cluster: how long a
+ * change takes, memory, and requests that fail. Exit code 1: a bound of scripts/kubernetes/scale.ts is broken.
  *
  * `npm run conformance -- guards`: the builtins of prompt guards over public corpora, beside Presidio's recognisers;
  * Python packages in fixed versions are installed as above. Prints the tables of docs/guards.md. Exit code 1: the
@@ -113,12 +119,19 @@ if (suite === 'cel') {
 } else if (suite === 'helm') {
   const { runHelm } = await import('./chart-conformance.ts')
   if (!(await runHelm(console.log))) process.exitCode = 1
+} else if (suite === 'gateway-api') {
+  const { runGatewayApi } = await import('./kubernetes/gateway-api.ts')
+  const report = rest.find((word) => word.startsWith('--report='))?.split('=')[1] ?? null
+  process.exit((await runGatewayApi(console.log, { only: revisions.join(''), report })) ? 0 : 1)
+} else if (suite === 'kubernetes-scale') {
+  const { runScale } = await import('./kubernetes/scale.ts')
+  process.exit((await runScale(console.log)) ? 0 : 1)
 } else if (suite === 'guards') {
   const { runGuards } = await import('./guards/run.ts')
   if (!(await runGuards(console.log))) process.exitCode = 1
 } else {
   console.error(
-    `conformance: the suites are: cel, collector, ext-auth, guards, h2, helm, jwks, kubernetes, llm-clients, mcp (${REVISIONS.join(' or ')}, or both), mcp-clients, mcp-login, openapi, ratelimit, services`
+    `conformance: the suites are: cel, collector, ext-auth, gateway-api, guards, h2, helm, jwks, kubernetes, kubernetes-scale, llm-clients, mcp (${REVISIONS.join(' or ')}, or both), mcp-clients, mcp-login, openapi, ratelimit, services`
   )
   process.exitCode = 2
 }

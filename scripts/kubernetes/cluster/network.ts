@@ -1,6 +1,6 @@
 /** The network of a cluster on one machine: a bridge, and a namespace with an address on it for each Pod. */
 import { spawn } from 'node:child_process'
-import { writeFileSync } from 'node:fs'
+import { existsSync, writeFileSync } from 'node:fs'
 
 /** Of the machine itself, on the bridge. */
 export const HOST_ADDRESS = '10.244.0.1'
@@ -62,11 +62,22 @@ export class PodNetwork {
 
   /** A further address, of a Service: the Pod answers for it from now on, nobody else. */
   async move(address: string, from: number | null, to: number): Promise<void> {
-    if (from !== null && this.#pods.has(from)) await ip(within(from), [`addr del ${address}/32 dev eth0`])
+    if (from !== null) await this.#inPod(from, `addr del ${address}/32 dev eth0`)
     await ip(within(to), [`addr add ${address}/32 dev eth0`])
     // Neighbours would ask the Pod that had it for seconds.
     await ip([], [`neigh flush to ${address}`])
-    for (const pid of this.#pods) await ip(within(pid), [`neigh flush to ${address}`])
+    for (const pid of this.#pods) await this.#inPod(pid, `neigh flush to ${address}`)
+  }
+
+  /** Nothing happens when the Pod has ended. */
+  async #inPod(pid: number, line: string): Promise<void> {
+    const isGone = () => !this.#pods.has(pid) || !existsSync(`/proc/${pid}/ns/net`)
+    if (isGone()) return
+    try {
+      await ip(within(pid), [line])
+    } catch (error) {
+      if (!isGone()) throw error
+    }
   }
 }
 
@@ -80,6 +91,8 @@ async function ip(prefix: readonly string[], lines: readonly string[]): Promise<
   child.stderr.on('data', (chunk: Buffer) => {
     errors += chunk.toString()
   })
+  // One that ends early says why by its code.
+  child.stdin.on('error', () => undefined)
   child.stdin.end(`${lines.join('\n')}\n`)
   const code = await new Promise((resolve, reject) => {
     child.once('error', reject)

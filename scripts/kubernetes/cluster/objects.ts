@@ -1,6 +1,7 @@
 /** What the players of a cluster see of it: objects of several kinds, watched, and work that waits for changes. */
 import { setTimeout as after } from 'node:timers/promises'
 import { SYSTEM_TIME } from '#engine/contract/time.ts'
+import { ApiError } from '#engine/kubernetes/client/api-error.ts'
 import type { KubernetesClient } from '#engine/kubernetes/client/client.ts'
 import { Reflector } from '#engine/kubernetes/client/reflector.ts'
 import {
@@ -106,7 +107,9 @@ export class WorkQueue<Key extends string> {
         await this.#work(key)
       } catch (error) {
         if (this.#isStopped) return
-        console.error(`cluster: ${key}: ${(error as Error).message}`)
+        // An object that has gone meanwhile is no trouble.
+        const isMissing = error instanceof ApiError && error.isNotFound
+        if (!isMissing) console.error(`cluster: ${key}: ${(error as Error).message}`)
         await after(RETRY_MS)
         continue
       }

@@ -59,6 +59,7 @@ function flagsOf(options: SuiteOptions): readonly string[] {
   const { gatewayClass, only, report, version, usableAddress, unusableAddress } = options
   return [
     '-test.v',
+    '-test.run=^TestConformance$',
     `-test.timeout=${TEST_MINUTES}m`,
     `--gateway-class=${gatewayClass}`,
     `--conformance-profiles=${PROFILES.join(',')}`,

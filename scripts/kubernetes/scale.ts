@@ -1,0 +1,200 @@
+/**
+ * `npm run conformance -- kubernetes-scale`: one Gateway with thousands of routes, Services and endpoints, in a cluster
+ * that is a real API server and what plays the rest (cluster/). From the change of a route to the answer by it, while
+ * others change all the time; memory; and requests while everything comes and goes, of which none may fail.
+ */
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, readFileSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { request } from 'undici'
+import { KINDS } from '#engine/kubernetes/objects/object.ts'
+import { selfSigned } from '#engine/testing/certificates.ts'
+import { startApiServer } from './api-server.ts'
+import { type Cluster, startCluster } from './cluster/cluster.ts'
+import { isReady, POD, type Pod, SERVICE_ACCOUNT } from './cluster/kinds.ts'
+import { NODE } from './cluster/kubelet.ts'
+import { isInside, runInside } from './cluster/namespaces.ts'
+import { CONTROLLER_NAMESPACE, GATEWAY_CLASS, installController } from './controller.ts'
+import { imagesWith } from './images.ts'
+import { inParallel, measureRoute, patch, quantile, steadily } from './scale/changes.ts'
+import { SteadyLoad } from './scale/load.ts'
+import * as objects from './scale/objects.ts'
+import { eventually } from './scale/waits.ts'
+import { suitePrograms } from './suite-programs.ts'
+
+const ROOT = join(import.meta.dirname, '..', '..')
+const FOLDER = join(ROOT, 'dist', 'kubernetes-scale')
+const SIZES: objects.Sizes = { routes: 5_000, services: 1_000, endpointsPerService: 20 }
+/** Requests that the API server is given at a time. */
+const WIDTH = 16
+const CHANGES_PER_SECOND = 50
+const CHANGES = 1_500
+/** One of so many is measured. */
+const MEASURED = 5
+/** Those that the load asks: none of them is measured. */
+const LOADED_ROUTES = 200
+
+interface Bounds {
+  readonly medianMs: number
+  readonly p99Ms: number
+  readonly controllerMiB: number
+  readonly dataPlaneMiB: number
+}
+
+const BOUNDS: Bounds = { medianMs: 50, p99Ms: 250, controllerMiB: 600, dataPlaneMiB: 300 }
+
+/** False: a bound is broken, or a request has failed. */
+export async function runScale(print: (line: string) => void): Promise<boolean> {
+  const { echo } = suitePrograms()
+  if (!isInside) {
+    execFileSync(process.execPath, ['--disable-warning=ExperimentalWarning', join(ROOT, 'scripts', 'build.ts')])
+    rmSync(FOLDER, { recursive: true, force: true })
+    mkdirSync(FOLDER, { recursive: true })
+    return (await runInside()) === 0
+  }
+  const cluster = await startCluster({ startApiServer, imageOf: imagesWith(echo), logs: join(FOLDER, 'logs') })
+  try {
+    return await measure(cluster, print)
+  } finally {
+    await cluster.stop()
+  }
+}
+
+async function measure(cluster: Cluster, print: (line: string) => void): Promise<boolean> {
+  const { client } = cluster
+  await installController(client)
+  const metadata = { name: objects.NAMESPACE }
+  await client.create(KINDS.Namespace, { apiVersion: 'v1', kind: 'Namespace', metadata })
+  await startBackends(cluster)
+  await client.create(KINDS.Secret, objects.secret(selfSigned(['*.example.com'])))
+  await client.create(KINDS.Gateway, objects.gateway(GATEWAY_CLASS))
+  const address = await gatewayAddress(cluster)
+  const origin = `http://${address}`
+  const begun = performance.now()
+  await createObjects(cluster)
+  print(
+    `scale: ${SIZES.routes} routes, ${SIZES.services} Services, ${SIZES.services * SIZES.endpointsPerService} endpoints`
+  )
+  await eventually('the routes', async () => {
+    const { statusCode, body } = await request(origin, { headers: { host: objects.hostOf(SIZES.routes - 1) } })
+    await body.dump()
+    return statusCode === 200 ? true : undefined
+  })
+  print(`scale: all are made and served after ${Math.round((performance.now() - begun) / 1000)} s`)
+  const load = new SteadyLoad(origin, LOADED_ROUTES)
+  const times = await changeRoutes(cluster, origin)
+  const memory = {
+    controller: memoryOf(cluster, CONTROLLER_NAMESPACE),
+    dataPlane: memoryOf(cluster, objects.NAMESPACE)
+  }
+  await changeEndpoints(cluster)
+  await changeCertificates(cluster)
+  const outage = await changeController(cluster, origin)
+  await load.stop()
+  const [median, p99] = [quantile(times, 0.5), quantile(times, 0.99)]
+  print(
+    `scale: route changes, ${CHANGES_PER_SECOND} a second: median ${median.toFixed(1)} ms, p99 ${p99.toFixed(1)} ms`
+  )
+  print(`scale: controller ${memory.controller} MiB, data plane ${memory.dataPlane} MiB`)
+  print(`scale: a change ${Math.round(outage)} ms after the controller was ended and came back`)
+  print(`scale: ${load.sent} requests, ${load.failures.length} failed`)
+  for (const failure of load.failures.slice(0, 10)) print(`  ${failure}`)
+  return (
+    load.failures.length === 0 &&
+    median <= BOUNDS.medianMs &&
+    p99 <= BOUNDS.p99Ms &&
+    memory.controller <= BOUNDS.controllerMiB &&
+    memory.dataPlane <= BOUNDS.dataPlaneMiB
+  )
+}
+
+/** One Pod that has all the addresses of all endpoints. */
+async function startBackends({ client, objects: seen, kubelet, network }: Cluster): Promise<void> {
+  const metadata = { name: 'backends', namespace: objects.NAMESPACE }
+  const containers = [{ name: 'backends', image: 'weir.dev/echo-basic:conformance' }]
+  // Without its ServiceAccount a namespace has no Pods.
+  await eventually(
+    'a ServiceAccount',
+    async () => (await client.get(SERVICE_ACCOUNT, objects.NAMESPACE, 'default')) ?? undefined
+  )
+  await client.create(POD, { apiVersion: 'v1', kind: 'Pod', metadata, spec: { nodeName: NODE, containers } })
+  const pod = await eventually('the backends', () => {
+    const found = seen.get<Pod>(POD, objects.NAMESPACE, 'backends')
+    return found !== undefined && isReady(found) ? found : undefined
+  })
+  await network.route(`${objects.BACKEND_PREFIX}.0.0/16`, kubelet.pidOf(pod)!, pod.status!.podIP!)
+}
+
+function gatewayAddress({ client }: Cluster): Promise<string> {
+  return eventually('the address of the Gateway', async () => {
+    const found = (await client.get(KINDS.Gateway, objects.NAMESPACE, objects.GATEWAY)) as GatewayStatus | null
+    const isProgrammed = found?.status?.conditions?.some(
+      ({ type, status }) => type === 'Programmed' && status === 'True'
+    )
+    return isProgrammed === true ? found?.status?.addresses?.[0]?.value : undefined
+  })
+}
+
+interface GatewayStatus {
+  readonly status?: {
+    readonly addresses?: readonly { readonly value: string }[]
+    readonly conditions?: readonly { readonly type: string; readonly status: string }[]
+  }
+}
+
+async function createObjects({ client }: Cluster): Promise<void> {
+  const { services, endpointsPerService, routes } = SIZES
+  await inParallel(services, WIDTH, (number) => client.create(KINDS.Service, objects.service(number)))
+  await inParallel(services, WIDTH, (number) =>
+    client.create(KINDS.EndpointSlice, objects.slice(number, endpointsPerService, SIZES))
+  )
+  await inParallel(routes, WIDTH, (number) => client.create(KINDS.HTTPRoute, objects.route(number, 0, SIZES)))
+}
+
+/** Routes that the load does not ask change, each of them once at a time. */
+async function changeRoutes({ client }: Cluster, origin: string): Promise<readonly number[]> {
+  const times: number[] = []
+  await steadily(CHANGES_PER_SECOND, CHANGES, async (number) => {
+    const route = LOADED_ROUTES + (number % (SIZES.routes - LOADED_ROUTES))
+    const version = number + 1
+    if (number % MEASURED === 0) times.push(await measureRoute(client, origin, route, version, SIZES.services))
+    else {
+      const spec = { rules: objects.rulesOf(route, version, SIZES.services) }
+      await patch(client, KINDS.HTTPRoute, `route-${route}`, { spec })
+    }
+  })
+  return times
+}
+
+/** Those that the load uses go, but for one, and come back. */
+async function changeEndpoints({ client }: Cluster): Promise<void> {
+  await steadily(CHANGES_PER_SECOND, 2 * LOADED_ROUTES, async (number) => {
+    const count = number < LOADED_ROUTES ? 1 : SIZES.endpointsPerService
+    const { endpoints } = objects.slice(number % LOADED_ROUTES, count, SIZES)
+    await patch(client, KINDS.EndpointSlice, `service-${number % LOADED_ROUTES}`, { endpoints })
+  })
+}
+
+async function changeCertificates({ client }: Cluster): Promise<void> {
+  await steadily(2, 10, async () => {
+    const { data } = objects.secret(selfSigned(['*.example.com']))
+    await patch(client, KINDS.Secret, objects.SECRET, { data })
+  })
+}
+
+/** Its Pod is deleted, and another one comes. Milliseconds until a change is served again. */
+async function changeController({ client, objects: seen }: Cluster, origin: string): Promise<number> {
+  for (const { metadata } of seen.list<Pod>(POD, CONTROLLER_NAMESPACE))
+    await client.delete(POD, CONTROLLER_NAMESPACE, metadata.name)
+  return measureRoute(client, origin, LOADED_ROUTES, CHANGES + 1, SIZES.services)
+}
+
+/** MiB that the processes of ready Pods have in memory: the most of them. */
+function memoryOf({ objects: seen, kubelet }: Cluster, namespace: string): number {
+  const pods = seen.list<Pod>(POD, namespace).filter((pod) => isReady(pod) && pod.metadata.name !== 'backends')
+  const sizes = pods.map((pod) => {
+    const [, kib = 'NaN'] = /^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${kubelet.pidOf(pod)}/status`, 'utf8')) ?? []
+    return Math.round(Number(kib) / 1024)
+  })
+  return Math.max(...sizes)
+}
