@@ -3,6 +3,7 @@ import { deepEqual, equal, rejects } from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js'
 import { z } from 'zod'
+import { mcpBackend } from './backend.ts'
 import { clientOf, gatewayOf, httpTarget, INITIALIZE, mcpOf, post } from './testing/gateway.ts'
 import { startMcp } from './testing/servers.ts'
 
@@ -60,4 +61,12 @@ describe('one target', () => {
     const { url } = await gatewayOf(t, mcpOf([httpTarget('one', 1)]))
     await rejects(clientOf(t, url), /target one: the backend refused the connection/)
   })
+})
+
+it('fills in a shared key of sessions where the backend has none', () => {
+  const withKey = mcpBackend.withSessionKey!
+  const backend = { name: 'tools', session: { key: null, idleTimeoutMs: 1 } }
+  deepEqual(withKey(backend as never, 'shared'), { name: 'tools', session: { key: 'shared', idleTimeoutMs: 1 } })
+  const own = { session: { key: 'own' } }
+  equal(withKey(own as never, 'shared'), own)
 })

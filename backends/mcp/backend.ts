@@ -272,6 +272,11 @@ function prepare(backend: McpBackend, context: PrepareContext): McpBackend {
   return { ...backend, targets: backend.targets.map((target) => prepareTarget(target, context)) }
 }
 
+function withSessionKey(backend: McpBackend, key: string): McpBackend {
+  const { session } = backend
+  return session.key === null ? { ...backend, session: { ...session, key } } : backend
+}
+
 /** Processes of its targets. */
 const childrenOf = ({ targets }: McpBackend) => targets.flatMap((target) => childOf(target) ?? [])
 
@@ -281,5 +286,6 @@ export const mcpBackend: BackendKind = {
   config: mcpConfig,
   children: childrenOf,
   compile,
-  prepare
+  prepare,
+  withSessionKey
 }

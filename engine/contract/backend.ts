@@ -108,6 +108,8 @@ export interface BackendKind extends BackendType {
    * their loops (large documents). Its result goes to them in place of `backend`. Throws ConfigError.
    */
   readonly prepare?: (backend: never, context: PrepareContext) => unknown
+  /** The backend with this key of sessions, unless it has one of its own. Absent: it has no sessions. */
+  readonly withSessionKey?: (backend: never, key: string) => unknown
 }
 
 export interface PrepareContext {

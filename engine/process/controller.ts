@@ -116,6 +116,7 @@ function controllerOptions(
       return server
     },
     tokenAudience: TOKEN_AUDIENCE,
+    backends,
     ownToken: null,
     provision: (input, controllerCa) => provision(input, { ...shared, controllerCa }),
     addresses: []

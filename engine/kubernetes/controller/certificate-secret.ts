@@ -1,5 +1,8 @@
-/** The certificate of the stream to data planes, in a Secret: all controllers of an installation have the same. */
-import { X509Certificate } from 'node:crypto'
+/**
+ * The certificate of the stream to data planes, and the key of their sessions, in a Secret: all controllers of an
+ * installation have the same.
+ */
+import { randomBytes, X509Certificate } from 'node:crypto'
 import { ApiError } from '#engine/kubernetes/client/api-error.ts'
 import type { KubernetesClient } from '#engine/kubernetes/client/client.ts'
 import { KINDS, type KubernetesObject } from '#engine/kubernetes/objects/object.ts'
@@ -11,6 +14,8 @@ export interface StreamCertificate {
   readonly key: string
   /** What data planes trust. While certificates change: the one before, too. */
   readonly ca: string
+  /** Of sessions that all data planes of a Gateway open (SharedSessions). It outlives the certificate. */
+  readonly sessionKey: string
 }
 
 export interface CertificateSecretOptions {
@@ -28,6 +33,8 @@ const DAY_MS = 86_400_000
 /** A certificate is replaced when less is left of it. */
 const LEFT_MS_MIN = 365 * DAY_MS
 const ATTEMPTS_MAX = 5
+const SESSION_KEY = 'session.key'
+const SESSION_KEY_BYTES = 32
 
 /** What the Secret has; it is made, or made anew, when that cannot be used. Throws an Error when neither works. */
 export async function certificateOfSecret(options: CertificateSecretOptions): Promise<StreamCertificate> {
@@ -35,9 +42,10 @@ export async function certificateOfSecret(options: CertificateSecretOptions): Pr
   for (let attempt = 1; ; attempt++) {
     const found = await client.get(KINDS.Secret, namespace, name)
     const known = found === null ? null : certificateIn(found)
-    if (known !== null && isGood(known.cert, options)) return known
+    const isKept = known !== null && isGood(known.cert, options)
+    if (isKept && known.sessionKey !== '') return known
     try {
-      const fresh = freshOf(options, known)
+      const fresh = isKept ? { ...known, sessionKey: newSessionKey() } : freshOf(options, known)
       const object = secretOf(options, fresh, found)
       await (found === null ? client.create(KINDS.Secret, object) : client.replace(KINDS.Secret, object))
       return fresh
@@ -50,8 +58,11 @@ export async function certificateOfSecret(options: CertificateSecretOptions): Pr
 
 function freshOf({ names, now }: CertificateSecretOptions, before: StreamCertificate | null): StreamCertificate {
   const { cert, key } = makeCertificate({ names, validDays: VALID_DAYS, now })
-  return { cert, key, ca: before === null ? cert : `${cert.trimEnd()}\n${before.cert}` }
+  const sessionKey = before?.sessionKey || newSessionKey()
+  return { cert, key, ca: before === null ? cert : `${cert.trimEnd()}\n${before.cert}`, sessionKey }
 }
+
+const newSessionKey = (): string => randomBytes(SESSION_KEY_BYTES).toString('base64url')
 
 function secretOf(
   { namespace, name }: CertificateSecretOptions,
@@ -64,7 +75,12 @@ function secretOf(
     kind: 'Secret',
     metadata: { ...found?.metadata, namespace, name },
     type: 'kubernetes.io/tls',
-    data: { 'tls.crt': base64(fresh.cert), 'tls.key': base64(fresh.key), 'ca.crt': base64(fresh.ca) }
+    data: {
+      'tls.crt': base64(fresh.cert),
+      'tls.key': base64(fresh.key),
+      'ca.crt': base64(fresh.ca),
+      [SESSION_KEY]: base64(fresh.sessionKey)
+    }
   }
 }
 
@@ -72,7 +88,7 @@ function certificateIn({ data }: KubernetesObject): StreamCertificate | null {
   const entries = (data ?? {}) as Readonly<Record<string, string>>
   const text = (name: string) => Buffer.from(entries[name] ?? '', 'base64').toString()
   const [cert, key, ca] = [text('tls.crt'), text('tls.key'), text('ca.crt')]
-  return cert === '' || key === '' ? null : { cert, key, ca: ca === '' ? cert : ca }
+  return cert === '' || key === '' ? null : { cert, key, ca: ca === '' ? cert : ca, sessionKey: text(SESSION_KEY) }
 }
 
 function isGood(cert: string, { names, now }: CertificateSecretOptions): boolean {

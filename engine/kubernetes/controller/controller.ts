@@ -1,4 +1,6 @@
 /** The controller: what the API server has, what is made of it, and what is written back. */
+import { SharedSessions } from '#engine/build/shared-sessions.ts'
+import type { BackendKind } from '#engine/contract/backend.ts'
 import type { Time } from '#engine/contract/time.ts'
 import type { KubernetesClient } from '#engine/kubernetes/client/client.ts'
 import { LeaderElection, type Role } from '#engine/kubernetes/client/leader-election.ts'
@@ -40,6 +42,8 @@ export interface ControllerOptions {
   /** Resolves when it listens. */
   readonly startStream: (options: Omit<SnapshotServerOptions, 'port' | 'host'>) => Promise<OpenStream>
   readonly tokenAudience: string
+  /** The registry: which of them have sessions. */
+  readonly backends: readonly BackendKind[]
   /** Data planes with this token are in this process; null: there are none. */
   readonly ownToken: string | null
   /** Null: this process is the data plane, and nothing is provisioned. */
@@ -201,23 +205,23 @@ export class Controller {
 
   async #openStream(): Promise<void> {
     if (this.#stream !== null) return
-    const { client, ownNamespace, streamNames, time, log, startStream } = this.#options
+    const { client, ownNamespace, streamNames, time, log, startStream, backends } = this.#options
     const secret = { client, namespace: ownNamespace, name: CERTIFICATE_SECRET }
     this.#certificate = await certificateOfSecret({ ...secret, names: streamNames, now: time.wallNow() })
-    const { cert, key } = this.#certificate
+    const { cert, key, sessionKey } = this.#certificate
     this.#stream = await startStream({
       tls: { cert, key },
       authenticate: (token, gateway) => this.#isDataPlane(token, gateway),
       onChange: () => this.#writeSoon(),
       log
     })
-    this.#gateways.setStream(this.#stream)
+    this.#gateways.setStream(this.#stream, new SharedSessions(backends, sessionKey))
   }
 
   async #closeStream(): Promise<void> {
     const stream = this.#stream
     this.#stream = null
-    this.#gateways.setStream(null)
+    this.#gateways.setStream(null, null)
     await stream?.close()
   }
 

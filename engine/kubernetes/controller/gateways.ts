@@ -1,5 +1,6 @@
 /** Gateways, from the translation to their data planes: what is published, provisioned, and said in their statuses. */
 import { isDeepStrictEqual } from 'node:util'
+import type { SharedSessions } from '#engine/build/shared-sessions.ts'
 import type { ServiceIndex } from '#engine/kubernetes/endpoints/index.ts'
 import { type KubernetesObject, type ObjectKey, objectKey } from '#engine/kubernetes/objects/object.ts'
 import { Memo, type Objects } from '#engine/kubernetes/objects/objects.ts'
@@ -21,6 +22,9 @@ export interface GatewaysOptions {
   readonly log: (level: 'warn', message: string) => void
 }
 
+/** Fills in drafts what all data planes of a Gateway share. */
+export type Sessions = Pick<SharedSessions, 'of'>
+
 export type Stream = Pick<SnapshotServer, 'publish' | 'remove' | 'dataPlanes'>
 
 interface Row {
@@ -41,14 +45,16 @@ export class Gateways {
   readonly #rows = new Map<GatewayName, Row>()
   readonly #provisioned = new Memo<Wanted>()
   #stream: Stream | null = null
+  #sessions: Sessions | null = null
 
   constructor(options: GatewaysOptions) {
     this.#options = options
   }
 
-  /** Data planes are served from now on, or not any more. */
-  setStream(stream: Stream | null): void {
+  /** Data planes are served from now on, with keys of sessions, or not any more. */
+  setStream(stream: Stream | null, sessions: Sessions | null): void {
     this.#stream = stream
+    this.#sessions = sessions
     for (const [name, row] of this.#rows) this.#publish(name, row)
   }
 
@@ -131,7 +137,7 @@ export class Gateways {
       return
     }
     const endpoints = this.#options.services.endpoints(services)
-    row.version = this.#stream.publish(name, { draft, endpoints })
+    row.version = this.#stream.publish(name, { draft: this.#sessions?.of(draft) ?? draft, endpoints })
     if (row.generation === gateway.metadata.generation) return
     row.generation = gateway.metadata.generation
     row.firstVersion = row.version
