@@ -1,13 +1,20 @@
 /** Names in the configuration. Names of objects and namespaces have no "_", and namespaces no ".". */
 
-/** Why a reference cannot be followed; the reasons of the condition ResolvedRefs. */
-export const REFERENCE_REASONS = ['BackendNotFound', 'RefNotPermitted', 'InvalidKind', 'UnsupportedProtocol'] as const
-export type ReferenceReason = (typeof REFERENCE_REASONS)[number]
+/** Why requests cannot be sent on: reasons of the condition ResolvedRefs, and those of rules by themselves. */
+export type InvalidReason =
+  | 'BackendNotFound'
+  | 'RefNotPermitted'
+  | 'InvalidKind'
+  | 'UnsupportedProtocol'
+  | 'UnsupportedFilter'
+  | 'NoBackendRefs'
 
-/** What an entry of `backends` that is made of a name stands for. */
+/** What an entry of `backends` stands for that is made of its name alone. */
 export type NamedBackend =
-  | { readonly service: { readonly namespace: string; readonly name: string; readonly port: number } }
-  | { readonly invalid: { readonly reference: string; readonly reason: ReferenceReason } }
+  | { readonly kind: 'service'; readonly namespace: string; readonly name: string; readonly port: number }
+  /** For connections that are passed on unread: nothing of HTTP or TLS is said of it. */
+  | { readonly kind: 'stream'; readonly namespace: string; readonly name: string; readonly port: number | null }
+  | { readonly kind: 'invalid'; readonly reference: string; readonly reason: InvalidReason }
 
 /** Of a port of a Service: "demo.shop_8080". */
 export const serviceBackendName = (namespace: string, name: string, port: number): string =>
@@ -16,22 +23,38 @@ export const serviceBackendName = (namespace: string, name: string, port: number
 /** Of a GatewayBackend: "demo.models". */
 export const gatewayBackendName = (namespace: string, name: string): string => `${namespace}.${name}`
 
+const STREAM = '_stream'
+
+/** Of a port of a Service ("demo.shop_8080_stream"), or of a GatewayBackend ("demo.database_stream"). */
+export const streamBackendName = (backend: string): string => `${backend}${STREAM}`
+
 const INVALID = '_invalid_'
 
-/** Of a backend that answers 500, as it cannot be reached: "demo.shop_Service_invalid_BackendNotFound". */
-export const invalidBackendName = (kind: string, namespace: string, name: string, reason: ReferenceReason): string =>
+/** Of one that answers 500 in place of what is referred to: "demo.shop_Service_invalid_BackendNotFound". */
+export const invalidBackendName = (kind: string, namespace: string, name: string, reason: InvalidReason): string =>
   `${namespace}.${name}_${kind}${INVALID}${reason}`
 
-/** Null: the name is that of a GatewayBackend. */
+/** Null: the name is that of a GatewayBackend, which says itself what it is. */
 export function namedBackend(text: string): NamedBackend | null {
-  const [namespace = '', ...rest] = text.split('.')
-  const own = rest.join('.')
-  const at = own.indexOf('_')
-  if (at === -1) return null
-  const name = own.slice(0, at)
-  const invalid = own.indexOf(INVALID, at)
-  if (invalid === -1) return { service: { namespace, name, port: Number(own.slice(at + 1)) } }
-  const kind = own.slice(at + 1, invalid)
-  const reason = own.slice(invalid + INVALID.length) as ReferenceReason
-  return { invalid: { reference: `${kind} ${namespace}/${name}`, reason } }
+  const dot = text.indexOf('.')
+  const mark = text.indexOf('_')
+  if (mark === -1) return null
+  const owner = { namespace: text.slice(0, dot), name: text.slice(dot + 1, mark) }
+  const rest = text.slice(mark)
+  const invalid = rest.indexOf(INVALID)
+  if (invalid !== -1) {
+    const reason = rest.slice(invalid + INVALID.length) as InvalidReason
+    return { kind: 'invalid', reference: `${rest.slice(1, invalid)} ${owner.namespace}/${owner.name}`, reason }
+  }
+  const isStream = rest.endsWith(STREAM)
+  const port = rest.slice(1, isStream ? -STREAM.length : undefined)
+  if (!isStream) return { kind: 'service', ...owner, port: Number(port) }
+  return { kind: 'stream', ...owner, port: port === '' ? null : Number(port) }
+}
+
+/** The Service whose endpoints a backend of this name needs; null: none. */
+export function serviceOf(text: string): { readonly namespace: string; readonly name: string } | null {
+  const named = namedBackend(text)
+  if (named === null || named.kind === 'invalid' || named.port === null) return null
+  return { namespace: named.namespace, name: named.name }
 }

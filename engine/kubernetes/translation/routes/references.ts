@@ -3,12 +3,12 @@ import { type KubernetesObject, keyOf } from '#engine/kubernetes/objects/object.
 import type { Objects } from '#engine/kubernetes/objects/objects.ts'
 import { GROUP } from '#engine/kubernetes/resources/names.ts'
 import type { Fault } from '#engine/kubernetes/translation/parts.ts'
-import { objectOf, type Path, text } from '#engine/schema/placed.ts'
+import { entriesOf, objectOf, type Path } from '#engine/schema/placed.ts'
 import { isGranted } from './grants.ts'
-import { gatewayBackendName, invalidBackendName, type ReferenceReason, serviceBackendName } from './names.ts'
+import { gatewayBackendName, type InvalidReason, invalidBackendName, serviceBackendName } from './names.ts'
 import type { RouteOptions } from './options.ts'
 
-/** BackendObjectReference of the Gateway API, as it was read. */
+/** BackendObjectReference of the Gateway API. */
 export interface BackendRef {
   readonly group?: string | undefined
   readonly kind?: string | undefined
@@ -18,7 +18,7 @@ export interface BackendRef {
   readonly port?: number | undefined
 }
 
-/** `name`: of an entry of `backends`. `invalid`: of one that says why it cannot be reached. */
+/** `name`: of an entry of `backends`. `invalid`: of one that answers in its place. */
 export type ResolvedRef = { readonly name: string } | { readonly fault: Fault; readonly invalid: string }
 
 /** `path`: of the reference in `from`. */
@@ -29,32 +29,58 @@ export function resolveBackendRef(
   _options: RouteOptions,
   path: Path = []
 ): ResolvedRef {
-  const { group = '', kind = 'Service', name, port } = ref
+  const { group = '', kind = 'Service', name } = ref
   const own = from.metadata.namespace ?? ''
   const { namespace = own } = ref
-  const refuse = (reason: ReferenceReason, message: string): ResolvedRef => ({
-    fault: { type: 'ResolvedRefs', reason, message, place: { key: keyOf(from), path } },
+  const refuse = (reason: InvalidReason, message: string, field: string): ResolvedRef => ({
+    fault: { type: 'ResolvedRefs', reason, message, place: { key: keyOf(from), path: [...path, field] } },
     invalid: invalidBackendName(kind, namespace, name, reason)
   })
   const full = `${group === '' ? '' : `${group}/`}${kind}`
   const isService = full === 'Service'
   if (!isService && full !== `${GROUP}/GatewayBackend`)
-    return refuse('InvalidKind', `${full} is no kind of backend: Service and ${GROUP}/GatewayBackend are`)
+    return refuse('InvalidKind', `${full} is no kind of backend: Service and ${GROUP}/GatewayBackend are`, 'kind')
   if (namespace !== own && !isGranted(from, { group, kind, namespace, name }, objects)) {
-    const message = `no ReferenceGrant of namespace ${namespace} lets ${from.kind}s of ${own} refer to ${kind} ${name}`
-    return refuse('RefNotPermitted', message)
+    const message = `no ReferenceGrant in namespace ${namespace} lets a ${from.kind} of ${own} refer to ${kind} ${name}`
+    return refuse('RefNotPermitted', message, 'namespace')
   }
   const found = objects.get(isService ? 'Service' : 'GatewayBackend', namespace, name)
-  if (found === undefined) return refuse('BackendNotFound', `there is no ${kind} ${namespace}/${name}`)
+  if (found === undefined) return refuse('BackendNotFound', `there is no ${kind} ${namespace}/${name}`, 'name')
   if (!isService) return { name: gatewayBackendName(namespace, name) }
+  const problem = portProblem(found, ref.port)
+  return problem === null
+    ? { name: serviceBackendName(namespace, name, ref.port!) }
+    : refuse(problem.reason, problem.message, 'port')
+}
+
+interface PortProblem {
+  readonly reason: InvalidReason
+  readonly message: string
+}
+
+function portProblem({ metadata, spec }: KubernetesObject, port: number | undefined): PortProblem | null {
+  const service = `Service ${metadata.namespace}/${metadata.name}`
+  const all = portsOf(spec)
+  const known = all.map((one) => one.port).join(', ') || 'none'
   if (port === undefined)
-    return refuse('BackendNotFound', `port is required: which port of Service ${namespace}/${name}?`)
-  const spec = objectOf(found.spec)
-  const ports = Array.isArray(spec.ports) ? spec.ports.map((one) => objectOf(one).port) : []
-  const isExternal = text(spec.type) === 'ExternalName'
-  if (!ports.includes(port) && !(isExternal && ports.length === 0)) {
-    const message = `Service ${namespace}/${name} has no port ${port}: it has ${ports.join(', ') || 'none'}`
-    return refuse('BackendNotFound', message)
-  }
-  return { name: serviceBackendName(namespace, name, port) }
+    return { reason: 'BackendNotFound', message: `port is required: ${service} has the ports ${known}` }
+  const found = all.filter((one) => one.port === port)
+  // What has another name may have any port.
+  if (found.length === 0 && objectOf(spec).type === 'ExternalName') return null
+  if (found.length === 0)
+    return { reason: 'BackendNotFound', message: `${service} has no port ${port}: it has ${known}` }
+  if (found.some((one) => (one.protocol ?? 'TCP') === 'TCP')) return null
+  return { reason: 'UnsupportedProtocol', message: `port ${port} of ${service} is not of protocol TCP` }
+}
+
+export interface ServicePort {
+  readonly name?: string | undefined
+  readonly port: number
+  readonly protocol?: string | undefined
+  readonly appProtocol?: string | undefined
+}
+
+/** Ports of a Service. API servers have checked them. */
+export function portsOf(spec: unknown): readonly ServicePort[] {
+  return entriesOf(objectOf(spec).ports, []).map(({ raw }) => raw as unknown as ServicePort)
 }

@@ -1,0 +1,118 @@
+/** BackendTLSPolicy (v1): which of them is for a port of a Service, and what it says in a file's spelling. */
+import { pemProblem } from '#engine/contract/backend-transport/tls.ts'
+import { type KubernetesObject, keyOf, type ObjectKey } from '#engine/kubernetes/objects/object.ts'
+import type { Objects } from '#engine/kubernetes/objects/objects.ts'
+import { entryOf, filePath, joinedPaths } from '#engine/kubernetes/translation/files.ts'
+import type { Fault } from '#engine/kubernetes/translation/parts.ts'
+import { entriesOf, objectOf, type Path, type Raw, text } from '#engine/schema/placed.ts'
+
+export interface BackendTls {
+  readonly key: ObjectKey
+  /** The policy `tls`; null: no connection can be made as it says. */
+  readonly tls: Raw | null
+  /** Why not. */
+  readonly reason: string
+  readonly faults: readonly Fault[]
+}
+
+interface ServiceName {
+  readonly namespace: string
+  readonly name: string
+}
+
+/** `port`: its name. Null: no policy is for it. */
+export function backendTlsOf(service: ServiceName, port: string | undefined, objects: Objects): BackendTls | null {
+  const { namespace, name } = service
+  const all = [...objects.list('BackendTLSPolicy', namespace)].sort(byAge)
+  const found =
+    (port === undefined ? undefined : all.find((policy) => targets(policy, name, port))) ??
+    all.find((policy) => targets(policy, name, undefined))
+  return found === undefined ? null : judged(found, objects)
+}
+
+/** The older one takes precedence, then the name (Gateway API, BackendTLSPolicy.targetRefs). */
+export function byAge(one: KubernetesObject, other: KubernetesObject): number {
+  const [a, b] = [one, other].map(({ metadata }) => `${metadata.creationTimestamp ?? ''} ${metadata.name}`)
+  return a! < b! ? -1 : 1
+}
+
+export interface TlsTarget {
+  readonly name: string
+  /** Of a port; undefined: the whole Service. */
+  readonly sectionName: string | undefined
+}
+
+export function targetsOf({ spec }: KubernetesObject): TlsTarget[] {
+  return entriesOf(objectOf(spec).targetRefs, []).flatMap(({ raw }) => {
+    const isService = (raw.group ?? '') === '' && raw.kind === 'Service'
+    return isService ? [{ name: String(raw.name), sectionName: text(raw.sectionName) || undefined }] : []
+  })
+}
+
+function targets(policy: KubernetesObject, name: string, sectionName: string | undefined): boolean {
+  return targetsOf(policy).some((target) => target.name === name && target.sectionName === sectionName)
+}
+
+const VALIDATION: Path = ['spec', 'validation']
+const CA_ENTRY = 'ca.crt'
+const SYSTEM = 'System'
+/** Of what the policy `tls` verifies. */
+const ALT_NAME = /^(?:[a-z][a-z0-9+.-]*:\/\/[!-~]+|[A-Za-z0-9_.-]+)$/i
+
+/** What a policy says, and what is wrong with it, whatever else there is. */
+export function judged(policy: KubernetesObject, objects: Objects): BackendTls {
+  const key = keyOf(policy)
+  const validation = objectOf(objectOf(policy.spec).validation)
+  const faults: Fault[] = []
+  const refuse = (type: string, reason: string, message: string, ...path: Path): null => {
+    faults.push({ type, reason, message, place: { key, path: [...VALIDATION, ...path] } })
+    return null
+  }
+  const refs = entriesOf(validation.caCertificateRefs, [])
+  const { metadata } = policy
+  const files = refs.flatMap(({ raw }, i) => {
+    const problem = authorityProblem(raw, metadata.namespace ?? '', objects)
+    if (problem === null)
+      return [filePath(raw.kind as 'ConfigMap', metadata.namespace ?? '', String(raw.name), CA_ENTRY)]
+    refuse('ResolvedRefs', problem.reason, problem.message, 'caCertificateRefs', i)
+    return []
+  })
+  if (refs.length > 0 && files.length === 0)
+    refuse('Accepted', 'NoValidCACertificate', 'no authority is left that could be trusted', 'caCertificateRefs')
+  const known = validation.wellKnownCACertificates
+  if (refs.length === 0 && known !== SYSTEM)
+    refuse('Accepted', 'Invalid', `needs caCertificateRefs, or ${SYSTEM}`, 'wellKnownCACertificates')
+  const names = altNames(validation.subjectAltNames)
+  names.forEach((name, i) => {
+    if (ALT_NAME.test(name)) return
+    refuse('Accepted', 'Invalid', `"${name}" is no name that a certificate could be for`, 'subjectAltNames', i)
+  })
+  const reason = faults.find(({ type }) => type === 'Accepted')?.reason ?? ''
+  const tls = {
+    hostname: validation.hostname,
+    ...(files.length === 0 ? {} : { root: joinedPaths(files) }),
+    ...(names.length === 0 ? {} : { subjectAltNames: names })
+  }
+  return { key, tls: reason === '' ? tls : null, reason, faults }
+}
+
+function altNames(value: unknown): string[] {
+  return entriesOf(value, []).map(({ raw }) => String(raw.type === 'URI' ? raw.uri : raw.hostname))
+}
+
+function authorityProblem(
+  { group = '', kind, name }: Raw,
+  namespace: string,
+  objects: Objects
+): { readonly reason: string; readonly message: string } | null {
+  if (group !== '' || (kind !== 'ConfigMap' && kind !== 'Secret'))
+    return { reason: 'InvalidKind', message: `${group}/${kind} holds no certificates: ConfigMap and Secret do` }
+  const label = `${kind} ${namespace}/${name}`
+  const invalid = (message: string) => ({ reason: 'InvalidCACertificateRef', message })
+  const object = objects.get(kind, namespace, String(name))
+  if (object === undefined) return invalid(`there is no ${label}`)
+  const pem = entryOf(object, CA_ENTRY)
+  if (pem === undefined) return invalid(`${label} has no entry ${CA_ENTRY}`)
+  const problem = pemProblem(pem)
+  return problem === null ? null : invalid(`${CA_ENTRY} of ${label} ${problem}`)
+}

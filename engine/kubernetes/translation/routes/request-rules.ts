@@ -1,0 +1,125 @@
+/** Rules of HTTPRoute and GRPCRoute -> routes in a file's spelling. */
+import { keyOf } from '#engine/kubernetes/objects/object.ts'
+import type { Fault, RouteParts, RulePart } from '#engine/kubernetes/translation/parts.ts'
+import { entriesOf, objectOf, type Path, type Raw } from '#engine/schema/placed.ts'
+import type { z } from '#engine/schema/schema.ts'
+import { validate } from '#engine/source/validate.ts'
+import { GRPC_RULE, HTTP_RULE, type WeightedRef } from './fields.ts'
+import { translateFilters } from './filters.ts'
+import { grpcMatches, httpMatches } from './matches.ts'
+import { gatewayBackendName } from './names.ts'
+import { type RouteContext, RuleBuilder } from './rule-builder.ts'
+
+/** `rules`: as they were read. */
+export function httpRules(rules: readonly unknown[], context: RouteContext): RouteParts {
+  const { metadata } = context.route
+  const name = gatewayBackendName(metadata.namespace ?? '', metadata.name)
+  return translated(rules, context, HTTP_RULE, (rule, builder, ruleName) =>
+    requestRule(rule, builder, { name, ruleName, ...httpMatches(rule.matches, builder) })
+  )
+}
+
+/** Named apart from an HTTPRoute of the same name. */
+export function grpcRules(rules: readonly unknown[], context: RouteContext): RouteParts {
+  const { metadata } = context.route
+  const name = `${gatewayBackendName(metadata.namespace ?? '', metadata.name)}_grpc`
+  return translated(rules, context, GRPC_RULE, (rule, builder, ruleName) =>
+    requestRule(rule, builder, { name, ruleName, ...grpcMatches(rule.matches, builder) })
+  )
+}
+
+/** One rule after the other; those that are wrong are left out. */
+export function translated<T extends z.ZodType>(
+  rules: readonly unknown[],
+  context: RouteContext,
+  schema: T,
+  translate: (rule: z.output<T>, builder: RuleBuilder, name: string) => RulePart
+): RouteParts {
+  const key = keyOf(context.route)
+  const faults: Fault[] = []
+  const taken = new Set(rules.map((rule) => (rule as { readonly name?: unknown } | null)?.name))
+  const parts = rules.flatMap((raw, i): RulePart[] => {
+    const path = ['spec', 'rules', i]
+    const outcome = validate(schema, raw, path)
+    if ('findings' in outcome) {
+      for (const { path: at, message } of outcome.findings)
+        faults.push({ type: 'Accepted', reason: 'UnsupportedValue', message, place: { key, path: at } })
+      return []
+    }
+    const builder = new RuleBuilder(context, path)
+    const rule = outcome.value as z.output<T> & { readonly name?: string | undefined }
+    const unnamed = `rule${i}`
+    const part = translate(rule, builder, rule.name ?? (taken.has(unnamed) ? `${unnamed}_` : unnamed))
+    faults.push(...builder.faults)
+    return [part]
+  })
+  return { rules: parts, faults }
+}
+
+type RequestRule = z.output<typeof HTTP_RULE> | z.output<typeof GRPC_RULE>
+
+function requestRule(rule: RequestRule, builder: RuleBuilder, head: Raw): RulePart {
+  const { filters, timeouts, backendRefs = [] } = rule
+  const { policies, isRefused, answers } = translateFilters(
+    filters,
+    builder,
+    [...builder.path, 'filters'],
+    ['policies']
+  )
+  if (isRefused || !fits(policies, head, builder))
+    return builder.part({ ...head, backends: [{ backend: builder.invalid('UnsupportedFilter') }] })
+  const limits = timeoutsOf(timeouts)
+  if (limits !== null) {
+    policies.timeouts = limits
+    builder.origin(['policies', 'timeouts'], [...builder.path, 'timeouts'])
+  }
+  const backends = answers ? [] : backendsOf(backendRefs, builder)
+  return builder.part({
+    ...head,
+    ...(Object.keys(policies).length === 0 ? {} : { policies }),
+    ...(answers ? {} : { backends })
+  })
+}
+
+/** Only matches of type PathPrefix say what the prefix is that is to be replaced. */
+function fits(policies: Raw, { matches }: Raw, builder: RuleBuilder): boolean {
+  const replaces = ['urlRewrite', 'requestRedirect'].some(
+    (name) => objectOf(objectOf(policies[name]).path).prefix !== undefined
+  )
+  const other = entriesOf(matches, [...builder.path, 'matches']).find(
+    ({ raw }) => raw.path !== undefined && objectOf(raw.path).pathPrefix === undefined
+  )
+  if (!replaces || other === undefined) return true
+  const message = 'replacePrefixMatch in a filter of the rule needs matches of type PathPrefix'
+  builder.refuse('Accepted', 'UnsupportedValue', message, [...other.path, 'path', 'type'])
+  return false
+}
+
+function timeoutsOf(timeouts: RequestRule['timeouts']): Raw | null {
+  if (timeouts === undefined) return null
+  const { request, backendRequest } = timeouts
+  if (request === undefined && backendRequest === undefined) return null
+  return {
+    ...(request === undefined ? {} : { request }),
+    ...(backendRequest === undefined ? {} : { backendRequest })
+  }
+}
+
+/** Without any, or with none that gets traffic, all requests are answered with 500. */
+function backendsOf(refs: readonly WeightedRef[], builder: RuleBuilder): Raw[] {
+  const path = [...builder.path, 'backendRefs']
+  if (refs.every(({ weight }) => weight === 0)) return [{ backend: builder.invalid('NoBackendRefs') }]
+  return refs.map((ref, i) => {
+    builder.origin(['backends', i], [...path, i])
+    return backendOf(ref, i, builder, [...path, i])
+  })
+}
+
+function backendOf({ weight = 1, filters, ...ref }: WeightedRef, i: number, builder: RuleBuilder, path: Path): Raw {
+  const resolved = builder.resolve(ref, path)
+  const { policies, isRefused } = translateFilters(filters, builder, [...path, 'filters'], ['backends', i, 'policies'])
+  if ('invalid' in resolved) return { backend: builder.use(resolved.invalid), weight }
+  if (isRefused) return { backend: builder.invalid('UnsupportedFilter'), weight }
+  const more = Object.keys(policies).length === 0 ? {} : { policies }
+  return { backend: builder.use(resolved.name), weight, ...more }
+}
