@@ -2,6 +2,7 @@
 import { pemProblem } from '#engine/contract/backend-transport/tls.ts'
 import { type KubernetesObject, keyOf, type ObjectKey } from '#engine/kubernetes/objects/object.ts'
 import type { Objects } from '#engine/kubernetes/objects/objects.ts'
+import { byAge } from '#engine/kubernetes/translation/attach/age.ts'
 import { entryOf, filePath, joinedPaths } from '#engine/kubernetes/translation/files.ts'
 import type { Fault } from '#engine/kubernetes/translation/parts.ts'
 import { entriesOf, objectOf, type Path, type Raw, text } from '#engine/schema/placed.ts'
@@ -28,12 +29,6 @@ export function backendTlsOf(service: ServiceName, port: string | undefined, obj
     (port === undefined ? undefined : all.find((policy) => targets(policy, name, port))) ??
     all.find((policy) => targets(policy, name, undefined))
   return found === undefined ? null : judged(found, objects)
-}
-
-/** The older one takes precedence, then the name (Gateway API, BackendTLSPolicy.targetRefs). */
-export function byAge(one: KubernetesObject, other: KubernetesObject): number {
-  const [a, b] = [one, other].map(({ metadata }) => `${metadata.creationTimestamp ?? ''} ${metadata.name}`)
-  return a! < b! ? -1 : 1
 }
 
 export interface TlsTarget {

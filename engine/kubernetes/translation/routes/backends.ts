@@ -8,8 +8,6 @@ import { type NamedBackend, namedBackend } from './names.ts'
 import type { RouteOptions } from './options.ts'
 import { portsOf, type ServicePort } from './references.ts'
 
-export { type AncestorRef, backendTlsStatuses } from './backend-tls-status.ts'
-
 export interface ServiceBackends {
   readonly entries: readonly Part[]
   readonly faults: readonly Fault[]
@@ -40,7 +38,7 @@ function entryOf(name: string, named: NamedBackend, objects: Objects, options: R
   }
   if (named.kind === 'stream') return server
   const own = portsOf(spec).find((one) => one.port === port)
-  return withPolicies(server, own, { namespace, name: named.name }, objects, options, faults)
+  return withPolicies(server, own, { namespace, name: named.name }, objects, faults)
 }
 
 /** Services have the name that a cluster's DNS has for them; those of type ExternalName are another server's. */
@@ -67,7 +65,6 @@ function withPolicies(
   port: ServicePort | undefined,
   service: ServiceName,
   objects: Objects,
-  options: RouteOptions,
   faults: Fault[]
 ): Part {
   const { version, hasTls = false } = PROTOCOLS[port?.appProtocol?.toLowerCase() ?? ''] ?? {}
@@ -83,9 +80,9 @@ function withPolicies(
       // Rather none than a connection that nothing secures.
       return { value: { name: value.name, invalid: { reference, reason: policy.reason } }, origins: [[[], place]] }
     }
-    policies.tls = { ...policy.tls, ...options.clientCertificate }
-    more.push([['policies', 'tls'], place])
-  } else if (hasTls) policies.tls = {}
+    policies.backendTLS = policy.tls
+    more.push([['policies', 'backendTLS'], place])
+  } else if (hasTls) policies.backendTLS = {}
   const own = Object.keys(policies).length === 0 ? {} : { policies }
   return { value: { ...value, ...own }, origins: [...origins, ...more] }
 }

@@ -7,6 +7,7 @@ import { classStatus, isOfController } from '#engine/kubernetes/translation/atta
 import type { Fault } from '#engine/kubernetes/translation/parts.ts'
 import type { PolicyOptions } from '#engine/kubernetes/translation/policies/index.ts'
 import type { TranslatedGateway, TranslatedRoute } from '#engine/kubernetes/translation/translated.ts'
+import { BackendTlsStatuses } from './backend-tls.ts'
 import { gatewayStatus, type JudgedGateway, listenerSetStatus } from './gateways.ts'
 import { judgedListener } from './listeners.ts'
 import { PolicyStatuses } from './policies.ts'
@@ -27,12 +28,14 @@ export class Statuses {
   readonly #controllerName: string
   readonly #routes: RouteStatuses
   readonly #policies: PolicyStatuses
+  readonly #backendTls: BackendTlsStatuses
   #kept: ReadonlyMap<ObjectKey, unknown> = new Map()
 
   constructor(options: PolicyOptions, controllerName: string) {
     this.#controllerName = controllerName
     this.#routes = new RouteStatuses(controllerName)
     this.#policies = new PolicyStatuses(options)
+    this.#backendTls = new BackendTlsStatuses(controllerName)
   }
 
   update(inputs: StatusInputs): ReadonlyMap<ObjectKey, unknown> {
@@ -48,6 +51,7 @@ export class Statuses {
       for (const set of gateway.state.sets) next.set(keyOf(set.set), listenerSetStatus(set, judged))
     }
     for (const [key, status] of this.#policies.update(inputs, hasMoved)) next.set(key, status)
+    for (const [key, status] of this.#backendTls.update(inputs)) next.set(key, status)
     for (const [key, status] of next) next.set(key, share(this.#kept.get(key), status))
     // They are the same objects while they say the same.
     for (const [key, status] of statuses) next.set(key, status)

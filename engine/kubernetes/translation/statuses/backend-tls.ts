@@ -1,0 +1,62 @@
+/** `status.ancestors` of BackendTLSPolicies: the entries of this controller. */
+import { keyOf, type ObjectKey } from '#engine/kubernetes/objects/object.ts'
+import { Memo, type Objects } from '#engine/kubernetes/objects/objects.ts'
+import { GATEWAY_GROUP } from '#engine/kubernetes/resources/names.ts'
+import type { Condition } from '#engine/kubernetes/translation/parts.ts'
+import { targetsOf } from '#engine/kubernetes/translation/routes/backend-tls.ts'
+import { backendTlsConditions } from '#engine/kubernetes/translation/routes/backend-tls-status.ts'
+import { serviceOf } from '#engine/kubernetes/translation/routes/names.ts'
+import type { TranslatedGateway } from '#engine/kubernetes/translation/translated.ts'
+import type { StatusInputs } from './statuses.ts'
+
+/** Gateway API, PolicyStatus. */
+const ANCESTORS_MAX = 16
+
+export class BackendTlsStatuses {
+  readonly #controllerName: string
+  #memo = new Memo<readonly Condition[]>()
+
+  constructor(controllerName: string) {
+    this.#controllerName = controllerName
+  }
+
+  /** A policy for Services that no Gateway sends to has no ancestors. */
+  update({ gateways, objects, changed }: StatusInputs): Map<ObjectKey, unknown> {
+    if (changed === null) this.#memo = new Memo()
+    else this.#memo.changed(changed)
+    const all = objects.list('BackendTLSPolicy')
+    if (all.length === 0) return new Map()
+    const users = gateways.map((gateway) => ({ gateway, services: servicesOf(gateway) }))
+    return new Map(
+      all.map((policy) => {
+        const key = keyOf(policy)
+        const make = (tracked: Objects) => {
+          const own = tracked.get('BackendTLSPolicy', policy.metadata.namespace ?? '', policy.metadata.name)
+          return backendTlsConditions(own ?? policy, tracked)
+        }
+        const conditions = this.#memo.of(key, objects, make)
+        const services = targetsOf(policy).map(({ name }) => `${policy.metadata.namespace}/${name}`)
+        const ancestors = users
+          .filter((user) => services.some((service) => user.services.has(service)))
+          .slice(0, ANCESTORS_MAX)
+          .map(({ gateway }) => this.#ancestor(gateway, conditions))
+        return [key, { ancestors }]
+      })
+    )
+  }
+
+  #ancestor({ state }: TranslatedGateway, conditions: readonly Condition[]) {
+    const { namespace, name } = state.gateway.metadata
+    return {
+      ancestorRef: { group: GATEWAY_GROUP, kind: 'Gateway', namespace, name },
+      controllerName: this.#controllerName,
+      conditions
+    }
+  }
+}
+
+/** Also those that nothing can be sent to, because of the policy. */
+function servicesOf({ compiled }: TranslatedGateway): ReadonlySet<string> {
+  const services = [...compiled.backends].flatMap((name) => serviceOf(name) ?? [])
+  return new Set(services.map(({ namespace, name }) => `${namespace}/${name}`))
+}
