@@ -3,10 +3,11 @@ import { backends } from '#backends/index.ts'
 import { KINDS, type KindName, type KubernetesObject } from '#engine/kubernetes/objects/object.ts'
 import { ObjectStore } from '#engine/kubernetes/objects/objects.ts'
 import { objectSources } from '#engine/kubernetes/translation/files.ts'
-import type { Fault } from '#engine/kubernetes/translation/parts.ts'
-import { serviceBackends } from '#engine/kubernetes/translation/routes/backends.ts'
+import type { Fault, Part } from '#engine/kubernetes/translation/parts.ts'
+import { serviceBackends, withProtocol } from '#engine/kubernetes/translation/routes/backends.ts'
 import { type RouteOptions, translateRoute } from '#engine/kubernetes/translation/routes/index.ts'
-import { pathText } from '#engine/schema/placed.ts'
+import { namedBackend } from '#engine/kubernetes/translation/routes/names.ts'
+import { pathText, type Raw } from '#engine/schema/placed.ts'
 import { compileConfig } from '#engine/source/compile.ts'
 import type { SnapshotDraft } from '#engine/source/translate.ts'
 import { policies } from '#policies/index.ts'
@@ -44,10 +45,18 @@ export function configOf(route: KubernetesObject, objects: readonly KubernetesOb
   const rules = parts.rules.map((rule) => rule.value)
   const listener = isStream ? { protocol: 'TCP', tcpRoutes: rules } : { routes: rules }
   return {
-    value: { binds: [{ port: 8080, listeners: [listener] }], backends: made.entries.map((entry) => entry.value) },
+    value: {
+      binds: [{ port: 8080, listeners: [listener] }],
+      backends: made.entries.map((entry) => entryValue(entry, store))
+    },
     faults: [...parts.faults, ...made.faults].map(faultText),
     sources: objectSources(() => store, JSON.parse)
   }
+}
+
+function entryValue(entry: Part, store: ObjectStore): Raw {
+  const named = namedBackend(String(entry.value.name))
+  return named !== null && 'service' in named ? withProtocol(entry, named.service, store).value : entry.value
 }
 
 /** Throws what the configuration is refused for. */

@@ -25,7 +25,7 @@ import {
   translateBackend,
   withServicePolicies
 } from '#engine/kubernetes/translation/policies/index.ts'
-import { serviceBackends } from '#engine/kubernetes/translation/routes/backends.ts'
+import { serviceBackends, withProtocol } from '#engine/kubernetes/translation/routes/backends.ts'
 import { translateRoute } from '#engine/kubernetes/translation/routes/index.ts'
 import { namedBackend } from '#engine/kubernetes/translation/routes/names.ts'
 import { objectOf, type Raw } from '#engine/schema/placed.ts'
@@ -146,10 +146,10 @@ export class RecordMaker {
     if (named !== null) {
       const [entry] = serviceBackends([name], objects, this.#options).entries
       if (entry === undefined) return undefined
-      const none: PolicyNeeds = { backends: new Set(), secrets: new Set() }
-      const made =
-        'service' in named ? withServicePolicies(entry, named.service, objects, this.#options) : { entry, ...none }
-      return { name, entry: this.#input(made.entry as Part<Raw>, objects), ...needsOf([made]) }
+      if (!('service' in named)) return { name, entry: this.#input(entry as Part<Raw>, objects), ...needsOf([]) }
+      const { entry: own, ...needs } = withServicePolicies(entry, named.service, objects, this.#options)
+      const made = withProtocol(own, named.service, objects)
+      return { name, entry: this.#input(made as Part<Raw>, objects), ...needsOf([needs]) }
     }
     const [namespace = '', ...rest] = name.split('.')
     const object = objects.get('GatewayBackend', namespace, rest.join('.'))

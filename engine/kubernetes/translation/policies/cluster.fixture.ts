@@ -159,9 +159,9 @@ class Build {
       const named = namedBackend(name)
       if (named !== null) {
         const [entry = assert.fail(name)] = serviceBackends([name], this.#objects, OPTIONS).entries
-        if ('invalid' in named) yield entry
-        else
+        if ('service' in named)
           yield this.#need({ faults: [], ...withServicePolicies(entry, named.service, this.#objects, OPTIONS) }).entry
+        else yield entry
         continue
       }
       yield this.#need(translateBackend(found ?? assert.fail(`there is no ${name}`), this.#objects, OPTIONS)).entry

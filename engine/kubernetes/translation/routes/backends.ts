@@ -1,7 +1,7 @@
 /** Entries of `backends` that routes refer to: ports of Services, and references that cannot be followed. */
 import { type ObjectKey, objectKey } from '#engine/kubernetes/objects/object.ts'
 import type { Objects } from '#engine/kubernetes/objects/objects.ts'
-import type { Fault, Part, PartOrigin } from '#engine/kubernetes/translation/parts.ts'
+import type { Fault, Part } from '#engine/kubernetes/translation/parts.ts'
 import { objectOf, type Raw, text } from '#engine/schema/placed.ts'
 import { backendTlsOf } from './backend-tls.ts'
 import { type NamedBackend, namedBackend } from './names.ts'
@@ -24,21 +24,16 @@ export function serviceBackends(names: Iterable<string>, objects: Objects, optio
 }
 
 function entryOf(name: string, named: NamedBackend, objects: Objects, options: RouteOptions, faults: Fault[]): Part {
-  if (named.kind === 'invalid') {
-    const { reference, reason } = named
-    return { value: { name, invalid: { reference, reason } }, origins: [] }
-  }
-  const { namespace, port } = named
-  if (port === null) return streamOf(name, objectKey('GatewayBackend', namespace, named.name), objects)
-  const key = objectKey('Service', namespace, named.name)
-  const spec = objectOf(objects.get('Service', namespace, named.name)?.spec)
-  const server: Part = {
-    value: { name, host: `${hostOf(spec, namespace, named.name, options)}:${port}` },
+  if ('invalid' in named) return { value: { name, invalid: named.invalid }, origins: [] }
+  const { namespace, name: own, port } = 'service' in named ? named.service : named.stream
+  if (port === null) return staticEntry(name, objectKey('GatewayBackend', namespace, own), objects)
+  const key = objectKey('Service', namespace, own)
+  const spec = objectOf(objects.get('Service', namespace, own)?.spec)
+  const entry: Part = {
+    value: { name, host: `${hostOf(spec, namespace, own, options)}:${port}` },
     origins: [[[], { key, path: ['spec'] }]]
   }
-  if (named.kind === 'stream') return server
-  const own = portsOf(spec).find((one) => one.port === port)
-  return withPolicies(server, own, { namespace, name: named.name }, objects, faults)
+  return 'stream' in named ? entry : withBackendTls(entry, named.service, objects, faults)
 }
 
 /** Services have the name that a cluster's DNS has for them; those of type ExternalName are another server's. */
@@ -48,43 +43,52 @@ function hostOf(spec: Raw, namespace: string, name: string, { clusterDomain }: R
 }
 
 /** A GatewayBackend with `static`, as a plain server. */
-function streamOf(name: string, key: ObjectKey, objects: Objects): Part {
+function staticEntry(name: string, key: ObjectKey, objects: Objects): Part {
   const [, namespace = '', own = ''] = key.split('/')
   const server = objectOf(objects.get('GatewayBackend', namespace, own)?.spec).static
   return { value: { name, static: server }, origins: [[['static'], { key, path: ['spec', 'static'] }]] }
 }
 
-interface ServiceName {
+interface PortOfService {
   readonly namespace: string
   readonly name: string
+  readonly port: number
 }
 
-/** How the port is spoken to: appProtocol, and the BackendTLSPolicy that is for it. */
-function withPolicies(
-  { value, origins }: Part,
-  port: ServicePort | undefined,
-  service: ServiceName,
-  objects: Objects,
-  faults: Fault[]
-): Part {
-  const { version, hasTls = false } = PROTOCOLS[port?.appProtocol?.toLowerCase() ?? ''] ?? {}
-  const policy = backendTlsOf(service, port?.name, objects)
-  const more: PartOrigin[] = []
-  const policies: Raw = version === undefined ? {} : { http: { version } }
-  if (policy !== null) {
-    faults.push(...policy.faults)
-    const place = { key: policy.key, path: ['spec', 'validation'] }
-    if (policy.tls === null) {
-      const [, namespace, name] = policy.key.split('/')
-      const reference = `BackendTLSPolicy ${namespace}/${name}`
-      // Rather none than a connection that nothing secures.
-      return { value: { name: value.name, invalid: { reference, reason: policy.reason } }, origins: [[[], place]] }
-    }
-    policies.backendTLS = policy.tls
-    more.push([['policies', 'backendTLS'], place])
-  } else if (hasTls) policies.backendTLS = {}
-  const own = Object.keys(policies).length === 0 ? {} : { policies }
-  return { value: { ...value, ...own }, origins: [...origins, ...more] }
+function portOf({ namespace, name, port }: PortOfService, objects: Objects): ServicePort | undefined {
+  return portsOf(objects.get('Service', namespace, name)?.spec).find((one) => one.port === port)
+}
+
+/** As the BackendTLSPolicy says that is for the port. */
+function withBackendTls(entry: Part, service: PortOfService, objects: Objects, faults: Fault[]): Part {
+  const policy = backendTlsOf(service, portOf(service, objects)?.name, objects)
+  if (policy === null) return entry
+  faults.push(...policy.faults)
+  const { value, origins } = entry
+  const place = { key: policy.key, path: ['spec', 'validation'] }
+  if (policy.tls !== null) {
+    const policies = { backendTLS: policy.tls }
+    return { value: { ...value, policies }, origins: [...origins, [['policies', 'backendTLS'], place]] }
+  }
+  const [, namespace, name] = policy.key.split('/')
+  const reference = `BackendTLSPolicy ${namespace}/${name}`
+  // Rather none than a connection that nothing secures.
+  return { value: { name: value.name, invalid: { reference, reason: policy.reason } }, origins: [[[], place]] }
+}
+
+/** As appProtocol of the port says, where no policy says otherwise. */
+export function withProtocol(entry: Part, service: PortOfService, objects: Objects): Part {
+  const { value, origins } = entry
+  const protocol = PROTOCOLS[portOf(service, objects)?.appProtocol?.toLowerCase() ?? '']
+  if (protocol === undefined || value.invalid !== undefined) return entry
+  const own = objectOf(value.policies)
+  const { version, hasTls = false } = protocol
+  const policies = {
+    ...(version === undefined || own.http !== undefined ? {} : { http: { version } }),
+    ...(hasTls && own.tls === undefined && own.backendTLS === undefined ? { backendTLS: {} } : {}),
+    ...own
+  }
+  return Object.keys(policies).length === 0 ? entry : { value: { ...value, policies }, origins }
 }
 
 interface Protocol {

@@ -60,7 +60,7 @@ function pathOf({ type = 'PathPrefix', value = '/' }: NonNullable<HttpMatch['pat
 
 const PATH_KEYS = { Exact: 'exact', PathPrefix: 'pathPrefix', RegularExpression: 'regex' } as const
 
-/** Of several entries with a name only the first is considered (Gateway API, HTTPHeaderMatch and HTTPQueryParamMatch). */
+/** Of several entries with a name only the first is considered (Gateway API, HTTPHeaderMatch). */
 function valuesOf(all: readonly ValueMatch[], nameOf: (name: string) => string): Raw[] {
   const names = all.map(({ name }) => nameOf(name))
   const first = all.filter((_, i) => names.indexOf(names[i]!) === i)

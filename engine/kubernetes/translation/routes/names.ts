@@ -11,10 +11,16 @@ export type InvalidReason =
 
 /** What an entry of `backends` stands for that is made of its name alone. */
 export type NamedBackend =
-  | { readonly kind: 'service'; readonly namespace: string; readonly name: string; readonly port: number }
-  /** For connections that are passed on unread: nothing of HTTP or TLS is said of it. */
-  | { readonly kind: 'stream'; readonly namespace: string; readonly name: string; readonly port: number | null }
-  | { readonly kind: 'invalid'; readonly reference: string; readonly reason: InvalidReason }
+  | { readonly service: NamedPort<number> }
+  /** For connections that are passed on unread, of which nothing of HTTP or TLS is said. Null: of a GatewayBackend. */
+  | { readonly stream: NamedPort<number | null> }
+  | { readonly invalid: { readonly reference: string; readonly reason: InvalidReason } }
+
+interface NamedPort<T> {
+  readonly namespace: string
+  readonly name: string
+  readonly port: T
+}
 
 /** Of a port of a Service: "demo.shop_8080". */
 export const serviceBackendName = (namespace: string, name: string, port: number): string =>
@@ -44,17 +50,18 @@ export function namedBackend(text: string): NamedBackend | null {
   const invalid = rest.indexOf(INVALID)
   if (invalid !== -1) {
     const reason = rest.slice(invalid + INVALID.length) as InvalidReason
-    return { kind: 'invalid', reference: `${rest.slice(1, invalid)} ${owner.namespace}/${owner.name}`, reason }
+    return { invalid: { reference: `${rest.slice(1, invalid)} ${owner.namespace}/${owner.name}`, reason } }
   }
   const isStream = rest.endsWith(STREAM)
   const port = rest.slice(1, isStream ? -STREAM.length : undefined)
-  if (!isStream) return { kind: 'service', ...owner, port: Number(port) }
-  return { kind: 'stream', ...owner, port: port === '' ? null : Number(port) }
+  if (!isStream) return { service: { ...owner, port: Number(port) } }
+  return { stream: { ...owner, port: port === '' ? null : Number(port) } }
 }
 
 /** The Service whose endpoints a backend of this name needs; null: none. */
 export function serviceOf(text: string): { readonly namespace: string; readonly name: string } | null {
   const named = namedBackend(text)
-  if (named === null || named.kind === 'invalid' || named.port === null) return null
-  return { namespace: named.namespace, name: named.name }
+  if (named === null || 'invalid' in named) return null
+  const { namespace, name, port } = 'service' in named ? named.service : named.stream
+  return port === null ? null : { namespace, name }
 }

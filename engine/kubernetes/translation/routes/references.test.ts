@@ -80,13 +80,11 @@ for (const [ref, name, fault] of CASES) {
 test('what a name stands for', () => {
   deepEqual(namedBackend('demo.models'), null)
   deepEqual(namedBackend('demo.my.models'), null)
-  deepEqual(namedBackend('demo.shop_80'), { kind: 'service', namespace: 'demo', name: 'shop', port: 80 })
-  deepEqual(namedBackend('demo.shop_80_stream'), { kind: 'stream', namespace: 'demo', name: 'shop', port: 80 })
-  deepEqual(namedBackend('demo.my.db_stream'), { kind: 'stream', namespace: 'demo', name: 'my.db', port: null })
+  deepEqual(namedBackend('demo.shop_80'), { service: { namespace: 'demo', name: 'shop', port: 80 } })
+  deepEqual(namedBackend('demo.shop_80_stream'), { stream: { namespace: 'demo', name: 'shop', port: 80 } })
+  deepEqual(namedBackend('demo.my.db_stream'), { stream: { namespace: 'demo', name: 'my.db', port: null } })
   deepEqual(namedBackend('demo.x_Service_invalid_InvalidKind'), {
-    kind: 'invalid',
-    reference: 'Service demo/x',
-    reason: 'InvalidKind'
+    invalid: { reference: 'Service demo/x', reason: 'InvalidKind' }
   })
   deepEqual(['demo.shop_80', 'demo.shop_80_stream', 'demo.db_stream', 'demo.models'].map(serviceOf), [
     { namespace: 'demo', name: 'shop' },
