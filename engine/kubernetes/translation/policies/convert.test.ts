@@ -100,6 +100,8 @@ test('a selector finds the Secrets of its own namespace alone, whatever labels o
   ]
   const own = found(spec, ...objects)
   assert.deepEqual([...own.secrets], ['default.one'])
+  const inNamespace = { matchLabels: { ...labels, 'weir.dev/namespace': 'default' } }
+  assert.deepEqual(own.sets.value, [{ apiKeyAuthentication: { secretSelector: inNamespace } }])
   // Those of another namespace are there for a policy of that one.
   const store = storeOf(gatewayPolicy('a', { targetRefs: [ROUTE], ...spec }), ...objects)
   const { compiled } = build(store, ['default.plain_80'])

@@ -10,6 +10,7 @@ import {
   gatewayBackend,
   gatewayPolicy,
   OPTIONS,
+  object,
   service,
   storeOf,
   target
@@ -196,7 +197,14 @@ test('backend policies: a GatewayBackend wins over a GatewayPolicy for it, field
 
 test('a port of a Service is named by its number or by its name', () => {
   const store = storeOf(
-    service('checks', { name: 'grpc', port: 9000 }),
+    object('v1', 'Service', 'checks', {
+      spec: {
+        ports: [
+          { name: 'grpc', port: 9000 },
+          { name: 'web', port: 9001 }
+        ]
+      }
+    }),
     gatewayPolicy('number', {
       targetRefs: [to('Service', 'checks', '9000')],
       backend: { tcp: { connectTimeout: '1s' } }
@@ -206,6 +214,9 @@ test('a port of a Service is named by its number or by its name', () => {
   )
   const expected = [{ tls: { sni: 'a.example' }, tcp: { connectTimeout: '1s' } }]
   assert.deepEqual(policiesOf(target('Service', 'checks', '9000'), store, OPTIONS).sets.value, expected)
+  assert.deepEqual(policiesOf(target('Service', 'checks', '9001'), store, OPTIONS).sets.value, [
+    { http: { version: 'HTTP2' } }
+  ])
   assert.deepEqual(policiesOf(target('Service', 'checks'), store, OPTIONS).sets.value, [])
 })
 
