@@ -1,6 +1,6 @@
-{{/* Objects of the namespace are called as the release, those of the cluster too: two releases are two controllers. */}}
+{{/* Objects of the cluster, too: two releases are two controllers. */}}
 {{- define "weir.name" -}}
-{{- .Release.Name | trunc 50 | trimSuffix "-" -}}
+{{- .Release.Name | trunc 50 | trimSuffix "-" }}-controller
 {{- end -}}
 
 {{- define "weir.serviceAccount" -}}
