@@ -43,6 +43,8 @@ function programmed(gateway: KubernetesObject, facts: GatewayFacts, good: Condit
   const { addresses, addressSource, dataPlanes, version, faults } = facts
   const isNot = (reason: string, message: string) => condition(gateway, 'Programmed', 'False', reason, message)
   if (faults.length > 0) return isNot('Invalid', 'the data planes cannot be provisioned; see Accepted')
+  const missing = wantedAddresses(gateway).find((wanted) => !addresses.some(({ value }) => value === wanted))
+  if (missing !== undefined) return isNot('AddressNotUsable', `${addressSource} does not get the address ${missing}`)
   if (addresses.length === 0) return isNot('AddressNotAssigned', `${addressSource} has no address yet`)
   const refusing = dataPlanes.find(({ refused }) => refused !== null)
   if (refusing !== undefined)
@@ -51,6 +53,13 @@ function programmed(gateway: KubernetesObject, facts: GatewayFacts, good: Condit
     return isNot('Pending', 'no data plane has put this generation in force yet')
   return good
 }
+
+/** Addresses of `spec`; one without a value is any of its type. */
+const wantedAddresses = ({ spec }: KubernetesObject): readonly string[] =>
+  listOf(objectOf(spec).addresses).flatMap((one) => {
+    const { value } = objectOf(one)
+    return typeof value === 'string' && value !== '' ? [value] : []
+  })
 
 /** Of the Service in front of data planes. */
 export function addressesOf(service: KubernetesObject | undefined): readonly GatewayAddress[] {

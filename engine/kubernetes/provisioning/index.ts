@@ -11,7 +11,7 @@ import { commonMeta, objectsName, ownerReference, selectorOf } from './names.ts'
 import { ON_DEMAND, OVERLAID, overlaid } from './overlays.ts'
 import { invalidParameters, type Level, levelsOf, mergedParameters, type OverlayName, placeOf } from './parameters.ts'
 import { processConfigOf } from './process-config.ts'
-import { addressFaults, listenerPorts, serviceSpec } from './service.ts'
+import { listenerPorts, serviceSpec } from './service.ts'
 import { withVariablesInOrder } from './variables.ts'
 
 export type { ObjectName, Provisioned, ProvisionInput, ProvisionOptions } from './input.ts'
@@ -27,9 +27,9 @@ export function provision(input: ProvisionInput, options: ProvisionOptions): Pro
   const process = processConfigOf(parameters, options.policies)
   if ('faults' in process) return refused(process.faults)
   const { config } = process
-  const { ports, faults } = listenerPorts([gateway, ...listenerSets], config.reserved)
-  const early = [...faults, ...addressFaults(gateway), ...meshFaults(levels)]
-  if (early.length > 0) return refused(early)
+  const faults = meshFaults(levels)
+  if (faults.length > 0) return refused(faults)
+  const ports = listenerPorts([gateway, ...listenerSets], config.reserved)
   const name = objectsName(gateway, input.gatewayClass)
   const meta = commonMeta(gateway, input.gatewayClass)
   const { image, controllerAddress, tokenAudience } = options
@@ -38,7 +38,7 @@ export function provision(input: ProvisionInput, options: ProvisionOptions): Pro
     serviceAccount: { automountServiceAccountToken: false },
     configMap: { data: { [CONFIG_FILE]: config.text, [CA_FILE]: options.controllerCa } },
     deployment: { spec: deploymentSpec(pods) },
-    service: { spec: serviceSpec(gateway, ports) },
+    service: ports.length === 0 ? null : { spec: serviceSpec(gateway, ports) },
     podDisruptionBudget: { spec: { selector: { matchLabels: selectorOf(gateway) } } },
     horizontalPodAutoscaler: { spec: { scaleTargetRef: { apiVersion: 'apps/v1', kind: 'Deployment', name } } }
   })
@@ -52,8 +52,8 @@ const ORDER = [
   ...(['podDisruptionBudget', 'horizontalPodAutoscaler'] as const)
 ]
 
-/** Fields of the objects, without metadata. */
-type Contents = Readonly<Record<(typeof ORDER)[number], Raw>>
+/** Fields of the objects, without metadata. Null: it cannot be now, and stays as it is. */
+type Contents = Readonly<Record<(typeof ORDER)[number], Raw | null>>
 
 function laidOver(
   { gateway, gatewayClass }: ProvisionInput,
@@ -70,13 +70,15 @@ function laidOver(
     ownerReferences: [ownerReference(gateway)]
   }
   for (const one of ORDER) {
+    const fields = contents[one]
+    if (fields === null) continue
     if (one === 'configMap') {
-      objects.push({ apiVersion: 'v1', kind: 'ConfigMap', metadata, ...contents[one] })
+      objects.push({ apiVersion: 'v1', kind: 'ConfigMap', metadata, ...fields })
       continue
     }
     const { apiVersion, kind } = OVERLAID[one]
     const isWanted = !ON_DEMAND.includes(one) || levels.some(({ spec }) => spec[one] !== undefined)
-    const outcome = isWanted ? overlaid({ apiVersion, kind, metadata, ...contents[one] }, one, levels) : null
+    const outcome = isWanted ? overlaid({ apiVersion, kind, metadata, ...fields }, one, levels) : null
     if (outcome === null) absent.push({ apiVersion, kind, metadata })
     else if ('fault' in outcome) faults.push(outcome.fault)
     else objects.push(COMPLETED[one]?.(outcome.object) ?? outcome.object)

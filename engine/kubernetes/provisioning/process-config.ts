@@ -31,8 +31,8 @@ export interface ProcessConfig {
   readonly graceSeconds: number
   /** How long new connections are still served; null: the file says. */
   readonly minMs: number | null
-  /** Ports that no listener can have, with the setting that each comes from. */
-  readonly reserved: ReadonlyMap<number, string>
+  /** Ports that no listener can have. */
+  readonly reserved: ReadonlySet<number>
 }
 
 export type Processed = { readonly config: ProcessConfig } | { readonly faults: readonly Fault[] }
@@ -80,11 +80,8 @@ function graceOf(config: Raw, { terminationDeadlineMs }: ProcessSettings): numbe
   return Math.max(SHUTDOWN_SECONDS.max, Math.ceil(terminationDeadlineMs / 1000) + EXIT_SECONDS)
 }
 
-function reservedPorts(settings: ProcessSettings): ReadonlyMap<number, string> {
-  const ports = (['adminAddr', 'statsAddr', 'readinessAddr'] as const).map(
-    (name) => [portOf(settings[name]), name] as const
-  )
-  return new Map(ports.flatMap(([port, name]) => (port === null ? [] : [[port, name] as const])))
+function reservedPorts({ adminAddr, statsAddr, readinessAddr }: ProcessSettings): ReadonlySet<number> {
+  return new Set([adminAddr, statsAddr, readinessAddr].map(portOf).filter((port) => port !== null))
 }
 
 /** At the topmost level that has the field; what is missing has none, so that of what is around it. */

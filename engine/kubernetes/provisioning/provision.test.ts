@@ -273,13 +273,29 @@ for (const [spec, says] of REFUSED) {
   })
 }
 
-test('ports of the process, and addresses that no Service can have, are refused at the Gateway', () => {
-  const listeners = [{ name: 'web', port: 15_021, protocol: 'HTTP' }]
-  assert.match(faultsOf(provisioned({}, {}, gatewayOf({ listeners })))[0]!, /edge spec\.listeners\[0\]\.port: 15021/)
-  const moved = provisioned({ rawConfig: { config: { readinessAddr: '[::]:9' } } }, {}, gatewayOf({ listeners }))
-  assert.deepEqual(moved.faults, [])
-  const addresses = [{ value: '192.0.2.1' }, { type: 'Hostname', value: 'a.example' }]
-  assert.match(faultsOf(provisioned({}, {}, gatewayOf({ addresses })))[0]!, /^UnsupportedAddress .*addresses\[1\]/)
+test('listeners on ports of the process, and of other protocols, have no port of the Service', () => {
+  const portsOf = (listeners: readonly Raw[], raw: Raw = {}) => {
+    const { objects, absent } = provisioned({ rawConfig: { config: raw } }, {}, gatewayOf({ listeners }))
+    assert.ok(!absent.some(({ kind }) => kind === 'Service'), 'one that is there stays')
+    const service = objects.find(({ kind }) => kind === 'Service')
+    return service && (valueAt(service, ['spec', 'ports']) as Raw[]).map(({ port }) => port)
+  }
+  const own = { name: 'own', port: 15_021, protocol: 'HTTP' }
+  const udp = { name: 'udp', port: 53, protocol: 'UDP' }
+  assert.deepEqual(portsOf([own, udp, { name: 'web', port: 80, protocol: 'HTTP' }]), [80])
+  assert.deepEqual(portsOf([own], { readinessAddr: '[::]:9' }), [15_021])
+  assert.equal(portsOf([own, udp]), undefined)
+})
+
+test('the first address that a Gateway asks for is that of the Service', () => {
+  const addresses = [
+    { type: 'Hostname', value: 'a.example' },
+    { value: '' },
+    { value: '192.0.2.1' },
+    { value: '192.0.2.2' }
+  ]
+  const service = kindOf(provisioned({}, {}, gatewayOf({ addresses })), 'Service')
+  assert.equal(objectOf(service.spec).loadBalancerIP, '192.0.2.1')
 })
 
 test('an overlay that is nested too deeply is refused', () => {
