@@ -3,6 +3,7 @@
  * watch ends it goes on where it was; when the API server has forgotten that version, it lists again and finds out what
  * is different. What is known stays while the API server is away.
  */
+import { isDeepStrictEqual } from 'node:util'
 import type { Time } from '#engine/contract/time.ts'
 import {
   type KindName,
@@ -29,6 +30,9 @@ export interface ReflectorOptions {
   /** What is different in the store now. */
   readonly onChange: (keys: readonly ObjectKey[]) => void
   readonly log: (level: 'debug' | 'info' | 'warn', message: string) => void
+  /** No API server has answered, which all kinds find at the same time. Absent: it is logged. */
+  readonly onUnreachable?: (error: Error) => void
+  readonly onReached?: () => void
   readonly time: Time
 }
 
@@ -110,7 +114,7 @@ export class Reflector {
       resourceVersion: this.#version!,
       timeoutSeconds,
       onEvent: (event) => this.#take(event),
-      onOpen: () => this.#well(),
+      onOpen: () => this.#opened(),
       signal: this.#stopped.signal
     })
     if (end === 'expired') this.#version = null
@@ -137,7 +141,7 @@ export class Reflector {
     onChange([key])
   }
 
-  /** False: the store has had it. */
+  /** False: nothing is different that is kept. */
   #set(object: KubernetesObject): boolean {
     const { store } = this.#options
     const known = this.#known(object)
@@ -145,7 +149,9 @@ export class Reflector {
     const kept = this.#kept(object)
     if (kept !== null) store.set(kept)
     else if (known !== undefined) store.delete(keyOf(object))
-    return kept !== null || known !== undefined
+    if (kept === null || known === undefined) return kept !== null || known !== undefined
+    // What is different may be something that is not kept, as a status.
+    return !isDeepStrictEqual(withoutVersion(known), withoutVersion(kept))
   }
 
   /** Null: nothing is to be kept, or the object is not what `keep` can read. */
@@ -186,10 +192,11 @@ export class Reflector {
   }
 
   #failed(error: Error): void {
-    const { kind, time } = this.#options
+    const { kind, time, onUnreachable } = this.#options
     if (!(error instanceof ApiError)) {
       // The watch may go on where it was.
-      this.#tell(`${kind.plural}: ${error.message}; what is known stays`)
+      if (onUnreachable === undefined) this.#tell(`${kind.plural}: ${error.message}; what is known stays`)
+      else onUnreachable(error)
       return
     }
     this.#version = null
@@ -210,12 +217,18 @@ export class Reflector {
     this.#options.log('warn', trouble)
   }
 
-  #well(): void {
+  #opened(): void {
+    this.#options.onReached?.()
     if (this.#trouble === '') return
     this.#trouble = ''
     this.#options.log('info', `${this.#options.kind.plural}: watched again`)
   }
 }
+
+const withoutVersion = ({ metadata, ...object }: KubernetesObject) => ({
+  ...object,
+  metadata: { ...metadata, resourceVersion: '' }
+})
 
 function withoutManagedFields(object: KubernetesObject): KubernetesObject {
   const { managedFields: _, ...metadata } = object.metadata as KubernetesObject['metadata'] & {

@@ -1,6 +1,6 @@
 /** What the controller may do at the API server, and nothing else: rules of RBAC (rbac.authorization.k8s.io/v1). */
 import { LEASE } from '#engine/kubernetes/client/leader-election.ts'
-import { KINDS, type KindName, type ObjectKind } from '#engine/kubernetes/objects/object.ts'
+import { KINDS, type ObjectKind } from '#engine/kubernetes/objects/object.ts'
 import { PROVISIONED_KINDS } from './provisioned-kinds.ts'
 import { STATUS_KINDS } from './status-writer.ts'
 
@@ -27,14 +27,14 @@ function rulesOf(kinds: readonly ObjectKind[], verbs: readonly string[], subreso
 export const LEASE_NAME = 'weir-controller'
 export const CERTIFICATE_SECRET = 'weir-controller-certificate'
 
+const WITH_STATUS: readonly ObjectKind[] = STATUS_KINDS.map((name) => KINDS[name])
+
 /** In all of the cluster, or in the one namespace that is watched: there, all but kinds of the cluster. */
 export const CLUSTER_RULES: readonly Rule[] = [
-  ...rulesOf(Object.values(KINDS), ['get', 'list', 'watch']),
-  ...rulesOf(
-    STATUS_KINDS.map((name: KindName) => KINDS[name]),
-    ['patch'],
-    '/status'
-  ),
+  ...rulesOf(Object.values(KINDS), ['list', 'watch']),
+  // After a conflict the object is read again.
+  ...rulesOf(WITH_STATUS, ['get']),
+  ...rulesOf(WITH_STATUS, ['patch'], '/status'),
   // Server-side apply of an object that is not there needs both.
   ...rulesOf(PROVISIONED_KINDS, ['create', 'delete', 'get', 'patch']),
   { apiGroups: ['authentication.k8s.io'], resources: ['tokenreviews'], verbs: ['create'] }

@@ -27,6 +27,9 @@ export class Watches {
   readonly #reflectors: readonly Reflector[]
   #changed = new Set<ObjectKey>()
   #isSynced = false
+  /** In a row, of all kinds. */
+  #failures = 0
+  #isLost = false
   #callOff: (() => void) | null = null
 
   constructor(options: WatchesOptions) {
@@ -49,6 +52,8 @@ export class Watches {
         return keep(object)
       },
       onChange: (keys) => this.#take(keys),
+      onUnreachable: (error) => this.#unreachable(error),
+      onReached: () => this.#reached(),
       log,
       time
     })
@@ -66,6 +71,21 @@ export class Watches {
   async stop(): Promise<void> {
     this.#callOff?.()
     await Promise.all(this.#reflectors.map((reflector) => reflector.stop()))
+  }
+
+  /** A watch that was cut alone is opened again at once: only a second attempt that fails is news. */
+  #unreachable(error: Error): void {
+    this.#failures++
+    if (this.#failures <= this.#reflectors.length || this.#isLost) return
+    this.#isLost = true
+    this.#options.log('warn', `the API server cannot be reached: ${error.message}; what is known stays`)
+  }
+
+  #reached(): void {
+    this.#failures = 0
+    if (!this.#isLost) return
+    this.#isLost = false
+    this.#options.log('info', 'the API server answers again')
   }
 
   #take(keys: readonly ObjectKey[]): void {
