@@ -47,10 +47,11 @@ class AcceptingTranslator {
 
   update(objects: Objects): Translation {
     this.updates++
+    if (objects.get('ConfigMap', 'demo', 'fault') !== undefined) throw new TypeError('a fault of the translation')
     const gateways = objects.list('Gateway').map((gateway): [string, GatewayOutput] => {
       const { namespace, name } = gateway.metadata
       const known = this.#outputs.get(gateway)
-      const draft = {} as GatewayOutput['draft']
+      const draft = { backends: {} } as unknown as GatewayOutput['draft']
       const made = known ?? { gateway, draft, places: () => [], services: new Set(['demo/shop']), warnings: [] }
       this.#outputs.set(gateway, made)
       return [`${namespace}/${name}`, made]
@@ -143,6 +144,7 @@ export function startController(t: TestContext, server: ApiServerDouble, options
     },
     tokenAudience: 'weir.dev',
     ownToken: null,
+    backends: [],
     provision: provisionOne,
     addresses: [],
     ...options

@@ -172,3 +172,15 @@ test('faults of provisioning are those of the Gateway', async (t) => {
     'False InvalidParameters spec.infrastructure: there is no such image'
   )
 })
+
+test('a fault of the translation ends nothing; the next change makes everything anew', async (t) => {
+  const server = await startServer(t)
+  const { started, translator, logged } = startController(t, server)
+  await started
+  server.add(object('ConfigMap', 'fault'))
+  await until(() => logged.some((line) => line.includes('a fault of the translation')))
+  server.store.delete(KINDS.ConfigMap, 'demo', 'fault')
+  server.add(ROUTE)
+  await server.until(() => conditionOf(server, 'HTTPRoute', 'shop', 'Accepted') === 'True Accepted')
+  assert.ok(translator.updates >= 3)
+})

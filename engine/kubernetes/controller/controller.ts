@@ -77,6 +77,8 @@ export class Controller {
   #role: Role = 'waiting'
   #statusDelay: (() => void) | null = null
   #isStopped = false
+  /** The last change was not taken. */
+  #isFaulty = false
 
   constructor(options: ControllerOptions) {
     const { client, time, log, namespace, ownNamespace, identity } = options
@@ -144,10 +146,22 @@ export class Controller {
     await this.#stream?.close()
   }
 
+  /** A fault of weir must not end the process: what was made before stays, and the next change makes all of it anew. */
   #update(changed: ReadonlySet<ObjectKey> | null): void {
+    try {
+      this.#take(this.#isFaulty ? null : changed)
+      this.#isFaulty = false
+    } catch (error) {
+      this.#isFaulty = true
+      this.#options.log('error', `a fault of weir: ${(error as Error).stack}`)
+    }
+  }
+
+  #take(changed: ReadonlySet<ObjectKey> | null): void {
     const { translator, time, onTranslated } = this.#options
     const { store } = this.#watches
-    for (const key of changed ?? []) if (!isThere(store, key)) this.#statuses.forget(key)
+    if (changed === null) this.#statuses.keepOnly((key) => isThere(store, key))
+    else for (const key of changed) if (!isThere(store, key)) this.#statuses.forget(key)
     const services = this.#services.update(changed)
     const begun = time.now()
     // Addresses change most often, and the translation does not read them.

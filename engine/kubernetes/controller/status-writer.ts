@@ -87,6 +87,10 @@ export class StatusWriter {
     this.#queue.delete(key)
   }
 
+  keepOnly(isThere: (key: ObjectKey) => boolean): void {
+    for (const key of this.#rows.keys()) if (!isThere(key)) this.forget(key)
+  }
+
   /** All statuses as they should be. What is the same object as before is not looked at. */
   desire(statuses: ReadonlyMap<ObjectKey, Status>): void {
     const before = this.#desired
