@@ -58,7 +58,25 @@ export async function provisioningCases(client: ApiClient): Promise<readonly Jud
       found.startsWith(one.at) && found.includes(one.says) ? null : `does not say ${one.at}: ${one.says}: ${found}`
     judged.push({ name: `provisioning is refused: ${one.name}`, why })
   }
+  judged.push({ name: 'pods keep to the restricted standard', why: await restricted(client, gatewayClass) })
   return judged
+}
+
+/** Null: a namespace that enforces the strictest of the Pod Security Standards takes the pods. */
+async function restricted(client: ApiClient, gatewayClass: KubernetesObject): Promise<string | null> {
+  const namespace = 'restricted'
+  const labels = { 'pod-security.kubernetes.io/enforce': namespace }
+  await made(client, 'namespaces', { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace, labels } })
+  const gateway = await madeGateway(client, 'strict', {}, namespace)
+  const { objects } = provision({ gateway, gatewayClass }, OPTIONS)
+  const [account, deployment] = ['ServiceAccount', 'Deployment'].map(
+    (kind) => objects.find((one) => one.kind === kind)!
+  )
+  await client.apply(account as ApiObject, 'serviceaccounts')
+  const { metadata, spec } = (deployment!.spec as { readonly template: ApiObject }).template
+  const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { ...metadata, name: 'strict', namespace }, spec }
+  const { status, body } = await client.create(pod, 'pods', '&dryRun=All')
+  return status === 201 ? null : `${status} ${body.message}`
 }
 
 const levels = (one: { readonly ofClass?: object; readonly ofGateway?: object }) => ({
@@ -72,11 +90,11 @@ async function made(client: ApiClient, plural: string, object: ApiObject): Promi
   return body
 }
 
-const madeGateway = (client: ApiClient, name: string, spec: object): Promise<KubernetesObject> =>
+const madeGateway = (client: ApiClient, name: string, spec: object, namespace = NAMESPACE): Promise<KubernetesObject> =>
   made(client, 'gateways', {
     apiVersion: 'gateway.networking.k8s.io/v1',
     kind: 'Gateway',
-    metadata: { name, namespace: NAMESPACE },
+    metadata: { name, namespace },
     spec: { gatewayClassName: 'weir', listeners: [{ name: 'http', port: 80, protocol: 'HTTP' }], ...spec }
   })
 
