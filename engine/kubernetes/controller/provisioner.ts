@@ -7,6 +7,7 @@ import type { KubernetesClient } from '#engine/kubernetes/client/client.ts'
 import { pause } from '#engine/kubernetes/client/pause.ts'
 import type { KubernetesObject } from '#engine/kubernetes/objects/object.ts'
 import {
+  conflictFault,
   isOwnedBy,
   type ObjectName,
   type Provisioned,
@@ -140,18 +141,26 @@ export class Provisioner {
     const { wanted } = row
     if (wanted.faults.length > 0) return
     for (const object of wanted.objects) {
-      const refusal = await this.#applyOne(wanted.input, object)
+      const refusal = (await this.#conflict(row, object)) ?? (await this.#applyOne(wanted.input, object))
       if (refusal?.message !== row.refusal?.message) {
         row.refusal = refusal
         this.#options.onRefusal()
       }
       if (refusal !== null) return
     }
-    await this.#remove(row, wanted.absent)
+    await this.#remove(row, [...wanted.absent, ...left(row.applied, wanted)])
     const isNews = !isDeepStrictEqual(row.applied?.objects, wanted.objects)
     if (isNews) log('info', `Gateway ${row.name}: ${wanted.objects.length} objects applied`)
     row.applied = wanted
     row.trouble = ''
+  }
+
+  /** Before anything is applied for a Gateway: to apply takes an object of its name from its owner. */
+  async #conflict({ applied, wanted: { input } }: Row, object: KubernetesObject): Promise<Fault | null> {
+    if (applied !== null) return null
+    const { name, namespace = '' } = object.metadata
+    const found = await this.#options.client.get(provisionedKind(object), namespace, name)
+    return found === null || isOwnedBy(found, input.gateway) ? null : conflictFault(input.gateway, object)
   }
 
   /** Null: it is applied. Throws an Error when it may be applied later. */
@@ -183,4 +192,11 @@ export class Provisioner {
     row.trouble = error.message
     this.#options.log('warn', `Gateway ${row.name}: its data planes could not be provisioned: ${error.message}`)
   }
+}
+
+/** What was applied under names that are not wanted any more: the Gateway has another class. */
+function left(applied: Wanted | null, { objects }: Wanted): readonly ObjectName[] {
+  const isWanted = ({ kind, metadata }: ObjectName) =>
+    objects.some((one) => one.kind === kind && one.metadata.name === metadata.name)
+  return applied?.objects.filter((object) => !isWanted(object)) ?? []
 }
