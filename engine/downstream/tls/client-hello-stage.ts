@@ -68,12 +68,13 @@ export class ClientHelloStage extends Stage<ClientHelloContext> {
     this.#serverName = serverName
     const listener = this.#tls.find(serverName) ?? null
     if (listener === null || (listener.isTcp && this.#tcp === null)) {
-      this.#fail('no_listener', '', UNRECOGNIZED_NAME)
+      // Where all is passed on, the connection is closed without a word (conformance suite of the Gateway API).
+      this.#fail('no_listener', '', this.#tls.endsTls ? UNRECOGNIZED_NAME : '')
       return TAKEN
     }
     this.#listener = listener
     const { server, isTcp } = listener
-    // A name without a route gets its alert before anything is agreed, as where TLS is passed on.
+    // A name without a route gets its alert before anything is agreed.
     if (server === null || (isTcp && !this.#tcp?.find(serverName)?.route(serverName))) return start
     if (isTcp) this.#session = new TcpSession(this.wire, this.context.port, this.startedAt)
     this.#shake(listener, server, Buffer.from(bytes.subarray(start, end)))
@@ -82,7 +83,7 @@ export class ClientHelloStage extends Stage<ClientHelloContext> {
 
   /** TLS is passed on. */
   protected proceed(): void {
-    this.#passOn(this.wire, UNRECOGNIZED_NAME)
+    this.#passOn(this.wire, this.#listener?.server === null ? '' : UNRECOGNIZED_NAME)
   }
 
   #passOn(wire: Wire, say: string): void {

@@ -51,6 +51,11 @@ export class TlsPort {
     }
   }
 
+  /** TLS of some listener ends here: a client that names nobody is told so by an alert, as a TLS server does. */
+  get endsTls(): boolean {
+    return this.#made.size > 0
+  }
+
   /** `serverName`: '' for a client that names none, which only the listener of every host serves. */
   find(serverName: string): TlsListener | undefined {
     return this.#hosts.find(serverName)
