@@ -87,11 +87,14 @@ export class Memo<T> {
     return known.result
   }
 
-  /** Forgets what was made from these objects. */
-  changed(keys: Iterable<ObjectKey>): void {
+  /** Forgets what was made from these objects, and gives its names. */
+  changed(keys: Iterable<ObjectKey>): Set<string> {
+    const names = new Set<string>()
     for (const key of keys) {
-      for (const read of readsOf(key)) for (const name of this.#readers.get(read) ?? []) this.forget(name)
+      for (const read of readsOf(key)) for (const name of this.#readers.get(read) ?? []) names.add(name)
     }
+    for (const name of names) this.forget(name)
+    return names
   }
 
   forget(name: string): void {

@@ -23,25 +23,30 @@ export class StableMemo<T> {
     return kept
   }
 
-  /** Null: all objects. */
-  changed(keys: Iterable<ObjectKey> | null): void {
-    if (keys === null) this.#memo = new Memo()
-    else this.#memo.changed(keys)
+  /** Null: all objects. Gives the names of what has to be made anew. */
+  changed(keys: Iterable<ObjectKey> | null): Set<string> {
+    if (keys !== null) return this.#memo.changed(keys)
+    this.#memo = new Memo()
+    return new Set(this.#known.keys())
   }
 
-  /** Makes anew what has to be. Whether any of it is another one now. */
-  refresh(objects: Objects): boolean {
-    let isOther = false
-    for (const [name, { kept }] of this.#known) if (this.of(name, objects) !== kept) isOther = true
-    return isOther
+  /** Makes anew what has these names, and gives the names of those that are other ones now. */
+  refresh(names: Iterable<string>, objects: Objects): string[] {
+    return [...names].filter((name) => {
+      const known = this.#known.get(name)
+      return this.of(name, objects) !== known?.kept
+    })
+  }
+
+  forget(name: string): void {
+    this.#known.delete(name)
+    this.#memo.forget(name)
   }
 
   /** Forgets what has none of these names. */
   retain(names: { has(name: string): boolean }): void {
     for (const name of this.#known.keys()) {
-      if (names.has(name)) continue
-      this.#known.delete(name)
-      this.#memo.forget(name)
+      if (!names.has(name)) this.forget(name)
     }
   }
 }

@@ -18,10 +18,11 @@ import type { Fault } from './parts.ts'
 import { placesOf } from './places.ts'
 import type { PolicyOptions } from './policies/index.ts'
 import { CLOSED, CLOSED_BACKEND, refusedBackend } from './refused-backends.ts'
-import { isRoute, RouteOrder } from './route-order.ts'
+import { isRoute } from './route-order.ts'
+import { type ChangedRoutes, RouteTable } from './route-table.ts'
 import { StableMemo } from './stable-memo.ts'
 import { Statuses } from './statuses/statuses.ts'
-import { type Parents, parentsRecord, type TranslatedGateway, type TranslatedRoute } from './translated.ts'
+import { type Parents, parentsRecord, type TranslatedGateway } from './translated.ts'
 
 export class Translator {
   readonly #options: TranslatorOptions
@@ -29,7 +30,7 @@ export class Translator {
   readonly #controllerName: string
   readonly #compiler: Compiler
   readonly #known = new KnownObjects()
-  readonly #order = new RouteOrder()
+  readonly #table: RouteTable
   readonly #statuses: Statuses
   readonly #compilers = new Map<string, GatewayCompiler>()
   readonly #records: Records
@@ -45,6 +46,7 @@ export class Translator {
   /** Names of backends that are in use. */
   readonly #used = new Set<string>()
   #listeners: ReadonlyMap<string, readonly AttachableListener[]> = new Map()
+  #haveListenersChanged = false
   #objects: Objects = new ObjectStore()
   /** Rises when any record of a backend or a secret is another one. */
   #version = 0
@@ -72,11 +74,12 @@ export class Translator {
       backend: (name) => (name === CLOSED_BACKEND ? CLOSED : this.#backends.of(name, this.#objects)),
       secret: (name) => this.#secrets.of(name, this.#objects)
     }
+    this.#table = new RouteTable((key, route) => {
+      const parents = this.#parents.of(key, this.#objects)
+      // What is attached to nothing of ours has no status of ours either.
+      return { route, parents, record: parents.all.length === 0 ? NO_RULES : this.#routes.of(key, this.#objects) }
+    })
     this.#others = this.#newCompiler()
-  }
-
-  get #memos() {
-    return [...[this.#gateways, this.#routes, this.#backends, this.#secrets], ...[this.#attachable, this.#parents]]
   }
 
   /** How many configurations have been compiled: for what measures what is kept. */
@@ -90,18 +93,20 @@ export class Translator {
     const keys = changed === null || this.#translation === null ? null : this.#known.changed(objects, changed)
     if (keys === null) this.#known.reset(objects)
     if (keys?.length === 0 && this.#translation !== null) return this.#translation
-    for (const memo of this.#memos) memo.changed(keys)
+    for (const memo of [this.#gateways, this.#attachable]) memo.changed(keys)
     if (keys === null) this.#states = new Memo()
     else this.#states.changed(keys)
+    for (const memo of [this.#backends, this.#secrets]) {
+      if (memo.refresh(memo.changed(keys), objects).length > 0) this.#version++
+    }
     const names = this.#updateListeners(objects)
-    if (this.#backends.refresh(objects)) this.#version++
-    if (this.#secrets.refresh(objects)) this.#version++
-    const routes = this.#updateRoutes(objects, keys)
-    const gateways = this.#compile(names, routes, objects)
-    const others = this.#compileOthers(gateways, objects)
+    const others = this.#updateRoutes(objects, keys)
+    const { routes } = this.#table
+    const gateways = this.#compile(names, others, objects)
+    const found = this.#compileOthers(gateways, objects)
     this.#backends.retain(this.#used)
     const outputs = gateways.map((one): [string, GatewayOutput] => [one.name, this.#output(one)])
-    const statuses = this.#statuses.update({ gateways, routes, objects, changed: keys, others })
+    const statuses = this.#statuses.update({ gateways, routes, changed: others, objects, keys, others: found })
     this.#translation = { gateways: new Map(outputs), statuses }
     return this.#translation
   }
@@ -114,40 +119,28 @@ export class Translator {
     const next = new Map([...names].map((name) => [name, this.#attachable.of(name, objects)]))
     const before = this.#listeners
     const isSame = next.size === before.size && [...next].every(([name, listeners]) => before.get(name) === listeners)
-    if (!isSame) this.#parents.changed(null)
+    this.#haveListenersChanged = !isSame
     this.#listeners = next
     return names
   }
 
-  /** Those with parents of this controller, in the order of precedence. */
-  #updateRoutes(objects: Objects, keys: readonly ObjectKey[] | null): ReadonlyMap<ObjectKey, TranslatedRoute> {
-    const all = this.#order.update(objects, keys)
-    const routes = new Map<ObjectKey, TranslatedRoute>()
-    for (const [key, route] of all) {
-      const parents = this.#parents.of(key, objects)
-      if (parents.all.length > 0) routes.set(key, { route, parents, record: this.#routes.of(key, objects) })
+  #updateRoutes(objects: Objects, keys: readonly ObjectKey[] | null): ChangedRoutes {
+    const isWhole = keys === null || this.#haveListenersChanged
+    const stale = this.#parents.changed(isWhole ? null : keys)
+    for (const name of this.#routes.changed(keys)) stale.add(name)
+    for (const key of keys ?? []) {
+      if (!isRoute(key)) continue
+      stale.add(key)
+      for (const memo of [this.#parents, this.#routes]) if (!isThere(key, objects)) memo.forget(key)
     }
-    if (keys === null || keys.some(isRoute)) for (const memo of [this.#parents, this.#routes]) memo.retain(all)
-    return routes
+    return this.#table.update(objects, keys, isWhole ? null : stale)
   }
 
-  #compile(
-    names: ReadonlySet<string>,
-    routes: ReadonlyMap<ObjectKey, TranslatedRoute>,
-    objects: Objects
-  ): TranslatedGateway[] {
-    const attached = new Map<string, RouteAtGateway[]>()
-    for (const [key, { parents, record }] of routes) {
-      for (const gateway in parents.attachments) {
-        const own = attached.get(gateway) ?? []
-        attached.set(gateway, own)
-        own.push({ key, record, attachments: parents.attachments[gateway]! })
-      }
-    }
+  #compile(names: ReadonlySet<string>, changed: ChangedRoutes, objects: Objects): TranslatedGateway[] {
     for (const name of this.#compilers.keys()) if (!names.has(name)) this.#compilers.delete(name)
     return [...names].map((name) => {
       const record = this.#gateways.of(name, objects)
-      const compiled = this.#compilerOf(name).update(record, attached.get(name) ?? [])
+      const compiled = this.#compilerOf(name).update(record, this.#table.at(name), changed)
       const state = this.#states.of(name, objects, (read) => stateOfGateway(name, read, this.#controllerName))
       return { name, state, record, compiled }
     })
@@ -160,7 +153,7 @@ export class Translator {
     const names = objects.list('GatewayBackend').map(({ metadata }) => `${metadata.namespace}.${metadata.name}`)
     const others = names.filter((name) => !this.#used.has(name))
     for (const name of others) this.#used.add(name)
-    return this.#others.update(NO_GATEWAY, [], others).backendFaults
+    return this.#others.update(NO_GATEWAY, NO_ROUTES, null, others).backendFaults
   }
 
   #compilerOf(name: string): GatewayCompiler {
@@ -200,6 +193,9 @@ export class Translator {
   }
 }
 
+const NO_RULES: RouteRecord = { rules: [], faults: [] }
+const NO_ROUTES: ReadonlyMap<ObjectKey, RouteAtGateway> = new Map()
+
 /** Around backends that are compiled only to be judged. */
 const NO_GATEWAY: GatewayRecord = {
   place: { key: 'Gateway//', path: [] },
@@ -216,6 +212,8 @@ function stateOfGateway(name: string, objects: Objects, controllerName: string):
   const gateway = objectAt(`Gateway/${name}`, objects)
   return gatewayState(gateway, classOf(gateway, objects, controllerName)!, objects)
 }
+
+const isThere = (key: ObjectKey, objects: Objects): boolean => objectAt(key, objects) !== undefined
 
 function objectAt(key: string, objects: Objects): KubernetesObject {
   const [kind, namespace = '', name = ''] = key.split('/')

@@ -11,7 +11,8 @@ import { NamedBackends } from './backends.ts'
 import { closureOf } from './closure.ts'
 import type { Compiler } from './compiler.ts'
 import { JudgedRecords, type Refuse } from './judged-records.ts'
-import type { GatewayRecord, Records, RouteRecord } from './records.ts'
+import type { GatewayRecord, Records } from './records.ts'
+import { RouteNeeds } from './route-needs.ts'
 import { type CompiledRoute, isSame, type ListenerContext, type RouteAtGateway, RouteUnits } from './route-units.ts'
 
 export interface CompiledGateway {
@@ -20,6 +21,10 @@ export interface CompiledGateway {
   readonly above: AboveRoutes
   /** In the order of precedence. */
   readonly routes: ReadonlyMap<ObjectKey, CompiledRoute>
+  /** Those of them with faults, warnings, or rules that are closed. */
+  readonly noteworthy: ReadonlyMap<ObjectKey, CompiledRoute>
+  /** Those that may be compiled otherwise than before; null: all. */
+  readonly changed: ReadonlySet<ObjectKey> | null
   /** Names of all entries of `backends` that are in use. */
   readonly backends: ReadonlySet<string>
   /** As "namespace/name". */
@@ -43,8 +48,7 @@ export class GatewayCompiler {
   readonly #records: JudgedRecords
   readonly #backends: NamedBackends
   readonly #routes = new RouteUnits()
-  /** By records of routes: names of the backends that they need. */
-  readonly #names = new WeakMap<RouteRecord, { readonly version: number; readonly names: readonly string[] }>()
+  readonly #needs = new RouteNeeds()
   #above: { readonly inputs: readonly unknown[]; readonly result: AboveRoutes } | null = null
   #context: object = {}
   #listeners: ReadonlyMap<string, ListenerContext> = new Map()
@@ -56,19 +60,29 @@ export class GatewayCompiler {
     this.#backends = new NamedBackends(parts.compiler, this.#records)
   }
 
-  /** `routes`: in the order of precedence. `others`: names of backends that are compiled though no route needs them. */
-  update(record: GatewayRecord, routes: readonly RouteAtGateway[], others: readonly string[] = []): CompiledGateway {
+  /**
+   * `routes`: in the order of precedence. `changed`: which of them are others than before; null: all may be. `others`:
+   * names of backends that are compiled though no route needs them.
+   */
+  update(
+    record: GatewayRecord,
+    routes: ReadonlyMap<ObjectKey, RouteAtGateway>,
+    changed: ReadonlySet<ObjectKey> | null,
+    others: readonly string[] = []
+  ): CompiledGateway {
+    const { compiler, closedBackend, version } = this.#parts
     this.#records.prune()
     const above = this.#updateAbove(record)
     this.#updateContexts(above)
-    const names = this.#namesOf(record, routes, others)
+    this.#needs.update(routes, changed, this.#parts.records, version())
+    const names = this.#namesOf(record, others)
     this.#backends.update(names, above.model, this.#context)
-    const { compiler, closedBackend, version } = this.#parts
-    const compiled = this.#routes.update(routes, {
+    const compiled = this.#routes.update(routes, changed, {
       ...{ model: above.model, records: this.#records, compiler, closedBackend, listeners: this.#listeners },
       version: `${version()} ${this.#records.version}`
     })
-    if (hasClosed(compiled)) {
+    const { noteworthy } = this.#routes
+    if ([...noteworthy.values()].some(({ units }) => units.some(({ result }) => result.isClosed))) {
       names.add(closedBackend)
       this.#backends.update(names, above.model, this.#context)
     }
@@ -77,11 +91,12 @@ export class GatewayCompiler {
       const backend = this.#backends.get(name)
       if (backend !== undefined) named[name] = backend
     }
-    const draft = assemble(above.draft, compiled.values(), named, this.#draft)
-    this.#draft = draft
-    const parts = this.#servicesAndFaults(record, routes, names)
-    const warnings = [...above.warnings, ...this.#backends.warnings, ...warningsOf(compiled)]
-    return { draft, above, routes: compiled, backends: names, warnings, ...parts }
+    this.#draft = assemble(above.draft, this.#routes.routes.values(), named, this.#draft)
+    return {
+      ...{ draft: this.#draft, above, routes: this.#routes.routes, noteworthy, changed: compiled, backends: names },
+      warnings: [...new Set([...above.warnings, ...this.#backends.warnings, ...warningsOf(noteworthy)])],
+      ...this.#servicesAndFaults(record, names)
+    }
   }
 
   #updateAbove(record: GatewayRecord): AboveRoutes {
@@ -114,47 +129,31 @@ export class GatewayCompiler {
   }
 
   /** Of all backends that are needed. One that is refused stays among them, in another form. */
-  #namesOf(record: GatewayRecord, routes: readonly RouteAtGateway[], others: readonly string[]): Set<string> {
+  #namesOf(record: GatewayRecord, others: readonly string[]): Set<string> {
     const above = closureOf([record, ...record.listeners, { backends: others, secrets: [] }], this.#parts.records)
     const names = new Set(above.backends.map(({ name }) => name))
-    const version = this.#parts.version()
-    for (const { record: route } of routes) {
-      let known = this.#names.get(route)
-      if (known?.version !== version) {
-        const { backends } = closureOf(route.rules, this.#parts.records)
-        known = { version, names: backends.map(({ name }) => name) }
-        this.#names.set(route, known)
-      }
-      for (const name of known.names) names.add(name)
-    }
+    for (const name of this.#needs.backends) names.add(name)
     return names
   }
 
-  #servicesAndFaults(record: GatewayRecord, routes: readonly RouteAtGateway[], names: ReadonlySet<string>) {
-    const services = new Set<string>()
+  #servicesAndFaults(record: GatewayRecord, names: ReadonlySet<string>) {
+    const services = new Set(this.#needs.services)
     const backendFaults: Fault[] = []
-    const visit = (inputs: readonly { readonly services: readonly string[] }[]) => {
-      for (const one of inputs) for (const service of one.services) services.add(service)
+    const visit = (one: { readonly services: readonly string[] }) => {
+      for (const service of one.services) services.add(service)
     }
     for (const name of names) {
       const found = this.#parts.records.backend(name)
       if (found === undefined) continue
-      visit([found.entry])
+      visit(found.entry)
       backendFaults.push(...this.#records.faultsOf(found))
     }
-    visit([record.frontend, record.policies, ...record.listeners.map(({ policies }) => policies), ...record.rawConfigs])
-    for (const { record: route } of routes) for (const { entry } of route.rules) visit([entry])
+    const { frontend, policies, listeners, rawConfigs } = record
+    for (const one of [frontend, policies, ...listeners.map((own) => own.policies), ...rawConfigs]) visit(one)
     return { services, backendFaults }
   }
 }
 
-function hasClosed(routes: ReadonlyMap<ObjectKey, CompiledRoute>): boolean {
-  for (const { units } of routes.values()) if (units.some(({ result }) => result.isClosed)) return true
-  return false
-}
-
 function warningsOf(routes: ReadonlyMap<ObjectKey, CompiledRoute>): string[] {
-  const all: string[] = []
-  for (const { units } of routes.values()) for (const { result } of units) all.push(...result.warnings)
-  return [...new Set(all)]
+  return [...routes.values()].flatMap(({ units }) => units.flatMap(({ result }) => result.warnings))
 }

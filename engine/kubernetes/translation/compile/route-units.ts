@@ -55,20 +55,54 @@ export interface RouteUnitsParts extends UnitParts {
 }
 
 export class RouteUnits {
-  #known: ReadonlyMap<ObjectKey, KnownRoute> = new Map()
+  #known = new Map<ObjectKey, KnownRoute>()
+  #noteworthy = new Map<ObjectKey, KnownRoute>()
+  /** What all of them depend on. */
+  #around: readonly unknown[] = []
 
-  update(routes: readonly RouteAtGateway[], parts: RouteUnitsParts): ReadonlyMap<ObjectKey, CompiledRoute> {
-    const known = new Map<ObjectKey, KnownRoute>()
+  /** In the order of precedence. */
+  get routes(): ReadonlyMap<ObjectKey, CompiledRoute> {
+    return this.#known
+  }
+
+  /** Those with faults, warnings, or rules that are closed. */
+  get noteworthy(): ReadonlyMap<ObjectKey, CompiledRoute> {
+    return this.#noteworthy
+  }
+
+  /** `changed`: which of `routes` are others; null: all may be. Gives those that are compiled otherwise now. */
+  update(
+    routes: ReadonlyMap<ObjectKey, RouteAtGateway>,
+    changed: ReadonlySet<ObjectKey> | null,
+    parts: RouteUnitsParts
+  ): ReadonlySet<ObjectKey> | null {
+    const around = [parts.version, ...[...parts.listeners].flatMap(([name, { context }]) => [name, context])]
+    const isWhole = changed === null || !isSame(around, this.#around)
+    this.#around = around
+    if (!isWhole) {
+      const own = [...changed].flatMap((key) => routes.get(key) ?? [])
+      this.#make(own, this.#known, parts)
+      return changed
+    }
+    const next = new Map<ObjectKey, KnownRoute>()
+    this.#noteworthy = new Map()
+    this.#make(routes.values(), next, parts)
+    this.#known = next
+    return null
+  }
+
+  /** `known`: where what is made is put. */
+  #make(routes: Iterable<RouteAtGateway>, known: Map<ObjectKey, KnownRoute>, parts: RouteUnitsParts): void {
     const wanted: { readonly key: ObjectKey; readonly inputs: readonly unknown[]; readonly units: Wanted[] }[] = []
     for (const route of routes) {
       const { key, record, attachments } = route
       const contexts = attachments.map(({ listener }) => parts.listeners.get(listener)?.context)
       const inputs = [record, attachments, parts.version, ...contexts]
       const before = this.#known.get(key)
-      if (before !== undefined && isSame(before.inputs, inputs)) known.set(key, before)
+      if (before !== undefined && isSame(before.inputs, inputs)) this.#set(key, before, known)
       else {
         // Its place in the order of precedence.
-        known.set(key, { inputs, units: [] })
+        if (!known.has(key)) known.set(key, { inputs, units: [] })
         wanted.push({ key, inputs, units: unitsOf(route, parts, before) })
       }
     }
@@ -79,12 +113,19 @@ export class RouteUnits {
     })
     for (const { key, inputs, units } of wanted) {
       const made = units.map(({ before: _, ...unit }): KnownUnit => ({ ...unit, result: unit.result! }))
-      known.set(key, { inputs, units: made })
+      this.#set(key, { inputs, units: made }, known)
     }
-    this.#known = known
-    return known
+  }
+
+  #set(key: ObjectKey, route: KnownRoute, known: Map<ObjectKey, KnownRoute>): void {
+    known.set(key, route)
+    if (route.units.some(isNoteworthy)) this.#noteworthy.set(key, route)
+    else this.#noteworthy.delete(key)
   }
 }
+
+const isNoteworthy = ({ result }: CompiledUnit): boolean =>
+  result.isClosed || result.faults.length > 0 || result.warnings.length > 0
 
 /** Those of listeners that are served. */
 function unitsOf(

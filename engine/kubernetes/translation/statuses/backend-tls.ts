@@ -21,9 +21,9 @@ export class BackendTlsStatuses {
   }
 
   /** A policy for Services that no Gateway sends to has no ancestors. */
-  update({ gateways, objects, changed }: StatusInputs): Map<ObjectKey, unknown> {
-    if (changed === null) this.#memo = new Memo()
-    else this.#memo.changed(changed)
+  update({ gateways, objects, keys }: StatusInputs): Map<ObjectKey, unknown> {
+    if (keys === null) this.#memo = new Memo()
+    else this.#memo.changed(keys)
     const all = objects.list('BackendTLSPolicy')
     if (all.length === 0) return new Map()
     const users = gateways.map((gateway) => ({ gateway, services: servicesOf(gateway) }))

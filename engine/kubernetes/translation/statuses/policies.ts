@@ -27,10 +27,10 @@ export class PolicyStatuses {
 
   /** `hasMoved`: routes have other parents, so that policies act on other Gateways. */
   update(inputs: StatusInputs, hasMoved: boolean): Map<ObjectKey, unknown> {
-    const { gateways, objects, changed } = inputs
+    const { gateways, objects, keys } = inputs
     const backends = gateways.map(({ name, compiled }) => `${name}\n${[...compiled.backends].join('\n')}`)
-    if (changed === null || hasMoved || !isSame(this.#backends, backends)) this.#memo = new Memo()
-    else this.#memo.changed(changed)
+    if (keys === null || hasMoved || !isSame(this.#backends, backends)) this.#memo = new Memo()
+    else this.#memo.changed(keys)
     this.#backends = backends
     this.#updateFaults(inputs)
     const next = new Map<ObjectKey, unknown>()
@@ -69,7 +69,7 @@ export class PolicyStatuses {
 /** Whatever compiling has found, of whichever object. */
 function faultsOf({ compiled }: TranslatedGateway): Fault[] {
   const faults = [...compiled.above.faults, ...compiled.backendFaults]
-  for (const { units } of compiled.routes.values()) for (const { result } of units) faults.push(...result.faults)
+  for (const { units } of compiled.noteworthy.values()) for (const { result } of units) faults.push(...result.faults)
   return faults
 }
 

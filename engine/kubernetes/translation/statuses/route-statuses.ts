@@ -5,6 +5,7 @@ import type { ObjectKey } from '#engine/kubernetes/objects/object.ts'
 import { isSame } from '#engine/kubernetes/translation/compile/route-units.ts'
 import type { Parents, TranslatedGateway, TranslatedRoute } from '#engine/kubernetes/translation/translated.ts'
 import { isAttached, type JudgedParent, type RouteParentStatus, routeStatus } from './routes.ts'
+import type { StatusInputs } from './statuses.ts'
 
 interface Known {
   /** What the status was made of. */
@@ -16,37 +17,58 @@ interface Known {
 }
 
 /** Attached routes by Gateways and by full names of their listeners. */
-type Counts = ReadonlyMap<string, ReadonlyMap<string, number>>
+type Counts = Map<string, Map<string, number>>
 
 export class RouteStatuses {
   readonly #controllerName: string
-  #known: ReadonlyMap<ObjectKey, Known> = new Map()
+  #known = new Map<ObjectKey, Known>()
+  #counts: Counts = new Map()
 
   constructor(controllerName: string) {
     this.#controllerName = controllerName
   }
 
-  /** `hasMoved`: a route came, went, or has other parents. */
-  update(gateways: readonly TranslatedGateway[], routes: ReadonlyMap<ObjectKey, TranslatedRoute>) {
+  /** `statuses`: of all, or of those that were made now. `hasMoved`: a route came, went, or has other parents. */
+  update({ gateways, routes, changed }: Pick<StatusInputs, 'gateways' | 'routes' | 'changed'>) {
     const byName = new Map(gateways.map((one) => [one.name, one]))
-    const next = new Map<ObjectKey, Known>()
-    let hasMoved = this.#known.size !== routes.size
-    for (const [key, translated] of routes) {
-      const { route, parents, record } = translated
-      const compiled = Object.keys(parents.attachments).map((name) => byName.get(name)?.compiled.routes.get(key))
-      const inputs = [route.metadata.generation, route.spec, parents, record, ...compiled]
+    const sets = [changed, ...gateways.map(({ compiled }) => compiled.changed)]
+    const isWhole = sets.includes(null)
+    const keys = isWhole ? routes.keys() : new Set(sets.flatMap((set) => [...set!]))
+    const known = isWhole ? new Map<ObjectKey, Known>() : this.#known
+    const statuses = new Map<ObjectKey, unknown>()
+    let hasMoved = isWhole && this.#known.size !== routes.size
+    for (const key of keys) {
+      const translated = routes.get(key)
+      if (translated === undefined) continue
       const before = this.#known.get(key)
-      if (before?.parents !== parents) hasMoved = true
-      next.set(
-        key,
-        before !== undefined && isSame(before.inputs, inputs)
-          ? before
-          : this.#make(key, translated, byName, inputs, before)
-      )
+      if (before?.parents !== translated.parents) hasMoved = true
+      const now = this.#update(key, translated, byName, before)
+      known.set(key, now)
+      statuses.set(key, now.status)
+      if (!isWhole) this.#count(before, now)
     }
-    this.#known = next
-    const statuses = new Map([...next].map(([key, { status }]) => [key, status]))
-    return { statuses, counts: countsOf(next.values()), hasMoved }
+    this.#known = known
+    if (isWhole) this.#counts = countsOf(known.values())
+    return { statuses, counts: this.#counts, hasMoved, isWhole }
+  }
+
+  #update(
+    key: ObjectKey,
+    translated: TranslatedRoute,
+    gateways: ReadonlyMap<string, TranslatedGateway>,
+    before: Known | undefined
+  ): Known {
+    const { route, parents, record } = translated
+    const compiled = Object.keys(parents.attachments).map((name) => gateways.get(name)?.compiled.routes.get(key))
+    const inputs = [route.metadata.generation, route.spec, parents, record, ...compiled]
+    const isKept = before !== undefined && isSame(before.inputs, inputs)
+    return isKept ? before : this.#make(key, translated, gateways, inputs, before)
+  }
+
+  #count(before: Known | undefined, now: Known): void {
+    if (before === now) return
+    for (const place of before?.attached ?? []) addTo(this.#counts, place, -1)
+    for (const place of now.attached) addTo(this.#counts, place, 1)
   }
 
   #make(
@@ -78,13 +100,13 @@ export class RouteStatuses {
 }
 
 function countsOf(all: Iterable<Known>): Counts {
-  const counts = new Map<string, Map<string, number>>()
-  for (const { attached } of all) {
-    for (const { gateway, listener } of attached) {
-      const own = counts.get(gateway) ?? new Map<string, number>()
-      counts.set(gateway, own)
-      own.set(listener, (own.get(listener) ?? 0) + 1)
-    }
-  }
+  const counts: Counts = new Map()
+  for (const { attached } of all) for (const place of attached) addTo(counts, place, 1)
   return counts
+}
+
+function addTo(counts: Counts, { gateway, listener }: Known['attached'][number], count: number): void {
+  const own = counts.get(gateway) ?? new Map<string, number>()
+  counts.set(gateway, own)
+  own.set(listener, (own.get(listener) ?? 0) + count)
 }

@@ -17,9 +17,11 @@ export interface StatusInputs {
   readonly gateways: readonly TranslatedGateway[]
   /** Those with parents of this controller. */
   readonly routes: ReadonlyMap<ObjectKey, TranslatedRoute>
+  /** Which of them are others than before; null: all may be. */
+  readonly changed: ReadonlySet<ObjectKey> | null
   readonly objects: Objects
-  /** Null: all may have changed. */
-  readonly changed: readonly ObjectKey[] | null
+  /** Of the objects that have changed; null: all may have. */
+  readonly keys: readonly ObjectKey[] | null
   /** What compiling has found beside that, as in backends that no route leads to. */
   readonly others: readonly Fault[]
 }
@@ -30,6 +32,8 @@ export class Statuses {
   readonly #policies: PolicyStatuses
   readonly #backendTls: BackendTlsStatuses
   #kept: ReadonlyMap<ObjectKey, unknown> = new Map()
+  /** Of what is no route. */
+  #others: ReadonlySet<ObjectKey> = new Set()
 
   constructor(options: PolicyOptions, controllerName: string) {
     this.#controllerName = controllerName
@@ -39,12 +43,12 @@ export class Statuses {
   }
 
   update(inputs: StatusInputs): ReadonlyMap<ObjectKey, unknown> {
-    const { gateways, routes, objects } = inputs
+    const { gateways, objects } = inputs
+    const { statuses, counts, hasMoved, isWhole } = this.#routes.update(inputs)
     const next = new Map<ObjectKey, unknown>()
     for (const one of objects.list('GatewayClass')) {
       if (isOfController(one, this.#controllerName)) next.set(keyOf(one), classStatus(one, objects))
     }
-    const { statuses, counts, hasMoved } = this.#routes.update(gateways, routes)
     for (const gateway of gateways) {
       const judged = judgedGateway(gateway, counts.get(gateway.name))
       next.set(keyOf(gateway.state.gateway), gatewayStatus(judged))
@@ -52,11 +56,14 @@ export class Statuses {
     }
     for (const [key, status] of this.#policies.update(inputs, hasMoved)) next.set(key, status)
     for (const [key, status] of this.#backendTls.update(inputs)) next.set(key, status)
-    for (const [key, status] of next) next.set(key, share(this.#kept.get(key), status))
-    // They are the same objects while they say the same.
-    for (const [key, status] of statuses) next.set(key, status)
-    this.#kept = next
-    return next
+    const kept = isWhole ? new Map<ObjectKey, unknown>() : new Map(this.#kept)
+    for (const key of this.#others) if (!next.has(key)) kept.delete(key)
+    for (const [key, status] of next) kept.set(key, share(this.#kept.get(key), status))
+    // Of routes, those that were made now.
+    for (const [key, status] of statuses) kept.set(key, status)
+    this.#others = new Set(next.keys())
+    this.#kept = kept
+    return kept
   }
 }
 
