@@ -9,7 +9,9 @@ import {
 import type { Objects } from '#engine/kubernetes/objects/objects.ts'
 
 /** Kinds whose objects have a generation, which does not rise with their status. */
-const WITH_STATUS = (Object.keys(KINDS) as KindName[]).filter((kind) => KINDS[kind].apiVersion.includes('.'))
+const WITH_STATUS: ReadonlySet<string> = new Set(
+  (Object.keys(KINDS) as KindName[]).filter((kind) => KINDS[kind].apiVersion.includes('.'))
+)
 
 export class KnownObjects {
   readonly #known = new Map<ObjectKey, KubernetesObject>()
@@ -18,6 +20,8 @@ export class KnownObjects {
   changed(objects: Objects, keys: Iterable<ObjectKey>): ObjectKey[] {
     return [...keys].filter((key) => {
       const [kind, namespace = '', name = ''] = key.split('/')
+      // Addresses of endpoints are no part of a configuration.
+      if (kind === 'EndpointSlice') return false
       const before = this.#known.get(key)
       const now = objects.get(kind as KindName, namespace, name)
       if (now === undefined) this.#known.delete(key)
@@ -29,13 +33,16 @@ export class KnownObjects {
   /** All of `objects` are known. */
   reset(objects: Objects): void {
     this.#known.clear()
-    for (const kind of WITH_STATUS) for (const one of objects.list(kind)) this.#known.set(keyOf(one), one)
+    for (const kind of WITH_STATUS) {
+      for (const one of objects.list(kind as KindName)) this.#known.set(keyOf(one), one)
+    }
   }
 }
 
-/** Objects without a generation have no status that would be written often. */
-function isAlike({ metadata: a }: KubernetesObject, { metadata: b }: KubernetesObject): boolean {
+/** Other kinds have no status that would be written often. */
+function isAlike({ kind, metadata: a }: KubernetesObject, { metadata: b }: KubernetesObject): boolean {
   return (
+    WITH_STATUS.has(kind) &&
     a.generation !== undefined &&
     a.generation === b.generation &&
     a.uid === b.uid &&

@@ -7,7 +7,7 @@ import { targetsOf } from '#engine/kubernetes/translation/routes/backend-tls.ts'
 import { backendTlsConditions } from '#engine/kubernetes/translation/routes/backend-tls-status.ts'
 import { serviceOf } from '#engine/kubernetes/translation/routes/names.ts'
 import type { TranslatedGateway } from '#engine/kubernetes/translation/translated.ts'
-import type { StatusInputs } from './statuses.ts'
+import type { StatusInputs } from './inputs.ts'
 
 /** Gateway API, PolicyStatus. */
 const ANCESTORS_MAX = 16

@@ -10,7 +10,7 @@ import {
   policyStatus
 } from '#engine/kubernetes/translation/policies/index.ts'
 import type { TranslatedGateway } from '#engine/kubernetes/translation/translated.ts'
-import type { StatusInputs } from './statuses.ts'
+import type { StatusInputs } from './inputs.ts'
 
 const NONE: readonly Fault[] = []
 

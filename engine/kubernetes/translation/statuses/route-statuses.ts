@@ -4,8 +4,8 @@ import { share } from '#engine/ir/share.ts'
 import type { ObjectKey } from '#engine/kubernetes/objects/object.ts'
 import { isSame } from '#engine/kubernetes/translation/compile/route-units.ts'
 import type { Parents, TranslatedGateway, TranslatedRoute } from '#engine/kubernetes/translation/translated.ts'
+import type { StatusInputs } from './inputs.ts'
 import { isAttached, type JudgedParent, type RouteParentStatus, routeStatus } from './routes.ts'
-import type { StatusInputs } from './statuses.ts'
 
 interface Known {
   /** What the status was made of. */

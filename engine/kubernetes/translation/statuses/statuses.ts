@@ -2,29 +2,15 @@
 
 import { share } from '#engine/ir/share.ts'
 import { keyOf, type ObjectKey } from '#engine/kubernetes/objects/object.ts'
-import type { Objects } from '#engine/kubernetes/objects/objects.ts'
 import { classStatus, isOfController } from '#engine/kubernetes/translation/attach/classes.ts'
-import type { Fault } from '#engine/kubernetes/translation/parts.ts'
 import type { PolicyOptions } from '#engine/kubernetes/translation/policies/index.ts'
-import type { TranslatedGateway, TranslatedRoute } from '#engine/kubernetes/translation/translated.ts'
+import type { TranslatedGateway } from '#engine/kubernetes/translation/translated.ts'
 import { BackendTlsStatuses } from './backend-tls.ts'
 import { gatewayStatus, type JudgedGateway, listenerSetStatus } from './gateways.ts'
+import type { StatusInputs } from './inputs.ts'
 import { judgedListener } from './listeners.ts'
 import { PolicyStatuses } from './policies.ts'
 import { RouteStatuses } from './route-statuses.ts'
-
-export interface StatusInputs {
-  readonly gateways: readonly TranslatedGateway[]
-  /** Those with parents of this controller. */
-  readonly routes: ReadonlyMap<ObjectKey, TranslatedRoute>
-  /** Which of them are others than before; null: all may be. */
-  readonly changed: ReadonlySet<ObjectKey> | null
-  readonly objects: Objects
-  /** Of the objects that have changed; null: all may have. */
-  readonly keys: readonly ObjectKey[] | null
-  /** What compiling has found beside that, as in backends that no route leads to. */
-  readonly others: readonly Fault[]
-}
 
 export class Statuses {
   readonly #controllerName: string
