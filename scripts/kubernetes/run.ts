@@ -9,6 +9,7 @@ import { resourcesOf } from '#engine/kubernetes/resources/index.ts'
 import type { Kind } from '#engine/kubernetes/testing/case.ts'
 import { ACCEPTED, REFUSED } from '#engine/kubernetes/testing/tables.ts'
 import { policies } from '#policies/index.ts'
+import { controllerCases } from './controller-cases.ts'
 import { exchangeCases } from './exchanges.ts'
 import { gatewayApiSchemas, SCHEMAS_FILE } from './gateway-api-schemas.ts'
 import { install } from './install.ts'
@@ -44,6 +45,7 @@ export async function runKubernetes(print: (line: string) => void, hasMisses: bo
     all.push(...(await provisioningCases(client)))
     all.push(manifestSchemas())
     all.push(...(await exchangeCases(servers)))
+    all.push(...(await controllerCases(servers)))
   } finally {
     await servers.stop()
   }

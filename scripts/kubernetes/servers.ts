@@ -28,6 +28,8 @@ export interface KubernetesServers {
   clientOf(user: keyof typeof USERS): ApiClient
   tokenOf(user: keyof typeof USERS): string
   clientWith(token: string): ApiClient
+  /** The API server ends and starts again at its port; etcd stays. `away`: what is done while there is none. */
+  restartApiServer(away: () => Promise<void>): Promise<void>
   stop(): Promise<void>
 }
 
@@ -44,9 +46,11 @@ export async function startKubernetes(address: string = LOOPBACK): Promise<Kuber
     const started = runCommand(program, args)
     process.once('exit', () => started.signal('SIGKILL'))
     running.push(started)
+    return started
   }
   run(programs.etcd, etcdSettings(join(folder, 'etcd'), clientPort, peerPort))
-  run(programs.apiServer, apiServerSettings(address, port, `http://${LOOPBACK}:${clientPort}`, folder, files))
+  const settings = apiServerSettings(address, port, `http://${LOOPBACK}:${clientPort}`, folder, files)
+  let apiServer = run(programs.apiServer, settings)
   const origin = `https://${address}:${port}`
   const clientWith = (token: string) => {
     const client = new ApiClient(origin, ca, token)
@@ -59,6 +63,13 @@ export async function startKubernetes(address: string = LOOPBACK): Promise<Kuber
     clientOf: (user) => clientWith(USERS[user].token),
     tokenOf: (user) => USERS[user].token,
     clientWith,
+    async restartApiServer(away) {
+      await apiServer.stop()
+      running.splice(running.indexOf(apiServer), 1)
+      await away()
+      apiServer = run(programs.apiServer, settings)
+      await isReady(servers.clientOf('admin'), running)
+    },
     async stop() {
       for (const client of clients) await client.close()
       // The API server first: it waits for etcd.
