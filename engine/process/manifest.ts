@@ -44,7 +44,7 @@ function loadDocuments(
   before: Snapshot | null
 ): Loaded {
   const manifest = readObjects(
-    documents.map(({ value }) => value),
+    documents.map(({ value, broken }) => (broken ? null : value)),
     resourcesOf(options.policies, options.backends)
   )
   const where = new Where(options.name, documents, manifest)

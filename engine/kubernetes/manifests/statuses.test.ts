@@ -43,6 +43,13 @@ test('what is refused, and what a part of refers to, have the path that the mess
   ])
 })
 
+test('what may be elsewhere is missing, and no mistake', () => {
+  const refusedFor = (message: string) =>
+    complaintsOf({ conditions: [condition('Accepted', 'False', 'Invalid', message)] })[0]!.isRefused
+  assert.equal(refusedFor('spec.policies.auth.secretRef: there is no Secret demo/key'), false)
+  assert.equal(refusedFor('there is no listener https'), true)
+})
+
 test('one cause is told once: what is not accepted is not programmed either, also at the next parent', () => {
   const bad = condition('Conflicted', 'True', 'HostnameConflict', 'listener b has the same hostname')
   const conditions = [bad, condition('Programmed', 'False', 'Invalid', 'see Conflicted')]

@@ -6,7 +6,7 @@ export interface Complaint {
   readonly message: string
   /** In the object; empty: it is about the whole of it. */
   readonly path: Path
-  /** The object does nothing as it is; otherwise a part of it does not. */
+  /** The object does nothing as it is; otherwise a part of it does not, or what it refers to is missing. */
   readonly isRefused: boolean
 }
 
@@ -17,6 +17,9 @@ const BAD_WHEN_TRUE: ReadonlySet<string> = new Set([
 
 /** A data plane has still to say whether it serves it. */
 const LATER: ReadonlySet<string> = new Set(['Pending', 'Unknown'])
+
+/** It may be elsewhere: Secrets are seldom kept with manifests. */
+const ELSEWHERE = /^there is no (?:Secret|ConfigMap|Service|GatewayBackend|GatewayParameters)\b/
 
 /** Where a message says at once what it is about. */
 const AT = /^((?:spec|data)(?:[.[][^\s:]*)?): /
@@ -37,7 +40,7 @@ export function complaintsOf(status: unknown): readonly Complaint[] {
       return {
         message: `${title}: ${message}`,
         path: at === undefined ? path : parsePath(at),
-        isRefused: one.type === 'Accepted'
+        isRefused: one.type === 'Accepted' && !ELSEWHERE.test(message)
       }
     })
   })
