@@ -2,6 +2,7 @@
  * Compiles what is above the routes of a Gateway: listeners with their certificates, policies, settings of connections.
  * What is wrong is taken out and reported, and the rest is compiled.
  */
+import { isDeepStrictEqual } from 'node:util'
 import type { Fault } from '#engine/kubernetes/translation/parts.ts'
 import { Sections } from '#engine/kubernetes/translation/sections.ts'
 import { entriesOf, objectOf, type Path, type Raw } from '#engine/schema/placed.ts'
@@ -113,9 +114,13 @@ class Attempt {
     this.#faults.push(this.#policyFault(finding))
     const set = objectOf(holder.sets[Number(index)])
     if (!Object.hasOwn(set, String(name))) return
-    const { [String(name)]: _, ...rest } = set
-    holder.sets = holder.sets.with(Number(index), rest)
-    holder.isClosed = true
+    const { [String(name)]: wrong, ...rest } = set
+    const closed = this.#compiler.closedForm(String(name), wrong)
+    // What is closed and wrong all the same would leave open what it guards.
+    const isWrongClosed = closed !== undefined && isDeepStrictEqual(wrong, closed)
+    const made = closed === undefined || isWrongClosed ? rest : { ...rest, [String(name)]: closed }
+    holder.sets = holder.sets.with(Number(index), made)
+    holder.isClosed ||= isWrongClosed
     this.removed++
   }
 

@@ -3,6 +3,7 @@
 import { withoutKeys } from '#engine/kit/sensitive.ts'
 import { placeText } from '#engine/kubernetes/translation/conditions.ts'
 import type { Fault, ObjectPlace } from '#engine/kubernetes/translation/parts.ts'
+import { closedForm } from '#engine/kubernetes/translation/policies/index.ts'
 import type { Sections } from '#engine/kubernetes/translation/sections.ts'
 import { type Path, pathText } from '#engine/schema/placed.ts'
 import { type CompileOptions, compileConfig } from '#engine/source/compile.ts'
@@ -34,6 +35,11 @@ export class Compiler {
 
   constructor(options: CompileOptions) {
     this.#options = options
+  }
+
+  /** In place of a policy that is wrong; undefined: it is left out. */
+  closedForm(name: string, value: unknown): unknown {
+    return closedForm(name, value, this.#options)
   }
 
   compile({ value, sections }: Composed): Outcome {

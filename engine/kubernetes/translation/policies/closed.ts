@@ -4,7 +4,7 @@
  */
 import type { ObjectKey } from '#engine/kubernetes/objects/object.ts'
 import { objectOf, type Path, type Raw } from '#engine/schema/placed.ts'
-import { type Field, type Fields, NO_FIELDS } from './fields.ts'
+import type { Field, Fields } from './fields.ts'
 import type { PolicyOptions } from './options.ts'
 import { schemasOf } from './schemas.ts'
 
@@ -20,8 +20,8 @@ export function closedFields({ traffic, backend }: Raw, key: ObjectKey, options:
   const { mcpAuthentication } = schemasOf(options)
   const hasAuthentication = objectOf(policies.mcp).authentication !== undefined
   return {
-    traffic: trafficFields(objectOf(traffic), key, options),
-    backend: backendFields(policies, key, options),
+    traffic: fieldsIn(objectOf(traffic), 'traffic', key, options),
+    backend: fieldsIn(policies, 'backend', key, options),
     authentication:
       hasAuthentication && mcpAuthentication?.closed !== undefined
         ? field(mcpAuthentication.closed, ['spec', 'backend', 'mcp', 'authentication'], key)
@@ -31,17 +31,25 @@ export function closedFields({ traffic, backend }: Raw, key: ObjectKey, options:
 
 const field = (value: unknown, from: Path, key: ObjectKey): Field => ({ value, from, key, origins: [] })
 
-function trafficFields(set: Raw, key: ObjectKey, { policies }: PolicyOptions): Fields {
-  const guards = policies.filter(({ name, closed }) => closed !== undefined && set[name] !== undefined)
-  return new Map(guards.map(({ name, closed }) => [name, field(closed, ['spec', 'traffic', name], key)]))
+/** In place of one policy of a set in a configuration. Undefined: nothing, as it guards nothing. */
+export function closedForm(
+  name: string,
+  value: unknown,
+  { policies, backends }: Pick<PolicyOptions, 'policies' | 'backends'>
+): unknown {
+  const guard = policies.find((policy) => policy.name === name)
+  if (guard !== undefined) return guard.closed
+  for (const { closed } of schemasOf({ policies, backends }).kinds.policies) {
+    const made = closed?.[name]?.(value)
+    if (made !== undefined) return made
+  }
+  return undefined
 }
 
-function backendFields(set: Raw, key: ObjectKey, options: PolicyOptions): Fields {
-  const found = schemasOf(options).kinds.policies.flatMap(({ closed = {} }) =>
-    Object.entries(closed).flatMap(([name, make]): [string, Field][] => {
-      const value = set[name] === undefined ? undefined : make(set[name])
-      return value === undefined ? [] : [[name, field(value, ['spec', 'backend', name], key)]]
-    })
-  )
-  return found.length === 0 ? NO_FIELDS : new Map(found)
+function fieldsIn(set: Raw, section: string, key: ObjectKey, options: PolicyOptions): Fields {
+  const closed = Object.entries(set).flatMap(([name, value]): [string, Field][] => {
+    const form = closedForm(name, value, options)
+    return form === undefined ? [] : [[name, field(form, ['spec', section, name], key)]]
+  })
+  return new Map(closed)
 }

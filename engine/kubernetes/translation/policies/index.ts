@@ -1,6 +1,7 @@
 /** GatewayBackends and GatewayPolicies -> entries of `backends`, sets of policies, `frontendPolicies`, statuses. */
 export { authenticationAround, authenticationOf } from './authentication.ts'
 export { translateBackend } from './backend.ts'
+export { closedForm } from './closed.ts'
 export { mergeLevels } from './merge.ts'
 export type * from './options.ts'
 export { secretEntries } from './secrets.ts'

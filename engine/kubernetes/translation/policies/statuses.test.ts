@@ -70,6 +70,15 @@ test('a target that is not there, or a section of one, is not found', () => {
   ])
 })
 
+test('a route that passes on what it does not read has no policies', () => {
+  const stream = object('gateway.networking.k8s.io/v1', 'TCPRoute', 'stream', { spec: { rules: [] } })
+  const policy = gatewayPolicy('a', { targetRefs: [{ group: API, kind: 'TCPRoute', name: 'stream' }], ...CSRF })
+  assert.deepEqual(shown(policy, { objects: [stream] }), [
+    'TCPRoute stream: Accepted False Invalid, Attached False Pending'
+  ])
+  assert.equal(messagesOf(policy, [stream])[0], 'policies act on requests, and what a TCPRoute passes on is not read')
+})
+
 test('a selector that finds nothing has no ancestors', () => {
   const selector = { group: API, kind: 'HTTPRoute', matchLabels: { team: 'none' } }
   assert.deepEqual(shown(gatewayPolicy('a', { targetSelectors: [selector], ...CSRF })), [])

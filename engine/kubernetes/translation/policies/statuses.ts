@@ -17,8 +17,8 @@ const ANCESTORS_MAX = 16
 /** What is known of a policy at one ancestor. */
 interface Standing {
   readonly ref: AncestorStatus['ancestorRef']
-  /** Why a target is none. */
-  readonly missing: string[]
+  /** Why nothing of it can be at a target. */
+  readonly missing: Refusal[]
   readonly conflicts: Fault[]
   /** Something of it is in force at a target, or there is nothing in it. */
   isInForce: boolean
@@ -75,15 +75,23 @@ function targetRef({ entry, target: { kind, namespace, name, sectionName } }: Ai
   return { group: entry.group, kind, namespace, name, ...section }
 }
 
-function whyMissing({ target, object }: AimedAt): string | null {
+/** Null: it is a target, and there. */
+function whyMissing({ target, object }: AimedAt): Refusal | null {
   const { kind, namespace, name, sectionName } = target
-  if (object === undefined) return `there is no ${kind} ${namespace}/${name}`
+  const notFound = (message: string): Refusal => ({ reason: 'TargetNotFound', message })
+  if (object === undefined) return notFound(`there is no ${kind} ${namespace}/${name}`)
+  if (STREAMS.has(kind)) {
+    const message = `policies act on requests, and what a ${kind} passes on is not read`
+    return { reason: 'Invalid', message }
+  }
   if (sectionName === undefined) return null
   const sections = sectionsOf(object)
   if (sections.includes(sectionName)) return null
   const known = sections.length === 0 ? 'no section has a name' : `there are: ${sections.join(', ')}`
-  return `${kind} ${namespace}/${name} has no section ${sectionName}; ${known}`
+  return notFound(`${kind} ${namespace}/${name} has no section ${sectionName}; ${known}`)
 }
+
+const STREAMS: ReadonlySet<string> = new Set(['TLSRoute', 'TCPRoute'])
 
 function conflictsAt({ target }: AimedAt, policy: KubernetesObject, objects: Objects, options: PolicyOptions): Fault[] {
   const own = keyOf(policy)
@@ -125,7 +133,7 @@ function refusalOf(
 ): Refusal | null {
   if (faults.length > 0) return { reason: 'Invalid', message: faultsText(faults, key) }
   const [none] = missing
-  if (none !== undefined && !isInForce) return { reason: 'TargetNotFound', message: none }
+  if (none !== undefined && !isInForce) return none
   return isInForce ? null : { reason: 'Conflicted', message: faultsText(conflicts, key) }
 }
 

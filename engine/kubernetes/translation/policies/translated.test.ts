@@ -167,6 +167,31 @@ test('what guards a route is closed until its Secret is there; the rest of the G
   ])
 })
 
+test('a policy of a Gateway whose mistake only compiling finds is closed or left out, and the rest goes on', async (t) => {
+  const edge = { targetRefs: [target('Gateway', 'edge')] }
+  const translation = translate(
+    EDGE,
+    backend('plain', { static: { host: '127.0.0.1', port: 1 } }),
+    httpRoute('shop', 'edge', [toBackend('/', 'plain')]),
+    httpRoute('own', 'edge', [toBackend('/own', 'plain')]),
+    secret('users', { '.htaccess': 'no colon' }),
+    policy('answer', { ...edge, ...answers('open') }),
+    policy('guard', { ...edge, traffic: { basicAuthentication: { secretRef: { name: 'users' } } } }),
+    policy('early', { ...edge, traffic: { phase: 'PreRouting', hostRewrite: 'Auto' } }),
+    policy('own', {
+      targetRefs: [target('HTTPRoute', 'own')],
+      traffic: { basicAuthentication: { mode: 'Optional', users: ['ada:{SHA}qUqP5cyxm6YcTAhz05Hph5gvu9M='] } }
+    })
+  )
+  const ask = await startedGateway(t, translation)
+  assert.match(await ask('/'), /^401 /)
+  assert.equal(await ask('/own'), '200 open')
+  for (const name of ['guard', 'early']) {
+    const { conditions = [] } = statusOf(translation, 'GatewayPolicy', name).ancestors?.[0] ?? {}
+    assert.deepEqual([conditions[0]?.status, conditions[0]?.reason], ['False', 'Invalid'], name)
+  }
+})
+
 test('policies of a Service, of a GatewayBackend and of a selector reach the Gateways that use them', () => {
   const serviceRef = { group: '', kind: 'Service', name: 'plain' }
   const rules = [
