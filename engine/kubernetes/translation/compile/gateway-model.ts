@@ -3,6 +3,7 @@
  * wrong. Everything that is compiled stands below it.
  */
 import type { Input } from '#engine/kubernetes/translation/inputs.ts'
+import type { PartOrigin } from '#engine/kubernetes/translation/parts.ts'
 import { Sections } from '#engine/kubernetes/translation/sections.ts'
 import type { Raw } from '#engine/schema/placed.ts'
 import { closureOf } from './closure.ts'
@@ -150,8 +151,28 @@ function withRawConfigs(typed: Raw, model: GatewayModel, isWhole: boolean, secti
     if (policies !== undefined) sets = mergedSets(sets, policies)
     if (!isWhole) sets = sets.filter(({ targetRefs }) => targetRefs === undefined)
     sections.add([], origins)
+    for (const key of Object.keys(below)) addEntries(key, below[key], value[key], origins, sections)
   }
   return { value, sets }
+}
+
+/** Entries of a merged list that `rawConfig` alone has: they stand at other indices there. */
+function addEntries(
+  key: string,
+  below: unknown,
+  merged: unknown,
+  origins: readonly PartOrigin[],
+  sections: Sections
+): void {
+  if (!Array.isArray(below) || !Array.isArray(merged)) return
+  for (const [i, entry] of merged.entries()) {
+    const index = below.indexOf(entry)
+    if (index === -1) continue
+    sections.add(
+      [key, i],
+      origins.map(([at, from]) => [at, { ...from, path: [...from.path, key, index] }])
+    )
+  }
 }
 
 const pick = (value: Raw, keys: ReadonlySet<string>): Raw =>

@@ -16,17 +16,16 @@ function mergedValue(over: unknown, below: unknown): unknown {
   return isObject(over) && isObject(below) ? mergedBelow(over, below) : over
 }
 
-/** Entries of `over` keep their places; those that only `below` has come after them. */
+/** Entries of `over` keep their places; those that only `below` has come after them, wrong ones too. */
 function mergedList(over: readonly unknown[], below: readonly unknown[]): unknown[] {
   const keys = over.map(keyOf)
-  if (keys.includes(null) || below.map(keyOf).includes(null)) return [...over]
-  const rest = new Map(below.map((entry) => [keyOf(entry), entry]))
+  if (keys.includes(null)) return [...over]
+  const rest = [...below]
   const merged = over.map((entry, i) => {
-    const other = rest.get(keys[i]!)
-    rest.delete(keys[i]!)
-    return other === undefined ? entry : mergedValue(entry, other)
+    const at = rest.findIndex((one) => keyOf(one) === keys[i])
+    return at === -1 ? entry : mergedValue(entry, rest.splice(at, 1)[0])
   })
-  return [...merged, ...rest.values()]
+  return [...merged, ...rest]
 }
 
 function keyOf(entry: unknown): string | null {
