@@ -2,6 +2,7 @@
 import { parseArgs } from 'node:util'
 import { nearest } from '#engine/schema/suggest.ts'
 import { CONTROLLER_OPTIONS, type ControllerSettings, readControllerSettings } from './controller-options.ts'
+import { PROXY_VARIABLES, type ProxyFlags } from './proxy-options.ts'
 
 export const SHELLS = ['bash', 'zsh', 'fish'] as const
 export type Shell = (typeof SHELLS)[number]
@@ -12,7 +13,7 @@ export const EXIT_USAGE = 2
 export const EXIT_CONFIG = 3
 
 export type Command =
-  | { readonly kind: 'help' | 'explain-help' | 'controller-help' }
+  | { readonly kind: 'help' | 'explain-help' | 'controller-help' | 'proxy-help' }
   | { readonly kind: 'version' }
   /** `help`: the command that says more. */
   | { readonly kind: 'usage'; readonly message: string; readonly help: string }
@@ -25,6 +26,8 @@ export type Command =
 /** What needs the whole program. */
 export type GatewayCommand =
   | { readonly kind: 'run' | 'validate'; readonly source: Source }
+  /** `source`: of the settings of the process. */
+  | { readonly kind: 'proxy'; readonly source: Source; readonly flags: ProxyFlags }
   | { readonly kind: 'explain'; readonly source: Source; readonly request: TypedRequest; readonly isJson: boolean }
 
 /** The request of `weir explain`, as it was typed. */
@@ -54,6 +57,7 @@ export const COMMANDS: Readonly<Record<string, readonly string[]>> = {
     ...['--request', '--header', '--data', '--from', '--cert', '--http1.1', '--http2', '--http2-prior-knowledge'],
     ...['--json', '--file', '--config']
   ],
+  proxy: [...PROXY_VARIABLES.map((name) => `--${name}`), '--file', '--config'],
   controller: Object.keys(CONTROLLER_OPTIONS).map((name) => `--${name}`),
   schema: [],
   completion: SHELLS,
@@ -92,6 +96,7 @@ Usage:
   weir -f MANIFEST          serve the Gateways of a manifest of Kubernetes, without a cluster
   weir -c STRING            run a configuration given as text
   weir explain OPTIONS      say what would become of a request: weir explain -h
+  weir proxy OPTIONS        be a data plane of that controller: weir proxy -h
   weir controller OPTIONS   carry out the Gateways of a Kubernetes cluster: weir controller -h
   weir schema               print the JSON Schema of the configuration file, for editors
   weir completion SHELL     print what bash, zsh or fish completes: source <(weir completion bash)
@@ -151,6 +156,7 @@ export function readArguments(args: readonly string[]): Command {
     return args.length === 1 ? { kind: 'schema' } : usage('schema is a command without arguments')
   if (args[0] === 'completion') return completionOf(args.slice(1))
   if (args[0] === 'explain') return explainOf(args.slice(1))
+  if (args[0] === 'proxy') return proxyOf(args.slice(1))
   if (args[0] === 'controller') return controllerOf(args.slice(1))
   let values: Record<string, unknown>
   try {
@@ -218,6 +224,31 @@ function explainOf(args: readonly string[]): Command {
     cert
   }
   return { kind: 'explain', source, request: typed, isJson: values.json === true }
+}
+
+const PROXY_OPTIONS = {
+  ...(Object.fromEntries(PROXY_VARIABLES.map((name) => [name, { type: 'string' }])) as Record<
+    (typeof PROXY_VARIABLES)[number],
+    { type: 'string' }
+  >),
+  file: OPTIONS.file,
+  config: OPTIONS.config,
+  help: OPTIONS.help
+} as const
+
+function proxyOf(args: readonly string[]): Command {
+  const wrong = (message: string): Command => ({ kind: 'usage', message, help: 'weir proxy --help' })
+  let values: Record<string, unknown>
+  try {
+    values = parseArgs({ args: [...args], options: PROXY_OPTIONS, strict: true, allowPositionals: false }).values
+  } catch (error) {
+    return wrong(explain(error as Error, args, PROXY_OPTIONS))
+  }
+  if (values.help === true) return { kind: 'proxy-help' }
+  const source = sourceOf(values)
+  if (source === 'several') return wrong(ONE_SOURCE)
+  const flags = Object.fromEntries(PROXY_VARIABLES.map((name) => [name, values[name]])) as ProxyFlags
+  return { kind: 'proxy', source: source ?? { kind: 'text', text: 'binds: []' }, flags }
 }
 
 function controllerOf(args: readonly string[]): Command {

@@ -1,7 +1,4 @@
-/**
- * The control plane: source -> Snapshot -> workers, the admin servers, reload and drain.
- * Lives on the main thread, which serves no traffic.
- */
+/** The text of a configuration -> what is in force, again whenever it changes; or why it stays as it is. */
 import type { Prepared } from '#engine/build/prepare.ts'
 import type { BackendKind, PrepareContext } from '#engine/contract/backend.ts'
 import type { Problem } from '#engine/contract/config-error.ts'
@@ -15,18 +12,7 @@ import type { ReadFile } from '#engine/standalone/file-sources.ts'
 import { formatErrors, hashOf, loadConfig, type SnapshotDraft } from '#engine/standalone/load.ts'
 import type { RemoteTexts } from '#engine/standalone/remote.ts'
 import type { Published, Supervisor } from '#engine/workers/supervisor.ts'
-
-/** What the admin port and the log tell about the configuration. */
-export interface ConfigStatus {
-  /** Of the configuration in force; null before the first. */
-  readonly snapshot: Snapshot | null
-  /** What of it came from the environment. */
-  readonly expanded: readonly Expanded[]
-  /** Where its parts were written; null before the first. */
-  readonly places: Places | null
-  readonly lastError: { readonly at: string; readonly message: string } | null
-  readonly reloads: { readonly ok: number; readonly failed: number }
-}
+import { explainFailure, type InForce } from './in-force.ts'
 
 export interface ControlPlaneOptions {
   readonly policies: readonly Policy[]
@@ -94,53 +80,23 @@ function loadNow(text: string, options: ControlPlaneOptions, before: Snapshot | 
   return { ok: true, draft, warnings, expanded, places, hash: hashOf(text, files, fetched), files, urls }
 }
 
-/** Why a configuration could not be put in force, and how to mend it. */
-export function explainFailure({ message, code }: Published & { ok: false }): string {
-  if (code === 'EADDRINUSE')
-    return `${message}. Stop what listens there, or choose another port (binds[].port, llm.port; PORT for the demonstration)`
-  if (code === 'EACCES')
-    return `${message}. Ports below 1024 need privileges: choose another port or grant CAP_NET_BIND_SERVICE`
-  return message
-}
-
 export class ControlPlane {
-  #snapshot: Snapshot | null = null
-  #expanded: readonly Expanded[] = []
-  #places: Places | null = null
   /** Those that are known without DNS. */
   #hosts: HostLists = {}
-  #lastError: ConfigStatus['lastError'] = null
-  #ok = 0
-  #failed = 0
-  #versions = 0
   /** One reload at a time: a file that changes twice is read twice, in order. */
   #queue: Promise<unknown> = Promise.resolve()
   readonly #options: ControlPlaneOptions
   readonly #supervisor: Supervisor
+  readonly #inForce: InForce
 
-  constructor(options: ControlPlaneOptions, supervisor: Supervisor) {
+  constructor(options: ControlPlaneOptions, supervisor: Supervisor, inForce: InForce) {
     this.#options = options
     this.#supervisor = supervisor
+    this.#inForce = inForce
   }
-
-  /** Milliseconds of the wall clock for an accepted configuration, null for a refused one. */
-  onReload: (acceptedAtMs: number | null) => void = () => {}
-
-  /** What is in force from now on. */
-  onInForce: (snapshot: Snapshot) => void = () => {}
 
   /** The files that a configuration refers to, after it was accepted or refused. */
   onFiles: (files: readonly ReadFile[], isAccepted: boolean) => void = () => {}
-
-  get status(): ConfigStatus {
-    return {
-      snapshot: this.#snapshot,
-      expanded: this.#expanded,
-      places: this.#places,
-      lastError: this.#lastError,
-      reloads: { ok: this.#ok, failed: this.#failed }
-    }
-  }
 
   /** Puts the first configuration in force. */
   first(loaded: Loaded & { ok: true }): Promise<Published> {
@@ -159,41 +115,31 @@ export class ControlPlane {
 
   async #reload(text: string): Promise<void> {
     const { log } = this.#options
-    const loaded = await load(text, this.#options, this.#snapshot)
+    const { snapshot } = this.#inForce.status
+    const loaded = await load(text, this.#options, snapshot)
     this.onFiles(loaded.files, loaded.ok)
     this.#options.remote.follow(loaded.urls, loaded.ok)
-    if (loaded.ok && loaded.hash === this.#snapshot?.hash) {
+    if (loaded.ok && loaded.hash === snapshot?.hash) {
       log('info', `configuration ${loaded.hash} is offered again: it is what runs`)
-      this.#lastError = null
+      this.#inForce.offeredAgain()
       return
     }
     if (!loaded.ok) {
-      this.#refuse(`configuration refused, the one before stays in force:\n${loaded.text}`)
+      this.#inForce.refuse(`configuration refused, the one before stays in force:\n${loaded.text}`)
       return
     }
     for (const warning of loaded.warnings) log('warn', warning)
-    this.#warnStatic(loaded.draft)
+    this.#warnStatic(loaded.draft, snapshot)
     const outcome = await this.#publish(loaded)
-    if (outcome.ok) {
-      this.#ok++
-      this.onReload(Date.now())
-      log('info', `configuration ${this.#snapshot?.hash} in force`)
-    } else this.#refuse(`configuration not put in force, the one before stays: ${explainFailure(outcome)}`)
-  }
-
-  #refuse(message: string): void {
-    this.#failed++
-    this.onReload(null)
-    this.#lastError = { at: new Date().toISOString(), message }
-    this.#options.log('error', message)
+    if (outcome.ok) log('info', `configuration ${loaded.hash} in force`)
+    else this.#inForce.refuse(`configuration not put in force, the one before stays: ${explainFailure(outcome)}`)
   }
 
   /** `config` is read at start only: say so when it changes. */
-  #warnStatic(draft: SnapshotDraft): void {
-    const before = this.#snapshot?.process
-    if (before === undefined) return
+  #warnStatic(draft: SnapshotDraft, before: Snapshot | null): void {
+    if (before === null) return
     const changed = (Object.keys(draft.process) as (keyof Snapshot['process'])[]).filter(
-      (key) => JSON.stringify(draft.process[key]) !== JSON.stringify(before[key])
+      (key) => JSON.stringify(draft.process[key]) !== JSON.stringify(before.process[key])
     )
     if (changed.length > 0)
       this.#options.log('warn', `needs a restart to take effect: config.${changed.join(', config.')}`)
@@ -206,24 +152,8 @@ export class ControlPlane {
     this.#hosts = hosts
   }
 
-  async #publish({ draft, hash, expanded, places: find, hosts }: Loaded & { ok: true }): Promise<Published> {
+  async #publish({ draft, hash, expanded, places, hosts }: Loaded & { ok: true }): Promise<Published> {
     if (hosts !== undefined) this.#setHosts(hosts)
-    const snapshot: Snapshot = {
-      ...draft,
-      process: this.#snapshot?.process ?? draft.process,
-      version: ++this.#versions,
-      hash,
-      acceptedAt: new Date().toISOString()
-    }
-    const places = find()
-    const outcome = await this.#supervisor.publish(snapshot, places)
-    if (outcome.ok) {
-      this.#places = places
-      this.#snapshot = snapshot
-      this.#expanded = expanded
-      this.#lastError = null
-      this.onInForce(snapshot)
-    }
-    return outcome
+    return await this.#inForce.publish({ draft, hash, expanded, places: places() })
   }
 }

@@ -5,7 +5,7 @@ import { RequestError } from '#engine/explain/request.ts'
 import { show } from '#engine/explain/show.ts'
 import { EXIT_USAGE, type GatewayCommand } from './cli.ts'
 import type { Loaded } from './control.ts'
-import type { ProgramParts } from './program.ts'
+import type { ProgramParts } from './parts.ts'
 
 export async function explainRequest(
   { request: typed, isJson }: GatewayCommand & { readonly kind: 'explain' },

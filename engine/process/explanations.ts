@@ -4,7 +4,7 @@ import type { ExplainParts } from '#engine/explain/explain.ts'
 import type { Explanation } from '#engine/explain/explanation.ts'
 import { RequestError, type RequestInput } from '#engine/explain/request.ts'
 import type { Snapshot } from '#engine/ir/snapshot.ts'
-import type { ConfigStatus } from './control.ts'
+import type { ConfigStatus } from './in-force.ts'
 
 /** Says what would become of a request; `buckets` null: all are full. Rejects with a RequestError. */
 export type ExplainRequest = (

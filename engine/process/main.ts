@@ -33,7 +33,7 @@ import { policies } from '#policies/index.ts'
 import type { GatewayCommand } from './cli.ts'
 import { writeCompileCache } from './compile-cache.ts'
 import type { ControllerSettings } from './controller-options.ts'
-import type { ProgramParts, Start } from './program.ts'
+import type { ProgramParts, Start } from './parts.ts'
 
 /** What threads of the offload pool start from: beside this module, or beside the bundle that holds it. */
 const JOBS = import.meta.url.endsWith('.ts')

@@ -23,7 +23,10 @@ async function runGateway(command: GatewayCommand): Promise<void> {
   const { prepareTransports } = await import('#engine/downstream/transports.ts')
   const { heapMbFor, SpareThread } = await import('#engine/workers/thread.ts')
   prepareTransports()
-  const ahead = command.kind === 'run' ? new SpareThread(ENTRY, heapMbFor(availableParallelism())) : null
+  const ahead =
+    command.kind === 'run' || command.kind === 'proxy'
+      ? new SpareThread(ENTRY, heapMbFor(availableParallelism()))
+      : null
   const { run } = await import('./main.ts')
   await run(command, { entry: ENTRY, program: new URL(import.meta.url), ahead, releaseSignals })
 }

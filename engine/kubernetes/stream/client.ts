@@ -1,6 +1,7 @@
 /** The data plane's side of the stream from its controller (docs/design/038-stream-to-data-planes.md). */
 import { type ClientHttp2Session, type ClientHttp2Stream, connect, constants } from 'node:http2'
 import { SYSTEM_TIME, type Time } from '#engine/contract/time.ts'
+import { VERSION } from '#engine/contract/version.ts'
 import { Backoff } from '#engine/kubernetes/client/backoff.ts'
 import { type Answer, GATEWAY_HEADER, POD_HEADER, readToDataPlane, STREAM_PATH, type ToDataPlane } from './messages.ts'
 import { keepAlive } from './ping.ts'
@@ -189,6 +190,9 @@ export class SnapshotClient {
 
   /** Null, or why not. */
   async #putInForce(next: ReceivedDraft): Promise<string | null> {
+    if (next.program !== VERSION) {
+      return `the controller is weir ${next.program}, and this data plane weir ${VERSION}: they have to be the same`
+    }
     // A controller that was started anew says everything again.
     if (next.draft === this.#inForce?.draft) return null
     try {

@@ -238,7 +238,7 @@ describe('a controller that', () => {
     ],
     'gives runs of routes that are not there': [
       encodeRecord({
-        ...{ kind: 'snapshot', epoch: 'e', version: 1, base: 0 },
+        ...{ kind: 'snapshot', program: '1', epoch: 'e', version: 1, base: 0 },
         delta: { ...snapshot, goneBackends: [], binds: [{ port: 1, listeners: [{ routes: [[0, 4e9]] }] }] }
       }),
       /a change that does not fit/

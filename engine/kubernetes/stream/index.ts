@@ -1,5 +1,6 @@
 export { makeCertificate } from './certificate.ts'
 export { SnapshotClient, type SnapshotClientOptions } from './client.ts'
+export { HeldFile } from './held-file.ts'
 export type { GatewayName, PublishedGateway } from './published.ts'
 export type { EndpointChanges, Held, ReceivedDraft } from './received.ts'
 export { type DataPlane, SnapshotServer, type SnapshotServerOptions } from './server.ts'

@@ -40,6 +40,8 @@ interface Versioned {
 
 export interface SnapshotRecord extends Versioned {
   readonly kind: 'snapshot'
+  /** Version of the program that made it: another one may read it otherwise. */
+  readonly program: string
   readonly delta: SnapshotDelta<SnapshotDraft>
 }
 
@@ -71,13 +73,13 @@ export function readToController(value: unknown): ToController {
 
 /** Throws a RecordError when `value` is none. Of a Snapshot only the outline is looked at: workers check the rest. */
 export function readToDataPlane(value: unknown): ToDataPlane {
-  const { kind, epoch, version, base, delta, changes } = objectOf(value)
+  const { kind, epoch, version, base, program, delta, changes } = objectOf(value)
   const common = { epoch: textOf(epoch), version: versionOf(version), base: versionOf(base) }
   if (kind === 'endpoints') {
     return { kind, ...common, changes: Object.fromEntries(Object.entries(objectOf(changes)).map(readChange)) }
   }
   if (kind !== 'snapshot') throw new RecordError('a record of an unknown kind')
-  return { kind, ...common, delta: deltaOf(delta) }
+  return { kind, ...common, program: textOf(program), delta: deltaOf(delta) }
 }
 
 function readChange([name, list]: [string, unknown]): [string, readonly ServiceEndpoint[] | null] {

@@ -1,4 +1,5 @@
 /** What is published for one Gateway, and what of it a data plane does not hold yet. */
+import { VERSION } from '#engine/contract/version.ts'
 import { encodeDelta } from '#engine/ir/snapshot-delta.ts'
 import type { ServiceEndpoint, ServiceEndpoints } from '#engine/kubernetes/endpoints/index.ts'
 import type { SnapshotDraft } from '#engine/source/translate.ts'
@@ -89,7 +90,7 @@ export class Published {
     const base = previous === null ? 0 : held
     return this.#bytes('snapshot', base, (): SnapshotRecord => {
       const delta = encodeDelta(previous, this.#drafts.get(this.#version)!)
-      return { kind: 'snapshot', epoch: this.#epoch, version: this.#version, base, delta }
+      return { kind: 'snapshot', program: VERSION, epoch: this.#epoch, version: this.#version, base, delta }
     })
   }
 

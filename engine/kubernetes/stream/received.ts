@@ -10,6 +10,8 @@ import { RecordError } from './records.ts'
 export interface ReceivedDraft {
   readonly epoch: string
   readonly version: number
+  /** Version of the program that made it. */
+  readonly program: string
   readonly draft: SnapshotDraft
 }
 
@@ -55,7 +57,7 @@ export class Received {
   }
 
   /** Throws a RecordError when it is for another draft than the one that is held. */
-  takeSnapshot({ epoch, version, base, delta }: SnapshotRecord): ReceivedDraft {
+  takeSnapshot({ epoch, version, base, program, delta }: SnapshotRecord): ReceivedDraft {
     const held = this.#draft
     if (base !== 0 && (held?.epoch !== epoch || held.version !== base)) {
       throw new RecordError(`a change of version ${base}, which is not held`)
@@ -63,7 +65,7 @@ export class Received {
     try {
       // What comes whole shares what it has in common with the draft before: workers build only what is new.
       const draft = base === 0 ? share(held?.draft, applyDelta(null, delta)) : applyDelta(held!.draft, delta)
-      this.#draft = { epoch, version, draft }
+      this.#draft = { epoch, version, program, draft }
       return this.#draft
     } catch (error) {
       throw new RecordError(`a change that does not fit: ${(error as Error).message}`)

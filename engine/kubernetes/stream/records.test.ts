@@ -79,7 +79,7 @@ describe('messages', () => {
       assert.throws(() => readToDataPlane({ kind: 'endpoints', ...common, changes: { a: [one] } }), RecordError)
     }
     const delta = { gateway: {}, backends: {}, goneBackends: [], frontend: {}, process: {}, binds: [] }
-    assert.equal(readToDataPlane({ kind: 'snapshot', ...common, delta }).kind, 'snapshot')
+    assert.equal(readToDataPlane({ kind: 'snapshot', program: '1', ...common, delta }).kind, 'snapshot')
     const bad = [
       ...Object.keys(delta).map((key) => ({ ...delta, [key]: 1 })),
       { ...delta, binds: [{ listeners: 1 }] },
@@ -87,7 +87,7 @@ describe('messages', () => {
       { ...delta, binds: [{ listeners: [{ routes: [[0, 1, 2]] }] }] }
     ]
     for (const one of bad) {
-      assert.throws(() => readToDataPlane({ kind: 'snapshot', ...common, delta: one }), RecordError)
+      assert.throws(() => readToDataPlane({ kind: 'snapshot', program: '1', ...common, delta: one }), RecordError)
     }
   })
 })

@@ -18,6 +18,11 @@ export function encodeRecord(value: unknown): Buffer {
   return record
 }
 
+/** The value of a whole record. */
+export function decodeRecord(record: Buffer): unknown {
+  return decode(record.subarray(LENGTH_BYTES))
+}
+
 /** The peer does not keep to the protocol; nothing more can be read from it. */
 export class RecordError extends Error {}
 

@@ -1,0 +1,67 @@
+/**
+ * What a data plane keeps for the one after it: the last draft that was in force, and the endpoints. Sealed, since
+ * drafts hold the keys of backends and certificates: AES-256-GCM (NIST SP 800-38D), its key by HKDF-SHA-256 (RFC 5869)
+ * from what is not on that disk.
+ */
+import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto'
+import { readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { VERSION } from '#engine/contract/version.ts'
+import type { GatewayName } from './published.ts'
+import type { Held } from './received.ts'
+import { decodeRecord, encodeRecord } from './records.ts'
+
+const FILE = 'held.weir'
+const IV_BYTES = 12
+const TAG_BYTES = 16
+const CIPHER = 'aes-256-gcm'
+
+export class HeldFile {
+  readonly #path: string
+  readonly #key: Uint8Array
+  /** What was kept for another Gateway, or by another version of the program, cannot be opened. */
+  readonly #context: Buffer
+
+  constructor(folder: string, key: string, gateway: GatewayName) {
+    this.#path = join(folder, FILE)
+    this.#key = new Uint8Array(hkdfSync('sha256', key, 'weir', 'held by a data plane 1', 32))
+    this.#context = Buffer.from(`${VERSION} ${gateway}`)
+  }
+
+  /** Throws an Error of the system. A reader sees the file as it was, or as it is now. */
+  write(held: Held): void {
+    const iv = randomBytes(IV_BYTES)
+    const cipher = createCipheriv(CIPHER, this.#key, iv, { authTagLength: TAG_BYTES })
+    cipher.setAAD(this.#context)
+    const body = [cipher.update(encodeRecord(held)), cipher.final()]
+    const next = `${this.#path}.next`
+    writeFileSync(next, Buffer.concat([iv, cipher.getAuthTag(), ...body]), { mode: 0o600, flush: true })
+    renameSync(next, this.#path)
+  }
+
+  /** Null: there is none. Throws an Error that says why it cannot be used. */
+  read(): Held | null {
+    const bytes = this.#bytes()
+    if (bytes === null) return null
+    const [iv, tag] = [bytes.subarray(0, IV_BYTES), bytes.subarray(IV_BYTES, IV_BYTES + TAG_BYTES)]
+    try {
+      const decipher = createDecipheriv(CIPHER, this.#key, iv, { authTagLength: TAG_BYTES })
+      decipher.setAAD(this.#context)
+      decipher.setAuthTag(tag)
+      const clear = [decipher.update(bytes.subarray(IV_BYTES + TAG_BYTES)), decipher.final()]
+      // What opens was written by write().
+      return decodeRecord(Buffer.concat(clear)) as Held
+    } catch {
+      throw new Error(`${this.#path} was written with another key, for another Gateway or version, or is damaged`)
+    }
+  }
+
+  #bytes(): Buffer | null {
+    try {
+      return readFileSync(this.#path)
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null
+      throw error
+    }
+  }
+}

@@ -1,0 +1,22 @@
+/** Where the configuration of a gateway comes from. */
+import type { Published, Supervisor } from '#engine/workers/supervisor.ts'
+import type { InForce } from './in-force.ts'
+
+export interface SourceParts {
+  readonly inForce: InForce
+  readonly supervisor: Supervisor
+  readonly log: (level: 'debug' | 'info' | 'warn' | 'error', message: string) => void
+}
+
+export interface SnapshotSource {
+  /** The first configuration may take any time to come. */
+  readonly isRemote: boolean
+  /** Puts the first configuration in force; the process cannot start with one that is not. */
+  first(): Promise<Published>
+  /** The first is in force, and has been logged: from now on it follows changes. */
+  follow(): void
+  /** The user wants it to be read again. */
+  reload(): void
+  /** The process drains: nothing changes any more. */
+  close(): void
+}
