@@ -1,4 +1,4 @@
-/** The configuration is what a controller says of one Gateway, or what was in force before as long as it says nothing. */
+/** The configuration is what a controller says of one Gateway; until it says something, what was in force before. */
 import { createHash } from 'node:crypto'
 import type { HostListChanges } from '#engine/contract/endpoint.ts'
 import type { Snapshot } from '#engine/ir/snapshot.ts'
