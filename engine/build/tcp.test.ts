@@ -79,3 +79,18 @@ test('a backend with backendTLS gets no clear text of a TLS that ends here', () 
   // What is passed on may be TLS already.
   equal(build(snapshotOf('TLS', null, { tls: TLS, tcp: null })).problems.length, 0)
 })
+
+test('a reference that cannot be followed is refused for its share of the connections, and nothing else is tried', () => {
+  const snapshot = snapshotOf('TCP', null, { tls: null, tcp: null })
+  const invalid = { kind: 'invalid', reference: 'Service demo/db', reason: 'BackendNotFound', policies: {} }
+  const [listener] = snapshot.binds[0]!.listeners as unknown as [{ tcpRoutes: { backends: unknown[] }[] }]
+  listener.tcpRoutes[0]!.backends.push({ backend: 'gone', weight: 1, policies: {} })
+  Object.assign(snapshot.backends, { gone: invalid })
+  const { table, dialled, problems } = build(snapshot)
+  const route = table.find(5)!.find('')!.route('')!
+  const reasons: unknown[] = []
+  for (let i = 0; i < 4; i++) route.dial({ attempts: 0, localPort: 5 } as never, (reason) => reasons.push(reason))
+  deepEqual(reasons, ['INVALID_BACKEND', 'INVALID_BACKEND'])
+  equal(dialled.length, 2)
+  equal(problems.length, 0)
+})
