@@ -278,6 +278,12 @@ const REFUSED: readonly (readonly [title: string, rule: object, backend: string 
     'Accepted UnsupportedValue spec.rules[0].matches[0].path.value: must be a percent-encoded path that begins with "/", or an RE2 expression with type RegularExpression'
   ],
   [
+    'an expression that takes long to compile',
+    { matches: [{ headers: [{ type: 'RegularExpression', name: 'x', value: '(a{1000}){5}' }] }], backendRefs: REFS },
+    null,
+    'Accepted UnsupportedValue spec.rules[0].matches: have expressions of 5016 steps; a rule may have 5000'
+  ],
+  [
     'a status that is no redirect',
     { filters: [{ type: 'RequestRedirect', requestRedirect: { statusCode: 304 } }] },
     null,

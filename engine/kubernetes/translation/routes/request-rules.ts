@@ -1,4 +1,6 @@
 /** Rules of HTTPRoute and GRPCRoute -> routes in a file's spelling. */
+
+import { patternSize } from '#engine/kit/pattern-size.ts'
 import { keyOf } from '#engine/kubernetes/objects/object.ts'
 import type { Fault, RouteParts, RulePart } from '#engine/kubernetes/translation/parts.ts'
 import { entriesOf, objectOf, type Path, type Raw } from '#engine/schema/placed.ts'
@@ -40,10 +42,16 @@ export function translated<T extends z.ZodType>(
   const taken = new Set(rules.map((rule) => (rule as { readonly name?: unknown } | null)?.name))
   const parts = rules.flatMap((raw, i): RulePart[] => {
     const path = ['spec', 'rules', i]
+    const refuse = (at: Path, message: string) =>
+      faults.push({ type: 'Accepted', reason: 'UnsupportedValue', message, place: { key, path: at } })
+    const steps = expressionSteps(objectOf(raw).matches)
+    if (steps > STEPS_MAX) {
+      refuse([...path, 'matches'], `have expressions of ${steps} steps; a rule may have ${STEPS_MAX}`)
+      return []
+    }
     const outcome = validate(schema, raw, path)
     if ('findings' in outcome) {
-      for (const { path: at, message } of outcome.findings)
-        faults.push({ type: 'Accepted', reason: 'UnsupportedValue', message, place: { key, path: at } })
+      for (const { path: at, message } of outcome.findings) refuse(at, message)
       return []
     }
     const builder = new RuleBuilder(context, path)
@@ -54,6 +62,18 @@ export function translated<T extends z.ZodType>(
     return [part]
   })
   return { rules: parts, faults }
+}
+
+/** Of a rule: expressions are compiled by the controller and by data planes, which others share. */
+const STEPS_MAX = 5_000
+
+/** What compiling all expressions costs. Known before one is compiled. */
+function expressionSteps(value: unknown): number {
+  if (typeof value !== 'object' || value === null) return 0
+  const own = objectOf(value)
+  if (own.type !== 'RegularExpression') return Object.values(value).reduce((sum, one) => sum + expressionSteps(one), 0)
+  const texts = [own.value, own.service, own.method].filter((one) => typeof one === 'string')
+  return texts.reduce((sum, one) => sum + patternSize(one), 0)
 }
 
 type RequestRule = z.output<typeof HTTP_RULE> | z.output<typeof GRPC_RULE>
