@@ -21,7 +21,7 @@ import { Translator } from '#engine/kubernetes/translation/index.ts'
 import { readOverrides, translateProcess } from '#engine/source/process.ts'
 import type { Finding } from '#engine/source/tree.ts'
 import { readPlain } from '#engine/standalone/source.ts'
-import { createControlMetrics } from '#engine/telemetry/control.ts'
+import { type ControllerMetrics, createControllerMetrics } from '#engine/telemetry/controller.ts'
 import { createLogger, type Logger } from '#engine/telemetry/log.ts'
 import { EXIT_FAILURE, EXIT_OK } from './cli.ts'
 import type { ControlPlaneOptions } from './control.ts'
@@ -49,8 +49,9 @@ export async function runController(settings: ControllerSettings, parts: Control
     return leave((error as Error).message)
   }
   const client = new KubernetesClient(connection)
-  const controller = new Controller(controllerOptions(settings, parts, { client, connection, logger }))
-  const admin = await startServers({ statsAddr, readinessAddr }, controller, logger)
+  const metrics = createControllerMetrics(VERSION)
+  const controller = new Controller(controllerOptions(settings, parts, { client, connection, logger, metrics }))
+  const admin = await startServers({ statsAddr, readinessAddr }, controller, { logger, metrics })
   if (admin === null) return leave(`cannot start: ${statsAddr} or ${readinessAddr} cannot be listened on`)
   endAtSignal(controller, logger)
   logger.log('info', 'start', `weir ${VERSION} controller: reads ${connection.url}`)
@@ -82,12 +83,13 @@ interface Opened {
   readonly client: KubernetesClient
   readonly connection: ApiConnection
   readonly logger: Logger
+  readonly metrics: ControllerMetrics
 }
 
 function controllerOptions(
   settings: ControllerSettings,
   { policies, backends, check, prepare }: ControllerParts,
-  { client, connection, logger }: Opened
+  { client, connection, logger, metrics }: Opened
 ): ConstructorParameters<typeof Controller>[0] {
   const ownNamespace = process.env.POD_NAMESPACE || connection.namespace || 'default'
   const { host, port } = settings.listen
@@ -119,7 +121,9 @@ function controllerOptions(
     backends,
     ownToken: null,
     provision: (input, controllerCa) => provision(input, { ...shared, controllerCa }),
-    addresses: []
+    addresses: [],
+    onTranslated: metrics.translated,
+    onStatus: metrics.statusWritten
   }
 }
 
@@ -127,9 +131,8 @@ function controllerOptions(
 async function startServers(
   addresses: { readonly statsAddr: string; readonly readinessAddr: string },
   controller: Controller,
-  logger: Logger
+  { logger, metrics }: Pick<Opened, 'logger' | 'metrics'>
 ) {
-  const metrics = createControlMetrics(VERSION)
   const startedAt = new Date().toISOString()
   try {
     return await startAdmin({
@@ -141,7 +144,7 @@ async function startServers(
         logLevel: logger.level()
       }),
       endpoints: async () => [],
-      metrics: () => metrics.expose(),
+      metrics: () => metrics.expose(controller),
       setLogLevel: (level) => logger.setLevel(level),
       quit: () => process.kill(process.pid, 'SIGTERM')
     })

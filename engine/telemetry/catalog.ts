@@ -181,6 +181,11 @@ export const METRICS = {
       'buckets that were given away before they were full again.',
     ['result']
   ),
+  weir_controller_leader: gauge('1: this controller holds the Lease, and writes.', []),
+  weir_controller_gateways: gauge('Gateways that are translated.', []),
+  weir_controller_data_planes: gauge('Data planes that are connected.', []),
+  weir_controller_translation_seconds: histogram('From changes of resources to what data planes are told.', []),
+  weir_controller_status_writes_total: counter('Statuses that were written, or should have been.', ['result']),
   weir_process_resident_memory_bytes: gauge('Resident memory of the process.', []),
   weir_process_cpu_seconds_total: counter('CPU time of the process, user and system.', []),
   weir_process_start_time_seconds: gauge('When the process started.', [])

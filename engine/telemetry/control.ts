@@ -1,6 +1,7 @@
 /** Metrics of the main thread: what it counts itself, and the table of what its workers count. */
 import { Metrics } from './metrics.ts'
 import { MetricsTable, type Sums } from './metrics-table.ts'
+import { processMetrics } from './process-metrics.ts'
 
 /** The main thread has a handful of series; no need for a worker's region. */
 const REGION_BYTES = 16 * 1024
@@ -31,31 +32,17 @@ export function createControlMetrics(version: string): ControlMetrics {
   const table = new MetricsTable()
   const region = new SharedArrayBuffer(REGION_BYTES)
   const own = new Metrics(region, table.attach('main', region))
-  own.gauge('weir_build_info', { version, node: process.versions.node }).set(1)
-  // Wall clock minus uptime, once: computed at every scrape it would wander with the clock.
-  const startedAt = Math.round(Date.now() / 1000 - process.uptime()) * 1000
-  own.gauge('weir_process_start_time_seconds', {}).set(startedAt / 1000)
+  const { measure, startedAt } = processMetrics(own, version)
   const succeeded = own.counter('weir_config_reloads_total', { result: 'success' })
   const failed = own.counter('weir_config_reloads_total', { result: 'failure' })
   const lastSuccess = own.gauge('weir_config_last_success_timestamp_seconds', {})
   const workers = own.gauge('weir_workers', {})
   const restarts = own.counter('weir_worker_restarts_total', {})
-  const memory = own.gauge('weir_process_resident_memory_bytes', {})
-  const cpu = own.counter('weir_process_cpu_seconds_total', {})
-  let cpuSeconds = 0
   const buckets = BUCKET_RESULTS.map((result) => ({
     result,
     counter: own.counter('weir_rate_limit_callers_total', { result }),
     seen: 0
   }))
-
-  function measureProcess(): void {
-    memory.set(process.memoryUsage.rss())
-    const { user, system } = process.cpuUsage()
-    const seconds = (user + system) / 1e6
-    cpu.add(seconds - cpuSeconds)
-    cpuSeconds = seconds
-  }
 
   return {
     table,
@@ -77,11 +64,11 @@ export function createControlMetrics(version: string): ControlMetrics {
       }
     },
     expose: () => {
-      measureProcess()
+      measure()
       return table.expose()
     },
     sums: () => {
-      measureProcess()
+      measure()
       return table.sums()
     },
     startedAt

@@ -52,6 +52,8 @@ export interface ControllerOptions {
   readonly addresses: readonly GatewayAddress[]
   /** After each translation: how long it took. */
   readonly onTranslated?: (durationMs: number) => void
+  /** After each attempt to write a status. */
+  readonly onStatus?: (isWritten: boolean) => void
 }
 
 /** Many data planes tell the same at the same time. */
@@ -94,7 +96,7 @@ export class Controller {
     })
     const { store } = this.#watches
     this.#services = new ServiceIndex(store, clusterDomain)
-    this.#statuses = new StatusWriter({ client, controllerName, time, log })
+    this.#statuses = new StatusWriter({ client, controllerName, time, log, onWrite: options.onStatus })
     this.#provisioner = new Provisioner({ client, time, onRefusal: () => this.#writeSoon(), log })
     this.#gateways = new Gateways({
       objects: store,
@@ -129,9 +131,9 @@ export class Controller {
     return this.#gateways.count
   }
 
-  /** Null: this controller serves no data planes. */
-  get stream(): OpenStream | null {
-    return this.#stream
+  /** Those that are connected to this controller. */
+  get dataPlaneCount(): number {
+    return this.#gateways.dataPlaneCount
   }
 
   /** Gives the Lease back. Data planes go on with what they have. */

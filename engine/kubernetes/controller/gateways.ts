@@ -91,6 +91,11 @@ export class Gateways {
     return this.#rows.size
   }
 
+  get dataPlaneCount(): number {
+    const names = [...this.#rows.keys()]
+    return names.reduce((sum, name) => sum + (this.#stream?.dataPlanes(name).length ?? 0), 0)
+  }
+
   #take(name: GatewayName, output: GatewayOutput, services: ReadonlySet<string>): void {
     const row = this.#rows.get(name)
     const provisioned = this.#provision(name, output.gateway)

@@ -20,6 +20,8 @@ export interface StatusWriterOptions {
   readonly controllerName: string
   readonly time: Time
   readonly log: (level: 'debug' | 'warn', message: string) => void
+  /** After each attempt. */
+  readonly onWrite?: ((isWritten: boolean) => void) | undefined
 }
 
 /** Kinds whose statuses the controller writes. */
@@ -174,7 +176,7 @@ export class StatusWriter {
   async #write(key: ObjectKey): Promise<void> {
     const row = this.#rows.get(key)
     if (row === undefined) return
-    const { client, time, controllerName } = this.#options
+    const { client, time, controllerName, onWrite } = this.#options
     const kind = KINDS[key.slice(0, key.indexOf('/')) as KindName]
     const now = `${new Date(time.wallNow()).toISOString().slice(0, 19)}Z`
     const { current, desired } = row
@@ -190,7 +192,9 @@ export class StatusWriter {
       row.metadata = metadata
       row.current = (written ?? {}) as Status
       row.trouble = ''
+      onWrite?.(true)
     } catch (error) {
+      onWrite?.(false)
       await this.#failed(key, row, error as Error)
     }
   }
