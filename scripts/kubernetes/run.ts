@@ -1,6 +1,7 @@
 /**
  * `npm run conformance -- kubernetes`: the CRDs, beside those of the Gateway API, at a real API server. It has to take
- * and to refuse the objects of engine/kubernetes/testing, and to say why.
+ * and to refuse the objects of engine/kubernetes/testing, and to say why. It judges patches and what is provisioned,
+ * and `weir controller` carries out GatewayParameters beside it.
  */
 import { readFileSync } from 'node:fs'
 import { backends } from '#backends/index.ts'
@@ -15,6 +16,7 @@ import { gatewayApiSchemas, SCHEMAS_FILE } from './gateway-api-schemas.ts'
 import { install } from './install.ts'
 import { Judge, type Judged } from './judge.ts'
 import { mutationCases } from './mutations.ts'
+import { parametersCases } from './parameters.ts'
 import { patchDefinitionsCase } from './patch-definitions.ts'
 import { patchCases } from './patch-differential.ts'
 import { tableCases } from './patch-tables.ts'
@@ -42,7 +44,7 @@ export async function runKubernetes(print: (line: string) => void, hasMisses: bo
     all.push(...(await mutationCases(client, resources, ACCEPTED)))
     all.push(...(await statusCases(servers)))
     all.push(await patchDefinitionsCase(client), ...tableCases(), ...(await patchCases(client)))
-    all.push(...(await provisioningCases(client)))
+    all.push(...(await provisioningCases(client)), ...(await parametersCases(servers)))
     all.push(manifestSchemas())
     all.push(...(await exchangeCases(servers)))
     all.push(...(await controllerCases(servers)))
