@@ -7,6 +7,7 @@ import { entriesOf, objectOf, type Path, type Raw, text, valueAt } from '#engine
 import type { KindKey } from '#engine/source/kinds.ts'
 import { judge } from './content.ts'
 import { type Field, type Fields, fieldsOf, originsOf } from './fields.ts'
+import { fitting, unfit } from './fit.ts'
 import { Gathered } from './gather.ts'
 import type { BackendParts, PolicyOptions } from './options.ts'
 import { Recall } from './recall.ts'
@@ -67,14 +68,15 @@ export function translateBackend(backend: KubernetesObject, objects: Objects, op
     return new Map([...found.backend.fields].filter(([field]) => !policies.has(field)))
   }
   const entry = new Entry(backend, content)
-  entry.addPolicies(new Map([...whole.backend.fields, ...policies]))
-  entry.addToParts(fieldsOfPart)
+  const fit = fitting(whole.backend.fields, content.key.config, options)
+  entry.addPolicies(new Map([...fit.fields, ...policies]))
+  const unfitParts = entry.addToParts(fieldsOfPart)
   const all = [whole, ...sections.values()]
   const needs = needsOfAll(all.flatMap(({ contents: of }) => of))
   return {
     entry: entry.part,
     isRefused: false,
-    faults: [...gathered.doubts, ...all.flatMap(faultsOf)],
+    faults: [...gathered.doubts, ...all.flatMap(faultsOf), ...fit.faults, ...unfitParts],
     backends: new Set([...gathered.backends, ...needs.backends]),
     secrets: new Set([...gathered.secrets, ...needs.secrets])
   }
@@ -125,19 +127,35 @@ class Entry {
     if (fields.size > 0) this.#set(['policies'], fields)
   }
 
-  /** `fieldsOfPart`: by the name of a provider or of a target. */
-  addToParts(fieldsOfPart: (name: string) => Fields): void {
+  /** `fieldsOfPart`: by the name of a provider or of a target. Those that it may not have are left out, and told. */
+  addToParts(fieldsOfPart: (name: string) => Fields): readonly Fault[] {
     const { key, value } = this.#content
     const { parts } = key.config
     const placed = { raw: value, path: [key.name] }
-    for (const part of parts?.of(placed) ?? []) {
+    return (parts?.of(placed) ?? []).flatMap((part) => {
       const name = text(part.raw.name)
-      if (name === undefined) continue
+      if (name === undefined) return []
       const inside = parts!.places(placed).filter(({ path }) => part.path.every((step, i) => path[i] === step))
       const own = new Set(inside.flatMap(({ raw }) => Object.keys(objectOf(raw.policies))))
-      const fields = new Map([...fieldsOfPart(name)].filter(([field]) => !own.has(field)))
-      if (fields.size > 0) this.#set([...part.path, 'policies'], fields)
-    }
+      const fields = [...fieldsOfPart(name)].filter(([field]) => !own.has(field))
+      const refused = fields.flatMap(([field, one]) => this.#refusal(part.path, field, one) ?? [])
+      const kept = fields.filter(
+        ([, { from, key: of }]) => !refused.some(({ place }) => place.key === of && place.path === from)
+      )
+      if (kept.length > 0) this.#set([...part.path, 'policies'], new Map(kept))
+      return refused
+    })
+  }
+
+  /** Why the schema of the part does not have the policy; null: it has. */
+  #refusal(path: Path, name: string, field: Field): Fault | null {
+    const { key, value } = this.#content
+    const at = [...path, 'policies', name]
+    const result = key.schema.safeParse(withAt(value, at.slice(1), field.value))
+    const issue = result.error?.issues.find((one) => at.slice(1, -1).every((step, i) => one.path[i] === step))
+    return issue === undefined
+      ? null
+      : unfit(field, `does not act on ${text(valueAt(value, [...path.slice(1), 'name']))}: ${issue.message}`)
   }
 
   /** Beside what stands at `at`. */

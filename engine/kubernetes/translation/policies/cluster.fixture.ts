@@ -160,7 +160,7 @@ class Build {
       if (named !== null) {
         const [entry = assert.fail(name)] = serviceBackends([name], this.#objects, OPTIONS).entries
         if ('service' in named)
-          yield this.#need({ faults: [], ...withServicePolicies(entry, named.service, this.#objects, OPTIONS) }).entry
+          yield this.#need(withServicePolicies(entry, named.service, this.#objects, OPTIONS)).entry
         else yield entry
         continue
       }

@@ -7,7 +7,7 @@ import {
 } from '#engine/kubernetes/resources/status.ts'
 import type { Fault } from '#engine/kubernetes/translation/parts.ts'
 import { GATEWAY, gatewayBackend, gatewayPolicy, OPTIONS, object, storeOf } from './cluster.fixture.ts'
-import { backendStatus, type PolicyTarget, policyStatus } from './index.ts'
+import { backendStatus, type PolicyTarget, policyStatus, translateBackend } from './index.ts'
 
 const API = 'gateway.networking.k8s.io'
 const ROUTE = { group: API, kind: 'HTTPRoute', name: 'shop' }
@@ -77,6 +77,33 @@ test('a route that passes on what it does not read has no policies', () => {
     'TCPRoute stream: Accepted False Invalid, Attached False Pending'
   ])
   assert.equal(messagesOf(policy, [stream])[0], 'policies act on requests, and what a TCPRoute passes on is not read')
+})
+
+test('what does not act on a backend is left out of it, and told; alone it is refused', () => {
+  const plain = gatewayBackend('plain', { static: { host: 'a.example', port: 80 } })
+  const tools = gatewayBackend('tools', { mcp: { targets: [{ name: 'one', static: { host: 'a', port: 80 } }] } })
+  const checks = object('v1', 'Service', 'checks', { spec: { ports: [{ port: 80 }] } })
+  const ai = { modelAliases: { a: 'b' } }
+  const to = (name: string, sectionName?: string) => ({
+    group: 'weir.dev',
+    kind: 'GatewayBackend',
+    name,
+    ...(sectionName === undefined ? {} : { sectionName })
+  })
+  const objects = [plain, tools, checks]
+  const texts = (spec: object) => shown(gatewayPolicy('a', spec), { objects })
+  const attached = 'Attached True Attached'
+  assert.deepEqual(texts({ targetRefs: [to('plain')], backend: { ai, tcp: { connectTimeout: '1s' } } }), [
+    `Gateway edge: Accepted True PartiallyValid, ${attached}`
+  ])
+  const refused = ['Gateway edge: Accepted False Invalid, Attached False Pending']
+  assert.deepEqual(texts({ targetRefs: [to('plain')], backend: { ai } }), refused)
+  assert.deepEqual(texts({ targetRefs: [to('tools', 'one')], backend: { ai } }), refused)
+  assert.deepEqual(texts({ targetRefs: [{ group: '', kind: 'Service', name: 'checks' }], backend: { ai } }), refused)
+  assert.deepEqual(texts({ targetRefs: [to('tools')], backend: { tcp: { proxyProtocol: 'v2' } } }), refused)
+  const policy = gatewayPolicy('a', { targetRefs: [to('plain')], backend: { ai, tcp: { connectTimeout: '1s' } } })
+  const { entry } = translateBackend(plain, storeOf(policy, ...objects), OPTIONS)
+  assert.deepEqual(entry.value.policies, { tcp: { connectTimeout: '1s' } })
 })
 
 test('a selector that finds nothing has no ancestors', () => {

@@ -5,9 +5,12 @@ import { CONTROLLER_NAME } from '#engine/kubernetes/resources/names.ts'
 import { condition, conditionOf, faultsText, type Good } from '#engine/kubernetes/translation/conditions.ts'
 import type { Condition, Fault } from '#engine/kubernetes/translation/parts.ts'
 import { groupOf } from '#engine/kubernetes/translation/routes/grants.ts'
+import { entriesOf, objectOf } from '#engine/schema/placed.ts'
 import { translateBackend } from './backend.ts'
 import { contentOf, type PolicyContent } from './content.ts'
-import type { AncestorStatus, PolicyOptions, StatusContext } from './options.ts'
+import { UNFIT } from './fit.ts'
+import type { AncestorStatus, PolicyOptions, PolicyTarget, StatusContext } from './options.ts'
+import { withServicePolicies } from './service.ts'
 import { fieldsFor } from './target-policies.ts'
 import { type AimedAt, sectionsOf, targetsOf } from './targets.ts'
 
@@ -20,6 +23,8 @@ interface Standing {
   /** Why nothing of it can be at a target. */
   readonly missing: Refusal[]
   readonly conflicts: Fault[]
+  /** Fields that do not act on a target. */
+  readonly unfit: Fault[]
   /** Something of it is in force at a target, or there is nothing in it. */
   isInForce: boolean
   /** A Gateway that carries it out. */
@@ -36,7 +41,7 @@ export function policyStatus(
   const standings = new Map<string, Standing>()
   const standingAt = (ref: AncestorStatus['ancestorRef'], isAttached: boolean): Standing => {
     const key = JSON.stringify(ref)
-    const known = standings.get(key) ?? { ref, missing: [], conflicts: [], isInForce: false, isAttached }
+    const known = standings.get(key) ?? { ref, missing: [], conflicts: [], unfit: [], isInForce: false, isAttached }
     standings.set(key, known)
     return known
   }
@@ -45,11 +50,14 @@ export function policyStatus(
     const gateways = missing === null ? gatewaysOf(aim.target) : []
     const refs = gateways.length > 0 ? gateways.map((gateway) => refOf(gateway)) : [targetRef(aim)]
     const conflicts = missing === null ? conflictsAt(aim, policy, objects, options) : []
+    const unfits = missing === null ? unfitAt(aim, policy, objects, options) : []
     for (const ref of refs) {
       const standing = standingAt(ref, gateways.length > 0)
       if (missing !== null) standing.missing.push(missing)
       standing.conflicts.push(...conflicts)
-      standing.isInForce ||= missing === null && (conflicts.length === 0 || conflicts.length < fieldCount(content))
+      standing.unfit.push(...unfits)
+      const lost = conflicts.length + unfits.length
+      standing.isInForce ||= missing === null && (lost === 0 || lost < fieldCount(content))
     }
   }
   const own = keyOf(policy)
@@ -98,12 +106,37 @@ function conflictsAt({ target }: AimedAt, policy: KubernetesObject, objects: Obj
   return fieldsFor(target, objects, options).conflicts.filter(({ place }) => place.key === own)
 }
 
+function unfitAt(
+  { target, object }: AimedAt,
+  policy: KubernetesObject,
+  objects: Objects,
+  options: PolicyOptions
+): Fault[] {
+  const own = keyOf(policy)
+  return faultsAt(target, object, objects, options).filter(({ type, place }) => type === UNFIT && place.key === own)
+}
+
+function faultsAt(
+  { kind, namespace, name }: PolicyTarget,
+  object: KubernetesObject | undefined,
+  objects: Objects,
+  options: PolicyOptions
+): readonly Fault[] {
+  if (object === undefined) return []
+  if (kind === 'GatewayBackend') return translateBackend(object, objects, options).faults
+  if (kind !== 'Service') return []
+  // Of what it acts on, all ports of Services are of one kind.
+  const port = Number(entriesOf(objectOf(object.spec).ports, [])[0]?.raw.port)
+  const entry = { value: { name, host: `${name}:${port}` }, origins: [] }
+  return withServicePolicies(entry, { namespace, name, port }, objects, options).faults
+}
+
 function conditionsOf(standing: Standing, faults: readonly Fault[], { policy }: PolicyContent): Condition[] {
   const { conflicts, isAttached } = standing
   const refusal = refusalOf(standing, faults, keyOf(policy))
   const all =
     refusal === null
-      ? [condition(policy, 'Accepted', 'True', 'Accepted', ACCEPTED.message)]
+      ? [acceptance(standing, policy)]
       : [condition(policy, 'Accepted', 'False', refusal.reason, refusal.message)]
   if (refusal === null && isAttached) all.push(condition(policy, 'Attached', 'True', 'Attached', 'It is in force.'))
   else
@@ -114,6 +147,11 @@ function conditionsOf(standing: Standing, faults: readonly Fault[], { policy }: 
   if (faults.some(({ type }) => type === 'ResolvedRefs'))
     all.push(conditionOf(policy, 'ResolvedRefs', faults, RESOLVED))
   return all
+}
+
+function acceptance({ unfit }: Standing, policy: KubernetesObject): Condition {
+  if (unfit.length === 0) return condition(policy, 'Accepted', 'True', ACCEPTED.reason, ACCEPTED.message)
+  return condition(policy, 'Accepted', 'True', 'PartiallyValid', faultsText(unfit, keyOf(policy)))
 }
 
 const ACCEPTED: Good = { reason: 'Accepted', message: 'It is in order.' }
@@ -127,13 +165,14 @@ interface Refusal {
 
 /** Why nothing of a policy is in force at an ancestor; null: something is. */
 function refusalOf(
-  { missing, conflicts, isInForce }: Standing,
+  { missing, conflicts, unfit, isInForce }: Standing,
   faults: readonly Fault[],
   key: ObjectKey
 ): Refusal | null {
   if (faults.length > 0) return { reason: 'Invalid', message: faultsText(faults, key) }
   const [none] = missing
   if (none !== undefined && !isInForce) return none
+  if (!isInForce && unfit.length > 0) return { reason: 'Invalid', message: faultsText(unfit, key) }
   return isInForce ? null : { reason: 'Conflicted', message: faultsText(conflicts, key) }
 }
 
