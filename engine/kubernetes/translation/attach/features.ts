@@ -10,7 +10,6 @@ export const SUPPORTED_FEATURES: readonly string[] = [
   'GatewayAddressEmpty',
   'GatewayBackendClientCertificate',
   'GatewayFrontendClientCertificateValidation',
-  'GatewayFrontendClientCertificateValidationInsecureFallback',
   'GatewayHTTPListenerIsolation',
   'GatewayHTTPSListenerDetectMisdirectedRequests',
   'GatewayInfrastructure',

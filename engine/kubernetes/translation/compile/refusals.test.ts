@@ -50,17 +50,25 @@ function routesOf(translation: Translation): string[] {
 
 const OPEN = ['a/demo.one/rule0: static', 'a/demo.one/rule1: static', 'b/demo.two/rule0: static']
 
-const TARGETS: readonly (readonly [name: string, target: Raw, closed: readonly number[]])[] = [
-  ['a Gateway', target('Gateway', 'edge'), [0, 1, 2]],
-  ['a listener', target('Gateway', 'edge', { sectionName: 'a' }), [0, 1]],
+type Place = (translation: Translation) => object
+
+/** Above routes the policy stays, in a form that lets nobody in; rules of routes answer 500. */
+const TARGETS: readonly (readonly [name: string, target: Raw, closed: readonly number[], guarded?: Place])[] = [
+  ['a Gateway', target('Gateway', 'edge'), [], (translation) => draftOf(translation).gateway.policies],
+  [
+    'a listener',
+    target('Gateway', 'edge', { sectionName: 'a' }),
+    [],
+    (translation) => draftOf(translation).binds[0]!.listeners[0]!.policies
+  ],
   ['a route', target('HTTPRoute', 'one'), [0, 1]],
   ['a rule', target('HTTPRoute', 'one', { sectionName: 'rule1' }), [1]]
 ]
 
 describe('a GatewayPolicy that cannot be carried out', () => {
-  for (const [name, of, closed] of TARGETS) {
+  for (const [name, of, closed, guarded] of TARGETS) {
     it(`closes ${name}, and nothing else`, () => {
-      const rules = [{ ...rule('/one', 'shop') }, { name: 'rule1', ...rule('/other', 'shop') }]
+      const rules = [rule('/one', 'shop'), { name: 'rule1', ...rule('/other', 'shop') }]
       const translation = translate(
         EDGE,
         ...ROUTES.filter((one) => one.metadata.name !== 'one'),
@@ -70,6 +78,7 @@ describe('a GatewayPolicy that cannot be carried out', () => {
       )
       const expected = OPEN.map((text, i) => (closed.includes(i) ? text.replace('static', 'invalid') : text))
       deepEqual(routesOf(translation).sort(), expected)
+      if (guarded !== undefined) ok('basicAuthentication' in guarded(translation))
       const [ancestor] = statusOf(translation, 'GatewayPolicy', 'wrong').ancestors ?? []
       equal(conditionTexts(ancestor)[0], 'Accepted=False Invalid')
       const { message } = ancestor!.conditions![0]!
