@@ -2,8 +2,11 @@
 import { deepEqual, equal, match } from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Snapshot } from '#engine/ir/snapshot.ts'
+import { fakeExchange } from '#engine/testing/exchange.ts'
 import { startGateway } from '#engine/testing/gateway.ts'
+import { compilePolicy } from '#engine/testing/policy.ts'
 import { exchangeRaw, rawServer } from '#engine/testing/raw.ts'
+import { policies } from '#policies/index.ts'
 
 const GET = 'GET /a/b?q=1 HTTP/1.1\r\nHost: a.test\r\nX-Client: 1\r\nConnection: close\r\n\r\n'
 
@@ -34,9 +37,9 @@ test('a request has what the reference says that it goes by, and so has its answ
       urlRewrite: { authority: { full: `${i}.example` }, path: { prefix: `/${i}` } }
     }
   }))
-  const policies = { responseHeaderModifier: { set: { 'x-route': 'yes' } } }
+  const ofRoute = { responseHeaderModifier: { set: { 'x-route': 'yes' } } }
   const matches = [{ path: { pathPrefix: '/a' } }]
-  const gateway = await startGateway(config({ matches, policies, backends }))
+  const gateway = await startGateway(config({ matches, policies: ofRoute, backends }))
   t.after(async () => {
     await gateway.close()
     for (const server of servers) server.close()
@@ -116,4 +119,16 @@ test('a reference that cannot be followed gets its share of the requests, and an
   for (let i = 0; i < 8; i++) statuses.push(Number((await exchangeRaw(gateway.port, GET)).slice(9, 12)))
   deepEqual(statuses.sort(), [200, 200, 200, 200, 200, 200, 500, 500])
   match(gateway.metrics(), /reason="INVALID_BACKEND"/)
+})
+
+test('policies that may stand at a reference decide at once', () => {
+  const there = policies.filter(({ atReferences }) => atReferences === true)
+  deepEqual(there.map(({ name }) => name).sort(), ['headerModifiers', 'requestRedirect', 'urlRewrite'])
+  const valid = { request: { set: { a: 'b' } }, path: { full: '/' } }
+  for (const policy of there) {
+    const own = policy.name === 'headerModifiers' ? { request: valid.request } : { path: valid.path }
+    const { filter, background } = compilePolicy(policy, own)
+    deepEqual([filter?.buffers, background], [undefined, undefined])
+    equal(typeof filter?.onRequest?.(fakeExchange()), 'number')
+  }
 })

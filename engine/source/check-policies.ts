@@ -11,7 +11,7 @@ import { objectOf, type Path, type Placed, pathText, policySetsOf, type Raw, tex
 import type { Kinds } from './kinds.ts'
 import { canonicalPolicies, isPre, type PolicyKey, policyKeys } from './policies.ts'
 import type { ConfigSchema } from './schema.ts'
-import { type ConfigTree, type Finding, listenersOf, type Report } from './tree.ts'
+import { type ConfigTree, type Finding, listenersOf, type PlacedRoute, type Report } from './tree.ts'
 
 export interface PolicyParts {
   readonly policies: readonly Policy[]
@@ -29,7 +29,7 @@ export function checkNames(tree: ConfigTree, policies: readonly Policy[]): Findi
   }
   const listeners = listenersOf(tree)
   const routes = listeners.flatMap((listener) => listener.routes)
-  const references = routes.flatMap((route) => route.references)
+  const references = routes.flatMap(referencesWithPolicies)
   for (const place of [tree.top, ...listeners, ...routes, ...references]) {
     const sets = policySetsOf(place)
     for (const isFirst of [true, false]) {
@@ -89,11 +89,16 @@ export function checkPolicies(tree: ConfigTree, parts: PolicyParts): Finding[] {
       const levels = [gateway.post, outer, at(route, 'PostRouting')]
       if (matches === null) continue
       compileAll(matches, levels, policies, seen)
-      for (const reference of route.references) compileAll(matches, [at(reference, 'PostRouting')], policies, seen)
+      for (const reference of referencesWithPolicies(route))
+        compileAll(matches, [at(reference, 'PostRouting')], policies, seen)
     }
   }
   return [...findings.values()]
 }
+
+/** Most have none, and there are thousands. */
+const referencesWithPolicies = ({ references }: PlacedRoute) =>
+  references.filter(({ raw }) => raw.policies !== undefined)
 
 type Phase = 'PreRouting' | 'PostRouting'
 
