@@ -1,7 +1,12 @@
 /** The command line: what the user typed -> what to do. Everything here is pure; main.ts acts on it. */
 import { parseArgs } from 'node:util'
 import { nearest } from '#engine/schema/suggest.ts'
-import { CONTROLLER_OPTIONS, type ControllerSettings, readControllerSettings } from './controller-options.ts'
+import {
+  CONTROLLER_OPTIONS,
+  type ControllerSettings,
+  readControllerSettings,
+  type ServingSettings
+} from './controller-options.ts'
 import { PROXY_VARIABLES, type ProxyFlags } from './proxy-options.ts'
 
 export const SHELLS = ['bash', 'zsh', 'fish'] as const
@@ -28,6 +33,7 @@ export type GatewayCommand =
   | { readonly kind: 'run' | 'validate'; readonly source: Source }
   /** `source`: of the settings of the process. */
   | { readonly kind: 'proxy'; readonly source: Source; readonly flags: ProxyFlags }
+  | { readonly kind: 'serve'; readonly source: Source; readonly settings: ServingSettings }
   | { readonly kind: 'explain'; readonly source: Source; readonly request: TypedRequest; readonly isJson: boolean }
 
 /** The request of `weir explain`, as it was typed. */
@@ -261,7 +267,13 @@ function controllerOf(args: readonly string[]): Command {
   }
   if (values.help === true) return { kind: 'controller-help' }
   const settings = readControllerSettings(values)
-  return typeof settings === 'string' ? wrong(settings) : { kind: 'controller', settings }
+  if (typeof settings === 'string') return wrong(settings)
+  if (settings.serve === null) return { kind: 'controller', settings }
+  return {
+    kind: 'serve',
+    source: { kind: 'text', text: 'binds: []' },
+    settings: { ...settings, serve: settings.serve }
+  }
 }
 
 function completionOf(args: readonly string[]): Command {

@@ -18,6 +18,9 @@ export interface ControllerSettings {
   readonly addresses: readonly string[]
 }
 
+/** Of a process that is a data plane too. */
+export type ServingSettings = ControllerSettings & { readonly serve: NonNullable<ControllerSettings['serve']> }
+
 export const CONTROLLER_OPTIONS = {
   kubeconfig: { type: 'string' },
   context: { type: 'string' },

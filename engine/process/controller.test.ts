@@ -1,12 +1,19 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { setImmediate as immediate } from 'node:timers/promises'
 import { LEASE } from '#engine/kubernetes/client/leader-election.ts'
+import { KINDS, type KubernetesObject } from '#engine/kubernetes/objects/object.ts'
 import { ApiServerDouble } from '#engine/kubernetes/testing/api-server/server.ts'
 import { freePort, runProgram } from '#engine/testing/program.ts'
 import { readArguments } from './cli.ts'
+
+const GATEWAY_V1 = 'gateway.networking.k8s.io/v1'
 
 function kubeconfig(t: TestContext, server: string, user: object): string {
   const folder = mkdtempSync(join(tmpdir(), 'weir-kubeconfig-'))
@@ -57,6 +64,74 @@ test('weir controller is ready when everything is known, leads, and gives the le
   assert.ok(!program.output.includes('secret-token'))
 })
 
+const inDemo = (apiVersion: string, kind: string, name: string, rest: object, labels = {}): KubernetesObject => ({
+  apiVersion,
+  kind,
+  metadata: { name, namespace: 'demo', labels },
+  ...rest
+})
+
+/** Where the Service is: an origin of the test. */
+const slice = (port: number) =>
+  inDemo(
+    'discovery.k8s.io/v1',
+    'EndpointSlice',
+    'shop-1',
+    { addressType: 'IPv4', ports: [{ port }], endpoints: [{ addresses: ['127.0.0.1'] }] },
+    { 'kubernetes.io/service-name': 'shop' }
+  )
+
+async function origin(t: TestContext, body: string): Promise<number> {
+  const server = createServer((_, response) => response.end(body)).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.after(() => {
+    server.close()
+    server.closeAllConnections()
+  })
+  return (server.address() as AddressInfo).port
+}
+
+test('weir controller --serve is the data plane too, and goes on without its API server', async (t) => {
+  const server = new ApiServerDouble()
+  const port = await freePort()
+  const [one, two] = [await origin(t, 'one'), await origin(t, 'two')]
+  const gateway = { gatewayClassName: 'weir', listeners: [{ name: 'web', port, protocol: 'HTTP' }] }
+  const rules = [{ backendRefs: [{ name: 'shop', port: 80 }] }]
+  server.add({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'weir-system' } })
+  server.add({
+    apiVersion: GATEWAY_V1,
+    kind: 'GatewayClass',
+    metadata: { name: 'weir' },
+    spec: { controllerName: 'weir.dev/gateway-controller' }
+  })
+  server.add(inDemo(GATEWAY_V1, 'Gateway', 'edge', { spec: gateway }))
+  server.add(inDemo(GATEWAY_V1, 'HTTPRoute', 'shop', { spec: { parentRefs: [{ name: 'edge' }], rules } }))
+  server.add(inDemo('v1', 'Service', 'shop', { spec: { ports: [{ port: 80 }] } }))
+  server.add(slice(one))
+  await server.start()
+  t.after(() => server.stop())
+  const config = kubeconfig(t, server.url, { token: 'any' })
+  const env = { POD_NAMESPACE: 'weir-system', STATS_ADDR: 'off', READINESS_ADDR: 'off', ADMIN_ADDR: 'off' }
+  const args = ['controller', `--kubeconfig=${config}`, '--serve=demo/edge', '--address=192.0.2.1']
+  const program = runProgram(args, '', { ...env, WORKER_THREADS: '1', CONNECTION_TERMINATION_DEADLINE: '1s' })
+  t.after(() => program.stop())
+  const programmed = () => {
+    const { status } = server.store.list(KINDS.Gateway, 'demo')[0]!
+    const { conditions = [] } = (status ?? {}) as { conditions?: { type: string; status: string }[] }
+    return conditions.some(({ type, status: is }) => type === 'Programmed' && is === 'True')
+  }
+  await server.until(programmed)
+  const ask = async () => await (await fetch(`http://127.0.0.1:${port}/`)).text()
+  assert.equal(await ask(), 'one')
+  server.add(slice(two))
+  while ((await ask()) !== 'two') await immediate()
+  await server.stop()
+  await program.logged('the API server cannot be reached')
+  assert.equal(await ask(), 'two')
+  program.signal('SIGTERM')
+  assert.equal(await program.exited(), 0)
+})
+
 test('a kubeconfig that cannot be used ends it with the reason', async (t) => {
   const config = kubeconfig(t, 'https://127.0.0.1:1', { exec: { command: 'aws' } })
   const program = runProgram(['controller', `--kubeconfig=${config}`])
@@ -73,7 +148,7 @@ test('what is typed behind weir controller', () => {
     '--serve=a/b',
     '--address=192.0.2.1'
   )
-  assert.ok(typed.kind === 'controller')
+  assert.ok(typed.kind === 'serve')
   assert.deepEqual(typed.settings, {
     kubeconfig: undefined,
     context: undefined,

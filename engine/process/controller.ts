@@ -13,7 +13,7 @@ import { KubernetesClient } from '#engine/kubernetes/client/client.ts'
 import type { ApiConnection } from '#engine/kubernetes/client/connection.ts'
 import { inCluster } from '#engine/kubernetes/client/in-cluster.ts'
 import { connectionOf } from '#engine/kubernetes/client/kubeconfig.ts'
-import { Controller } from '#engine/kubernetes/controller/controller.ts'
+import { Controller, type ControllerOptions } from '#engine/kubernetes/controller/controller.ts'
 import { provision } from '#engine/kubernetes/provisioning/index.ts'
 import { CONTROLLER_NAME } from '#engine/kubernetes/resources/names.ts'
 import { SnapshotServer } from '#engine/kubernetes/stream/index.ts'
@@ -50,7 +50,12 @@ export async function runController(settings: ControllerSettings, parts: Control
   }
   const client = new KubernetesClient(connection)
   const metrics = createControllerMetrics(VERSION)
-  const controller = new Controller(controllerOptions(settings, parts, { client, connection, logger, metrics }))
+  const log: ControllerOptions['log'] = (level, message) => logger.log(level, 'controller', message)
+  const controller = new Controller({
+    ...controllerOptions(settings, parts, { client, connection, log }),
+    onTranslated: metrics.translated,
+    onStatus: metrics.statusWritten
+  })
   const admin = await startServers({ statsAddr, readinessAddr }, controller, { logger, metrics })
   if (admin === null) return leave(`cannot start: ${statsAddr} or ${readinessAddr} cannot be listened on`)
   endAtSignal(controller, logger)
@@ -67,7 +72,7 @@ function leave(message: string): void {
 }
 
 /** Throws an Error that says how to reach an API server. */
-function connect({ kubeconfig, context }: ControllerSettings): ApiConnection {
+export function connect({ kubeconfig, context }: ControllerSettings): ApiConnection {
   const now = SYSTEM_TIME.now
   if (kubeconfig === undefined) {
     const pod = inCluster({ env: process.env, now })
@@ -79,23 +84,22 @@ function connect({ kubeconfig, context }: ControllerSettings): ApiConnection {
   return connectionOf(value, { folder: dirname(resolve(path)), now, ...(context === undefined ? {} : { context }) })
 }
 
-interface Opened {
+export interface Opened {
   readonly client: KubernetesClient
   readonly connection: ApiConnection
-  readonly logger: Logger
-  readonly metrics: ControllerMetrics
+  readonly log: ControllerOptions['log']
 }
 
-function controllerOptions(
+/** Of a controller whose data planes are elsewhere. */
+export function controllerOptions(
   settings: ControllerSettings,
   { policies, backends, check, prepare }: ControllerParts,
-  { client, connection, logger, metrics }: Opened
-): ConstructorParameters<typeof Controller>[0] {
+  { client, connection, log }: Opened
+): ControllerOptions {
   const ownNamespace = process.env.POD_NAMESPACE || connection.namespace || 'default'
   const { host, port } = settings.listen
   const { controllerAddress = `weir-controller.${ownNamespace}.svc:${port}`, clusterDomain = CLUSTER_DOMAIN } = settings
   const { controllerName = CONTROLLER_NAME, image = `weir:${VERSION}` } = settings
-  const log = (level: 'debug' | 'info' | 'warn' | 'error', message: string) => logger.log(level, 'controller', message)
   const shared = { policies, controllerAddress, image, tokenAudience: TOKEN_AUDIENCE }
   return {
     client,
@@ -119,11 +123,9 @@ function controllerOptions(
     },
     tokenAudience: TOKEN_AUDIENCE,
     backends,
-    ownToken: null,
+    isDataPlane: false,
     provision: (input, controllerCa) => provision(input, { ...shared, controllerCa }),
-    addresses: [],
-    onTranslated: metrics.translated,
-    onStatus: metrics.statusWritten
+    addresses: []
   }
 }
 
@@ -131,7 +133,7 @@ function controllerOptions(
 async function startServers(
   addresses: { readonly statsAddr: string; readonly readinessAddr: string },
   controller: Controller,
-  { logger, metrics }: Pick<Opened, 'logger' | 'metrics'>
+  { logger, metrics }: { readonly logger: Logger; readonly metrics: ControllerMetrics }
 ) {
   const startedAt = new Date().toISOString()
   try {

@@ -35,6 +35,11 @@ async function loadAndRun(command: GatewayCommand, source: ConfigText, parts: Pr
     await proxyOf(command, loaded, parts)?.start(parts.releaseSignals)
     return
   }
+  if (loaded.ok && command.kind === 'serve') {
+    const { servingController } = await import('./controller-source.ts')
+    await servingController(command.settings, loaded.draft.process, parts)?.start(parts.releaseSignals)
+    return
+  }
   if (loaded.ok) for (const warning of loaded.warnings) process.stderr.write(`warning: ${warning}\n`)
   if (loaded.ok) process.stdout.write(`configuration is valid: ${countOf(loaded)}\n`)
   else {

@@ -24,7 +24,7 @@ async function runGateway(command: GatewayCommand): Promise<void> {
   const { heapMbFor, SpareThread } = await import('#engine/workers/thread.ts')
   prepareTransports()
   const ahead =
-    command.kind === 'run' || command.kind === 'proxy'
+    command.kind === 'run' || command.kind === 'proxy' || command.kind === 'serve'
       ? new SpareThread(ENTRY, heapMbFor(availableParallelism()))
       : null
   const { run } = await import('./main.ts')

@@ -143,7 +143,7 @@ export function startController(t: TestContext, server: ApiServerDouble, options
       return stream
     },
     tokenAudience: 'weir.dev',
-    ownToken: null,
+    isDataPlane: false,
     backends: [],
     provision: provisionOne,
     addresses: [],

@@ -44,9 +44,9 @@ export interface ControllerOptions {
   readonly tokenAudience: string
   /** The registry: which of them have sessions. */
   readonly backends: readonly BackendKind[]
-  /** Data planes with this token are in this process; null: there are none. */
-  readonly ownToken: string | null
-  /** Null: this process is the data plane, and nothing is provisioned. */
+  /** The stream leads into this process, and is open with or without the Lease. */
+  readonly isDataPlane: boolean
+  /** Null: nothing is provisioned. */
   readonly provision: ((input: ProvisionInput, ca: string) => Provisioned) | null
   /** Of Gateways whose data planes are not provisioned. */
   readonly addresses: readonly GatewayAddress[]
@@ -114,6 +114,7 @@ export class Controller {
   /** Resolves when everything is known and translated once. */
   async start(): Promise<void> {
     await this.#watches.start()
+    if (this.#options.isDataPlane) this.#streamWork = this.#open(() => true)
     if (this.#election === null) this.#become('leading')
     else this.#election.start()
   }
@@ -197,26 +198,32 @@ export class Controller {
     else this.#provisioner.lead(false)
     if (role !== 'leading') this.#statuses.lead(false)
     // Another controller serves data planes now; while there is none they stay here.
-    if (role === 'following') this.#streamWork = this.#streamWork.then(() => this.#closeStream())
+    const isElsewhere = role === 'following' && !this.#options.isDataPlane
+    if (isElsewhere) this.#streamWork = this.#streamWork.then(() => this.#closeStream())
   }
 
   async #lead(): Promise<void> {
-    const { time, log } = this.#options
-    while (this.#role === 'leading' && !this.#isStopped) {
-      try {
-        await this.#openStream()
-        break
-      } catch (error) {
-        log('warn', `the stream to data planes does not open: ${(error as Error).message}`)
-        await new Promise<void>((resolve) => time.after(CERTIFICATE_RETRY_MS, resolve))
-      }
-    }
+    await this.#open(() => this.#role === 'leading')
     if (this.#role !== 'leading' || this.#isStopped) return
     // Provisioning needs the certificate, which was not known before.
     if (this.#translation !== null) this.#gateways.update(this.#translation, new Set(), null)
     this.#provisioner.lead(true)
     this.#statuses.lead(true)
     this.#writeStatuses()
+  }
+
+  /** Tries again while it does not open, and is `wanted`. */
+  async #open(wanted: () => boolean): Promise<void> {
+    const { time, log } = this.#options
+    while (wanted() && !this.#isStopped) {
+      try {
+        await this.#openStream()
+        return
+      } catch (error) {
+        log('warn', `the stream to data planes does not open: ${(error as Error).message}`)
+        await new Promise<void>((resolve) => time.after(CERTIFICATE_RETRY_MS, resolve))
+      }
+    }
   }
 
   async #openStream(): Promise<void> {
@@ -243,8 +250,7 @@ export class Controller {
 
   /** By its ServiceAccount token, for the account that was provisioned for this Gateway. */
   async #isDataPlane(token: string, gateway: GatewayName): Promise<boolean> {
-    const { client, tokenAudience, ownToken } = this.#options
-    if (ownToken !== null && token === ownToken) return true
+    const { client, tokenAudience } = this.#options
     const account = this.#gateways.serviceAccount(gateway)
     if (account === null) return false
     const { authenticated, username } = await client.reviewToken(token, [tokenAudience])
