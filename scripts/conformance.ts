@@ -38,6 +38,9 @@
  * `npm run conformance -- kubernetes-scale`: thousands of routes, Services and endpoints in such a cluster: how long a
  * change takes, memory, and requests that fail. Exit code 1: a bound of scripts/kubernetes/scale.ts is broken.
  *
+ * `npm run conformance -- kubectl`: kubectl at a cluster with the controller and its data planes. Writes
+ * docs/kubernetes-transcript.md. Exit code 1: an answer is not the one that it has to be.
+ *
  * `npm run conformance -- guards`: the builtins of prompt guards over public corpora, beside Presidio's recognisers;
  * Python packages in fixed versions are installed as above. Prints the tables of docs/guards.md. Exit code 1: the
  * precision of a detector over all corpora is below 0.95.
@@ -126,12 +129,15 @@ if (suite === 'cel') {
 } else if (suite === 'kubernetes-scale') {
   const { runScale } = await import('./kubernetes/scale.ts')
   process.exit((await runScale(console.log)) ? 0 : 1)
+} else if (suite === 'kubectl') {
+  const { runTranscript } = await import('./kubernetes/transcript.ts')
+  process.exit((await runTranscript(console.log)) ? 0 : 1)
 } else if (suite === 'guards') {
   const { runGuards } = await import('./guards/run.ts')
   if (!(await runGuards(console.log))) process.exitCode = 1
 } else {
   console.error(
-    `conformance: the suites are: cel, collector, ext-auth, gateway-api, guards, h2, helm, jwks, kubernetes, kubernetes-scale, llm-clients, mcp (${REVISIONS.join(' or ')}, or both), mcp-clients, mcp-login, openapi, ratelimit, services`
+    `conformance: the suites are: cel, collector, ext-auth, gateway-api, guards, h2, helm, jwks, kubectl, kubernetes, kubernetes-scale, llm-clients, mcp (${REVISIONS.join(' or ')}, or both), mcp-clients, mcp-login, openapi, ratelimit, services`
   )
   process.exitCode = 2
 }
