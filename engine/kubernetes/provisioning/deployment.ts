@@ -21,6 +21,7 @@ const TOKEN_FILE = 'token'
 /** The kubelet replaces it when four fifths have gone. */
 const TOKEN_SECONDS = 3600
 const STATE_FOLDER = '/var/lib/weir'
+const TMP_FOLDER = '/tmp'
 
 /** Where nothing is said; limits are for those to set who know what is served. */
 const RESOURCES = { requests: { cpu: '100m', memory: '256Mi' } }
@@ -63,7 +64,8 @@ export function deploymentSpec(input: DeploymentInput): Raw {
         volumes: [
           { name: 'config', configMap: { name } },
           { name: 'token', projected: { sources: [{ serviceAccountToken: tokenOf(input) }] } },
-          { name: 'state', emptyDir: {} },
+          // What is in force, with keys and certificates, is on no disk: it has to outlive the process, not the pod.
+          { name: 'state', emptyDir: { medium: 'Memory' } },
           { name: 'tmp', emptyDir: {} }
         ]
       }
@@ -110,7 +112,7 @@ function container(input: DeploymentInput): Raw {
       { name: 'config', mountPath: CONFIG_FOLDER, readOnly: true },
       { name: 'token', mountPath: TOKEN_FOLDER, readOnly: true },
       { name: 'state', mountPath: STATE_FOLDER },
-      { name: 'tmp', mountPath: '/tmp' }
+      { name: 'tmp', mountPath: TMP_FOLDER }
     ]
   }
 }
@@ -150,8 +152,12 @@ function environment({ gateway, controllerAddress, config }: DeploymentInput): r
     { name: 'CONTROLLER_CA', value: `${CONFIG_FOLDER}/${CA_FILE}` },
     { name: 'CONTROLLER_TOKEN', value: `${TOKEN_FOLDER}/${TOKEN_FILE}` },
     { name: 'STATE_DIR', value: STATE_FOLDER },
+    // In memory nobody else reads it: the key has to be the same for the life of the pod, and no more.
+    fieldVariable('STATE_KEY', 'metadata.uid'),
+    // Empty where API servers do not copy labels of nodes to pods (before 1.35).
+    fieldVariable('ZONE', "metadata.labels['topology.kubernetes.io/zone']"),
     // Below it V8's code is cached: the root is read-only.
-    { name: 'HOME', value: STATE_FOLDER },
+    { name: 'HOME', value: TMP_FOLDER },
     { name: 'TERMINATION_GRACE_PERIOD_SECONDS', value: `${graceSeconds}` },
     ...(minMs === null ? [] : [{ name: 'CONNECTION_MIN_TERMINATION_DEADLINE', value: `${minMs / 1000}s` }])
   ]

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { KubernetesObject } from '#engine/kubernetes/objects/object.ts'
+import { PROXY_VARIABLES } from '#engine/process/proxy-options.ts'
 import { objectOf, pathText, type Raw, valueAt } from '#engine/schema/placed.ts'
 import { isOwnedBy, type Provisioned, type ProvisionInput, provision, refusalFault } from './index.ts'
 
@@ -204,6 +205,17 @@ test('another file replaces the pods', () => {
     ])
   assert.equal(hash({}), hash({ rawConfig: { binds: [] } }))
   assert.notEqual(hash({}), hash({ rawConfig: { config: { workerThreads: 2 } } }))
+})
+
+test('the command line and the variables are those of weir proxy', () => {
+  const made = container(provisioned())
+  assert.deepEqual(made.args, ['proxy', '-f', '/etc/weir/weir.json'])
+  const names = (made.env as Raw[]).map(({ name }) => String(name))
+  const needed = PROXY_VARIABLES.map((name) => name.toUpperCase().replaceAll('-', '_'))
+  assert.deepEqual(
+    [...needed, 'STATE_KEY'].filter((name) => !names.includes(name)),
+    []
+  )
 })
 
 test('shutdown: the two variables, and what the kubelet grants', () => {
