@@ -31,6 +31,7 @@
  *
  * `npm run conformance -- helm`: the chart of scripts/package, by helm and at a real API server, both built with Go.
  * Exit code 1: helm or the API server refuses something, or takes what is wrong, or the plain manifests are old.
+ *
  * `npm run conformance -- gateway-api [TEST]`: the official suite of the Gateway API, which is built with Go, against
  * the controller and its data planes in a cluster of its own (scripts/kubernetes/cluster). Needs Linux and root. TEST
  * is the name of one test; `--report=FILE` writes the report of a whole run. Exit code 1: a test has failed.
