@@ -14,6 +14,7 @@ const OWNED: readonly ObjectKind[] = [
   BUDGET,
   AUTOSCALER
 ]
+const WATCHED: readonly ObjectKind[] = [DEPLOYMENT, KINDS.Service]
 const CONTENTS = [...Object.values(KINDS).filter(({ isNamespaced }) => isNamespaced), POD, ...OWNED]
 
 export class NamespaceController {
@@ -29,7 +30,18 @@ export class NamespaceController {
     objects.onChange((key) => {
       if (key.startsWith('Namespace/')) this.#namespaces.add(key)
       if (key.startsWith('Gateway/')) this.#gateways.add(key)
+      else this.#ownerOf(key)
     })
+  }
+
+  /** What was made for a Gateway that has gone meanwhile goes too. */
+  #ownerOf(key: ObjectKey): void {
+    const [kind, namespace = '', name = ''] = key.split('/')
+    const found = WATCHED.find((one) => one.kind === kind)
+    const object = found && this.#objects.get(found, namespace, name)
+    const owner = (object?.metadata as OwnedMeta | undefined)?.ownerReferences?.find((one) => one.kind === 'Gateway')
+    if (owner === undefined || this.#objects.get(KINDS.Gateway, namespace, owner.name) !== undefined) return
+    this.#gateways.add(`Gateway/${namespace}/${owner.name}`)
   }
 
   stop(): void {
