@@ -1,5 +1,6 @@
 /** `weir controller` in a cluster, as its plain manifests install it, with one replica. */
 import { readFileSync } from 'node:fs'
+import { setTimeout as after } from 'node:timers/promises'
 import { parseAllDocuments } from 'yaml'
 import type { KubernetesClient } from '#engine/kubernetes/client/client.ts'
 import { KINDS, type KubernetesObject, type ObjectKind } from '#engine/kubernetes/objects/object.ts'
@@ -29,7 +30,13 @@ const INSTALLED: readonly ObjectKind[] = [
   KINDS.GatewayClass
 ]
 
-/** Throws an Error when there is something in the manifests that is not known here. */
+const RETRY_MS = 200
+const ACCEPTED_MS_MAX = 120_000
+
+/**
+ * Until the class of Gateways is accepted. Throws an Error when it is not, or when there is something in the manifests
+ * that is not known here.
+ */
 export async function installController(client: KubernetesClient): Promise<void> {
   for (const document of parseAllDocuments(readFileSync(MANIFESTS, 'utf8'))) {
     const object = document.toJS() as KubernetesObject | null
@@ -39,6 +46,20 @@ export async function installController(client: KubernetesClient): Promise<void>
     const installed = kind === DEPLOYMENT ? withOneReplica(object) : object
     await client.apply(kind, installed, { fieldManager: 'conformance' })
   }
+  const late = AbortSignal.timeout(ACCEPTED_MS_MAX)
+  while (!(await isAccepted(client))) {
+    if (late.aborted) throw new Error('the controller accepts no GatewayClass: see its log')
+    await after(RETRY_MS)
+  }
+}
+
+interface ClassStatus {
+  readonly status?: { readonly conditions?: readonly { readonly type: string; readonly status: string }[] }
+}
+
+async function isAccepted(client: KubernetesClient): Promise<boolean> {
+  const found = (await client.get(KINDS.GatewayClass, '', GATEWAY_CLASS)) as ClassStatus | null
+  return found?.status?.conditions?.some(({ type, status }) => type === 'Accepted' && status === 'True') ?? false
 }
 
 /** The others would only wait. */

@@ -12,6 +12,7 @@ import type { Image } from './container-process.ts'
 import { DeploymentController } from './deployments.ts'
 import { DEPLOYMENT, POD } from './kinds.ts'
 import { Kubelet } from './kubelet.ts'
+import { startNode } from './kubelet-server.ts'
 import { NamespaceController } from './namespace-controller.ts'
 import { HOST_ADDRESS, PodNetwork } from './network.ts'
 import { ClusterObjects } from './objects.ts'
@@ -59,6 +60,7 @@ export async function startCluster({ startApiServer, imageOf, logs }: ClusterOpt
     new ServiceController({ objects, network, kubelet, hosts }),
     new NamespaceController(objects, apiServer.ca)
   ]
+  const node = await startNode(client, (namespace, pod) => kubelet.logOf(namespace, pod))
   await objects.watch([KINDS.Namespace, POD, DEPLOYMENT, KINDS.Service, KINDS.Gateway])
   return {
     client,
@@ -69,6 +71,8 @@ export async function startCluster({ startApiServer, imageOf, logs }: ClusterOpt
     async stop() {
       await objects.stop()
       for (const player of players) player.stop()
+      node.closeAllConnections()
+      node.close()
       client.close()
       await apiServer.stop()
     }

@@ -1,8 +1,9 @@
 /** A container: a program in a network namespace and a file system of its own. */
 import { type ChildProcess, spawn } from 'node:child_process'
-import { chmodSync, chownSync, createWriteStream, mkdirSync, writeFileSync } from 'node:fs'
+import { chmodSync, chownSync, mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { Environment, Files } from './container.ts'
+import { keepLog } from './container-log.ts'
 
 /** How an image is run here: its entry point, and programs that it has on its PATH. */
 export interface Image {
@@ -103,15 +104,14 @@ export class ContainerProcess {
     const words = [folder, sharedFiles.join(' '), MOUNT_AND_RUN, list, security.sysctls.join(' '), seal]
     const script = ['sh', '-c', MAKE_ROOT, 'sh', ...words]
     const child = spawn('unshare', ['--net', '--mount', ...script], { stdio: ['pipe', 'pipe', 'pipe'] })
-    const output = createWriteStream(log, { flags: 'a' })
-    child.stderr.pipe(output, { end: false })
+    keepLog(child.stderr, log)
     const container = new ContainerProcess(options, child)
     const isThere = await Promise.race([
       new Promise<boolean>((resolve) => child.stdout.once('data', () => resolve(true))),
       container.#exit.then(() => false)
     ])
     if (!isThere) throw new Error(`a container has no namespaces; see ${log}`)
-    child.stdout.pipe(output, { end: false })
+    keepLog(child.stdout, log)
     return container
   }
 

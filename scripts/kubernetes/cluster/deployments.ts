@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import type { ObjectKey } from '#engine/kubernetes/objects/object.ts'
 import { DEPLOYMENT, type Deployment, isReady, POD, type Pod } from './kinds.ts'
-import { NODE } from './kubelet.ts'
+import { NODE } from './kubelet-server.ts'
 import { type ClusterObjects, WorkQueue } from './objects.ts'
 
 const HASH_LABEL = 'pod-template-hash'

@@ -6,10 +6,10 @@ import type { ObjectKey } from '#engine/kubernetes/objects/object.ts'
 import { type Environment, environmentOf, filesOf } from './container.ts'
 import { ContainerProcess, type Image, type Security } from './container-process.ts'
 import { type Container, POD, type Pod, type VolumeSource } from './kinds.ts'
+import { NODE } from './kubelet-server.ts'
 import { HOST_ADDRESS, type PodNetwork } from './network.ts'
 import { type ClusterObjects, WorkQueue } from './objects.ts'
 
-export const NODE = 'node-1'
 const PROBE_MS = 200
 const RESTART_MS = 1_000
 const GRACE_SECONDS = 30
@@ -53,6 +53,10 @@ export class Kubelet {
     })
   }
 
+  logOf(namespace: string, pod: string): string {
+    return join(this.#options.logs, `${namespace}_${pod}.log`)
+  }
+
   /** Of the Pod's namespaces; undefined: it does not run. */
   pidOf(pod: Pod): number | undefined {
     return this.#running.get(`Pod/${pod.metadata.namespace}/${pod.metadata.name}`)?.container.pid
@@ -87,7 +91,7 @@ export class Kubelet {
   }
 
   async #start(key: ObjectKey, pod: Pod, restarts: number): Promise<void> {
-    const { network, imageOf, folder, logs, hosts, objects } = this.#options
+    const { network, imageOf, folder, hosts, objects } = this.#options
     const [spec, ...others] = pod.spec.containers
     if (spec === undefined || others.length > 0) throw new Error('a Pod of one container is all that is played here')
     const image = imageOf(spec.image)
@@ -100,7 +104,7 @@ export class Kubelet {
       mounts: (spec.volumeMounts ?? []).map(({ name: volume, mountPath: path }) => ({ volume, path })),
       sharedFiles: [hosts],
       security: securityOf(pod, spec),
-      log: join(logs, `${namespace}_${name}.log`)
+      log: this.logOf(namespace!, name)
     })
     const address = await network.attach(container.pid)
     const environment = {
