@@ -1,7 +1,6 @@
 /** What the players of a cluster see of it: objects of several kinds, watched, and work that waits for changes. */
 import { setTimeout as after } from 'node:timers/promises'
 import { SYSTEM_TIME } from '#engine/contract/time.ts'
-import { ApiError } from '#engine/kubernetes/client/api-error.ts'
 import type { KubernetesClient } from '#engine/kubernetes/client/client.ts'
 import { Reflector } from '#engine/kubernetes/client/reflector.ts'
 import {
@@ -78,6 +77,8 @@ export class ClusterObjects {
 }
 
 const RETRY_MS = 500
+/** Most wait for an object that another player, or the suite, is about to make. */
+const TOLD_FAILURES = 20
 
 /** Does the work of one key at a time, once more when it was asked for meanwhile, and again when it failed. */
 export class WorkQueue<Key extends string> {
@@ -101,15 +102,14 @@ export class WorkQueue<Key extends string> {
   }
 
   async #run(key: Key): Promise<void> {
+    let failures = 0
     while (!this.#isStopped) {
       this.#running.set(key, false)
       try {
         await this.#work(key)
       } catch (error) {
         if (this.#isStopped) return
-        // An object that has gone meanwhile is no trouble.
-        const isMissing = error instanceof ApiError && error.isNotFound
-        if (!isMissing) console.error(`cluster: ${key}: ${(error as Error).message}`)
+        if (++failures === TOLD_FAILURES) console.error(`cluster: ${key}: ${(error as Error).message}`)
         await after(RETRY_MS)
         continue
       }

@@ -10,7 +10,7 @@ import { BALANCER_PREFIX, type PodNetwork } from './network.ts'
 import { type ClusterObjects, WorkQueue } from './objects.ts'
 
 /** Those below are for Gateways that ask for one. */
-const FIRST_BALANCER = 100
+const FIRST_BALANCER = 20
 const FIELD_MANAGER = 'endpoint-controller'
 
 export interface ServiceOptions {
@@ -27,7 +27,8 @@ export class ServiceController {
   /** Pods that answer for an address. */
   readonly #holders = new Map<string, number>()
   readonly #names = new Map<ObjectKey, string>()
-  #balancers = 0
+  /** Addresses by uid. */
+  readonly #balancers = new Map<string, string>()
 
   constructor(options: ServiceOptions) {
     this.#options = options
@@ -95,12 +96,19 @@ export class ServiceController {
     const wanted = service.spec.loadBalancerIP
     const known = service.status?.loadBalancer?.ingress?.[0]?.ip
     if (wanted !== undefined && !wanted.startsWith(BALANCER_PREFIX)) return
-    const address = wanted ?? known ?? `${BALANCER_PREFIX}${FIRST_BALANCER + this.#balancers++}`
+    const address = wanted ?? this.#balancerOf(service)
     if (pod !== undefined) await this.#hold(address, pod)
     if (known === address) return
     const { namespace = '', name } = service.metadata
     const status = { loadBalancer: { ingress: [{ ip: address }] } }
     await this.#options.objects.client.patchStatus(KINDS.Service, { metadata: { namespace, name } }, status)
+  }
+
+  /** The Service that is known here may be older than what was said of it. */
+  #balancerOf({ metadata: { uid = '' } }: Service): string {
+    const address = this.#balancers.get(uid) ?? `${BALANCER_PREFIX}${FIRST_BALANCER + this.#balancers.size}`
+    this.#balancers.set(uid, address)
+    return address
   }
 
   async #hold(address: string, pod: Pod): Promise<void> {
