@@ -14,6 +14,7 @@ export const SUPPORTED_FEATURES: readonly string[] = [
   'GatewayHTTPSListenerDetectMisdirectedRequests',
   'GatewayInfrastructure',
   'GatewayPort8080',
+  'GatewayStaticAddresses',
   'HTTPRoute',
   'HTTPRoute303RedirectStatusCode',
   'HTTPRoute307RedirectStatusCode',
