@@ -29,9 +29,14 @@ export class NamespaceController {
     this.#ca = ca
     objects.onChange((key) => {
       if (key.startsWith('Namespace/')) this.#namespaces.add(key)
-      if (key.startsWith('Gateway/')) this.#gateways.add(key)
+      if (key.startsWith('Gateway/')) this.#gatewayChanged(key)
       else this.#ownerOf(key)
     })
+  }
+
+  #gatewayChanged(key: ObjectKey): void {
+    const [, namespace = '', name = ''] = key.split('/')
+    if (this.#objects.get(KINDS.Gateway, namespace, name) === undefined) this.#gateways.add(key)
   }
 
   /** What was made for a Gateway that has gone meanwhile goes too. */
@@ -80,12 +85,12 @@ export class NamespaceController {
   async #collect(key: ObjectKey): Promise<void> {
     const [, namespace = '', name = ''] = key.split('/')
     const { client } = this.#objects
-    const uid = this.#objects.get(KINDS.Gateway, namespace, name)?.metadata.uid
+    // Asked for: what is watched may be older than what was made for the Gateway.
+    const uid = (await client.get(KINDS.Gateway, namespace, name))?.metadata.uid
     const isOrphan = ({ metadata }: KubernetesObject) =>
       (metadata as OwnedMeta).ownerReferences?.some(
         (owner) => owner.kind === 'Gateway' && owner.name === name && owner.uid !== uid
       ) === true
-    if (uid !== undefined) return
     for (const kind of OWNED) {
       const { items } = await client.list(kind, { namespace })
       for (const item of items) if (isOrphan(item)) await client.delete(kind, namespace, item.metadata.name)

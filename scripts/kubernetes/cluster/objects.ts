@@ -78,7 +78,7 @@ export class ClusterObjects {
 
 const RETRY_MS = 500
 /** Most wait for an object that another player, or the suite, is about to make. */
-const TOLD_FAILURES = 20
+const FAILURES_BEFORE_LOG = 20
 
 /** Does the work of one key at a time, once more when it was asked for meanwhile, and again when it failed. */
 export class WorkQueue<Key extends string> {
@@ -109,7 +109,7 @@ export class WorkQueue<Key extends string> {
         await this.#work(key)
       } catch (error) {
         if (this.#isStopped) return
-        if (++failures === TOLD_FAILURES) console.error(`cluster: ${key}: ${(error as Error).message}`)
+        if (++failures === FAILURES_BEFORE_LOG) console.error(`cluster: ${key}: ${(error as Error).message}`)
         await after(RETRY_MS)
         continue
       }
