@@ -108,7 +108,12 @@ export function setsOf(phases: { readonly pre: Fields; readonly post: Fields }):
   }
 }
 
-export function mergeLevels(levels: readonly PolicySetsPart[], options: PolicyOptions): PolicySetsPart {
+export function mergeLevels(all: readonly PolicySetsPart[], options: PolicyOptions): PolicySetsPart {
+  const levels = all.filter(({ value }) => value.length > 0)
+  const [only] = levels
+  // As with most rules: one level, or none.
+  if (only === undefined) return { value: [], origins: [] }
+  if (levels.length === 1 && only.value.length === 1) return only
   const phases = [PRE_ROUTING, undefined].map((phase) => {
     const sets = levels.flatMap((level) =>
       level.value.flatMap((set, i) =>

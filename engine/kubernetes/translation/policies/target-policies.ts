@@ -18,8 +18,29 @@ export interface TargetFields {
   readonly conflicts: readonly Fault[]
 }
 
+const UNSAID: Merged = { fields: new Map(), conflicts: [] }
+
+const NO_FIELDS: TargetFields = {
+  contents: [],
+  preRouting: UNSAID,
+  postRouting: UNSAID,
+  backend: UNSAID,
+  frontend: UNSAID,
+  authentication: null,
+  conflicts: []
+}
+
+const NO_POLICIES: TargetPolicies = {
+  sets: { value: [], origins: [] },
+  faults: [],
+  backends: new Set(),
+  secrets: new Set()
+}
+
 export function fieldsFor(target: PolicyTarget, objects: Objects, options: PolicyOptions): TargetFields {
-  const contents = policiesFor(target, objects).map((policy) => contentOf(policy, objects, options))
+  const policies = policiesFor(target, objects)
+  if (policies.length === 0) return NO_FIELDS
+  const contents = policies.map((policy) => contentOf(policy, objects, options))
   const merge = (fieldsIn: (content: PolicyContent) => Fields, some: readonly PolicyContent[] = contents) =>
     mergeContributions(
       some.map((content) => ({ policy: content.policy, fields: fieldsIn(content) })),
@@ -45,6 +66,7 @@ export function fieldsFor(target: PolicyTarget, objects: Objects, options: Polic
 
 export function policiesOf(target: PolicyTarget, objects: Objects, options: PolicyOptions): TargetPolicies {
   const found = fieldsFor(target, objects, options)
+  if (found === NO_FIELDS) return NO_POLICIES
   const { preRouting, postRouting, backend } = found
   const post = new Map([...postRouting.fields, ...backend.fields])
   return {

@@ -3,59 +3,24 @@ import type { KindName, KubernetesObject } from '#engine/kubernetes/objects/obje
 import type { Objects } from '#engine/kubernetes/objects/objects.ts'
 import { byAge } from '#engine/kubernetes/translation/attach/age.ts'
 import { selects } from '#engine/kubernetes/translation/attach/selectors.ts'
-import { entriesOf, objectOf, type Path, type Raw, text } from '#engine/schema/placed.ts'
+import { entriesOf, objectOf, text } from '#engine/schema/placed.ts'
 import type { PolicyTarget } from './options.ts'
-
-/** One entry of targetRefs or targetSelectors. */
-export interface TargetEntry {
-  /** Empty: the core group. */
-  readonly group: string
-  readonly kind: string
-  readonly sectionName: string | undefined
-  /** Of a selector. */
-  readonly matchLabels: unknown
-  readonly name: string | undefined
-  readonly path: Path
-}
-
-const entries = new WeakMap<KubernetesObject, readonly TargetEntry[]>()
-
-export function targetEntries(policy: KubernetesObject): readonly TargetEntry[] {
-  const known = entries.get(policy)
-  if (known !== undefined) return known
-  const spec = objectOf(policy.spec)
-  const made = ['targetRefs', 'targetSelectors'].flatMap((list) =>
-    entriesOf(spec[list], ['spec', list]).map(({ raw, path }) => entryOf(raw, path))
-  )
-  entries.set(policy, made)
-  return made
-}
-
-function entryOf({ group, kind, name, sectionName, matchLabels }: Raw, path: Path): TargetEntry {
-  return {
-    group: text(group) ?? '',
-    kind: text(kind) ?? '',
-    name: text(name),
-    sectionName: text(sectionName),
-    matchLabels: name === undefined ? matchLabels : undefined,
-    path
-  }
-}
+import { type TargetEntry, targetEntries } from './target-entries.ts'
+import { indexOf } from './target-index.ts'
 
 /** Those whose target is exactly this one, oldest first: of two that say the same, the first holds (GEP-713). */
 export function policiesFor(target: PolicyTarget, objects: Objects): readonly KubernetesObject[] {
-  const found = objects
-    .list('GatewayPolicy', target.namespace)
-    .filter((policy) => targetEntries(policy).some((entry) => isFor(entry, target, objects)))
-  return found.sort(byAge)
+  const { kind, namespace, name } = target
+  const index = indexOf(objects.list('GatewayPolicy', namespace))
+  if (index === null) return NONE
+  const labelsOf = () => objects.get(kind, namespace, name)?.metadata.labels ?? null
+  const aims = index.aimsAt(kind, name, labelsOf)
+  if (aims.length === 0) return NONE
+  const found = aims.filter(({ entry }) => isSection(entry.sectionName, target, objects))
+  return [...new Set(found.map(({ policy }) => policy))].sort(byAge)
 }
 
-function isFor(entry: TargetEntry, target: PolicyTarget, objects: Objects): boolean {
-  if (entry.kind !== target.kind || !isSection(entry.sectionName, target, objects)) return false
-  if (entry.name !== undefined) return entry.name === target.name
-  const object = objects.get(target.kind, target.namespace, target.name)
-  return object !== undefined && selects({ matchLabels: entry.matchLabels }, object.metadata.labels ?? {})
-}
+const NONE: readonly KubernetesObject[] = []
 
 /** Ports of a Service have a number and a name. */
 function isSection(named: string | undefined, target: PolicyTarget, objects: Objects): boolean {

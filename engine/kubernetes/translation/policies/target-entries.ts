@@ -1,0 +1,39 @@
+/** What a GatewayPolicy is for, as it says it. */
+import type { KubernetesObject } from '#engine/kubernetes/objects/object.ts'
+import { entriesOf, objectOf, type Path, type Raw, text } from '#engine/schema/placed.ts'
+
+/** One entry of targetRefs or targetSelectors. */
+export interface TargetEntry {
+  /** Empty: the core group. */
+  readonly group: string
+  readonly kind: string
+  readonly sectionName: string | undefined
+  /** Of a selector. */
+  readonly matchLabels: unknown
+  readonly name: string | undefined
+  readonly path: Path
+}
+
+const entries = new WeakMap<KubernetesObject, readonly TargetEntry[]>()
+
+export function targetEntries(policy: KubernetesObject): readonly TargetEntry[] {
+  const known = entries.get(policy)
+  if (known !== undefined) return known
+  const spec = objectOf(policy.spec)
+  const made = ['targetRefs', 'targetSelectors'].flatMap((list) =>
+    entriesOf(spec[list], ['spec', list]).map(({ raw, path }) => entryOf(raw, path))
+  )
+  entries.set(policy, made)
+  return made
+}
+
+function entryOf({ group, kind, name, sectionName, matchLabels }: Raw, path: Path): TargetEntry {
+  return {
+    group: text(group) ?? '',
+    kind: text(kind) ?? '',
+    name: text(name),
+    sectionName: text(sectionName),
+    matchLabels: name === undefined ? matchLabels : undefined,
+    path
+  }
+}
