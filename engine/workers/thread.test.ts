@@ -59,7 +59,7 @@ for (const [heapMb, what] of [
     const { supervisor, ahead, started } = supervise(t, heapMb)
     equal(ahead.take(128), null)
     equal(supervisor.workers.length, 2)
-    const outcome = await supervisor.publish({ version: 1, hash: 'serve', binds: [] } as never)
+    const outcome = await supervisor.publish({ version: 1, hash: 'serve', binds: [], backends: {} } as never)
     equal(outcome.ok, true)
     equal(started.join(), '0,1')
   })
