@@ -50,6 +50,8 @@ export class GatewayCompiler {
   readonly #routes = new RouteUnits()
   readonly #needs = new RouteNeeds()
   #above: { readonly inputs: readonly unknown[]; readonly result: AboveRoutes } | null = null
+  /** The last result, and what it was made of beside the routes. */
+  #last: { readonly inputs: readonly unknown[]; readonly compiled: CompiledGateway } | null = null
   #context: object = {}
   #listeners: ReadonlyMap<string, ListenerContext> = new Map()
   #draft: SnapshotDraft | null = null
@@ -71,6 +73,10 @@ export class GatewayCompiler {
     others: readonly string[] = []
   ): CompiledGateway {
     const { compiler, closedBackend, version } = this.#parts
+    const inputs = [record, version(), ...others]
+    if (this.#last !== null && isSame(this.#last.inputs, inputs) && isWithout(routes, changed)) {
+      return { ...this.#last.compiled, changed: NONE }
+    }
     this.#records.prune()
     const above = this.#updateAbove(record)
     this.#updateContexts(above)
@@ -92,11 +98,13 @@ export class GatewayCompiler {
       if (backend !== undefined) named[name] = backend
     }
     this.#draft = assemble(above.draft, this.#routes.routes.values(), named, this.#draft)
-    return {
+    const made = {
       ...{ draft: this.#draft, above, routes: this.#routes.routes, noteworthy, changed: compiled, backends: names },
       warnings: [...new Set([...above.warnings, ...this.#backends.warnings, ...warningsOf(noteworthy)])],
       ...this.#servicesAndFaults(record, names)
     }
+    this.#last = { inputs, compiled: made }
+    return made
   }
 
   #updateAbove(record: GatewayRecord): AboveRoutes {
@@ -152,6 +160,15 @@ export class GatewayCompiler {
     for (const one of [frontend, policies, ...listeners.map((own) => own.policies), ...rawConfigs]) visit(one)
     return { services, backendFaults }
   }
+}
+
+const NONE: ReadonlySet<ObjectKey> = new Set()
+
+/** Whether none of the routes has changed. Null: all may have. */
+function isWithout(routes: ReadonlyMap<ObjectKey, unknown>, changed: ReadonlySet<ObjectKey> | null): boolean {
+  if (changed === null) return false
+  for (const key of changed) if (routes.has(key)) return false
+  return true
 }
 
 function warningsOf(routes: ReadonlyMap<ObjectKey, CompiledRoute>): string[] {
