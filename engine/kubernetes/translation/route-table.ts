@@ -37,10 +37,19 @@ export class RouteTable {
     const changed = new Set<ObjectKey>()
     for (const key of stale as ReadonlySet<ObjectKey>) {
       const route = this.#all.get(key)
-      if (route === undefined) return this.#rebuild()
-      const next = this.#make(key, route)
       const old = this.#routes.get(key)
+      if (route === undefined) {
+        if (old !== undefined) changed.add(key)
+        this.#delete(key)
+        continue
+      }
+      const next = this.#make(key, route)
       if (old === undefined && next.parents.all.length === 0) continue
+      if (old === undefined && this.#isLast(key)) {
+        changed.add(key)
+        this.#set(key, next)
+        continue
+      }
       if (old === undefined || !isPlacedAlike(old, next)) return this.#rebuild()
       if (old.parents === next.parents && old.record === next.record && old.route === route) continue
       changed.add(key)
@@ -57,6 +66,16 @@ export class RouteTable {
       if (made.parents.all.length > 0) this.#set(key, made)
     }
     return null
+  }
+
+  #delete(key: ObjectKey): void {
+    this.#routes.delete(key)
+    for (const own of this.#attached.values()) own.delete(key)
+  }
+
+  /** Whether it comes after all others, which so stay where they are. */
+  #isLast(key: ObjectKey): boolean {
+    return [...this.#all.keys()].at(-1) === key
   }
 
   #set(key: ObjectKey, made: TranslatedRoute): void {

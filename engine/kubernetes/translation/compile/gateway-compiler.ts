@@ -74,7 +74,7 @@ export class GatewayCompiler {
   ): CompiledGateway {
     const { compiler, closedBackend, version } = this.#parts
     const inputs = [record, version(), ...others]
-    if (this.#last !== null && isSame(this.#last.inputs, inputs) && isWithout(routes, changed)) {
+    if (this.#last !== null && isSame(this.#last.inputs, inputs) && isWithout([routes, this.#routes.routes], changed)) {
       return { ...this.#last.compiled, changed: NONE }
     }
     this.#records.prune()
@@ -164,11 +164,12 @@ export class GatewayCompiler {
 
 const NONE: ReadonlySet<ObjectKey> = new Set()
 
-/** Whether none of the routes has changed. Null: all may have. */
-function isWithout(routes: ReadonlyMap<ObjectKey, unknown>, changed: ReadonlySet<ObjectKey> | null): boolean {
-  if (changed === null) return false
-  for (const key of changed) if (routes.has(key)) return false
-  return true
+/** Whether no route that is there, or was, has changed. Null: all may have. */
+function isWithout(
+  routes: readonly ReadonlyMap<ObjectKey, unknown>[],
+  changed: ReadonlySet<ObjectKey> | null
+): boolean {
+  return changed !== null && ![...changed].some((key) => routes.some((some) => some.has(key)))
 }
 
 function warningsOf(routes: ReadonlyMap<ObjectKey, CompiledRoute>): string[] {

@@ -80,6 +80,11 @@ export class RouteUnits {
     const isWhole = changed === null || !isSame(around, this.#around)
     this.#around = around
     if (!isWhole) {
+      for (const key of changed) {
+        if (routes.has(key)) continue
+        this.#known.delete(key)
+        this.#noteworthy.delete(key)
+      }
       const own = [...changed].flatMap((key) => routes.get(key) ?? [])
       this.#make(own, this.#known, parts)
       return changed

@@ -36,11 +36,18 @@ export class RouteStatuses {
     const keys = isWhole ? routes.keys() : new Set(sets.flatMap((set) => [...set!]))
     const known = isWhole ? new Map<ObjectKey, Known>() : this.#known
     const statuses = new Map<ObjectKey, unknown>()
+    const gone: ObjectKey[] = []
     let hasMoved = isWhole && this.#known.size !== routes.size
     for (const key of keys) {
       const translated = routes.get(key)
-      if (translated === undefined) continue
       const before = this.#known.get(key)
+      if (translated === undefined) {
+        hasMoved = true
+        known.delete(key)
+        gone.push(key)
+        if (before !== undefined) this.#count(before, null)
+        continue
+      }
       if (before?.parents !== translated.parents) hasMoved = true
       const now = this.#update(key, translated, byName, before)
       known.set(key, now)
@@ -49,7 +56,7 @@ export class RouteStatuses {
     }
     this.#known = known
     if (isWhole) this.#counts = countsOf(known.values())
-    return { statuses, counts: this.#counts, hasMoved, isWhole }
+    return { statuses, gone, counts: this.#counts, hasMoved, isWhole }
   }
 
   #update(
@@ -65,10 +72,10 @@ export class RouteStatuses {
     return isKept ? before : this.#make(key, translated, gateways, inputs, before)
   }
 
-  #count(before: Known | undefined, now: Known): void {
+  #count(before: Known | undefined, now: Known | null): void {
     if (before === now) return
     for (const place of before?.attached ?? []) addTo(this.#counts, place, -1)
-    for (const place of now.attached) addTo(this.#counts, place, 1)
+    for (const place of now?.attached ?? []) addTo(this.#counts, place, 1)
   }
 
   #make(

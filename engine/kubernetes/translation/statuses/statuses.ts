@@ -30,7 +30,7 @@ export class Statuses {
 
   update(inputs: StatusInputs): ReadonlyMap<ObjectKey, unknown> {
     const { gateways, objects } = inputs
-    const { statuses, counts, hasMoved, isWhole } = this.#routes.update(inputs)
+    const { statuses, gone, counts, hasMoved, isWhole } = this.#routes.update(inputs)
     const next = new Map<ObjectKey, unknown>()
     for (const one of objects.list('GatewayClass')) {
       if (isOfController(one, this.#controllerName)) next.set(keyOf(one), classStatus(one, objects))
@@ -44,6 +44,7 @@ export class Statuses {
     for (const [key, status] of this.#backendTls.update(inputs)) next.set(key, status)
     const kept = isWhole ? new Map<ObjectKey, unknown>() : new Map(this.#kept)
     for (const key of this.#others) if (!next.has(key)) kept.delete(key)
+    for (const key of gone) kept.delete(key)
     for (const [key, status] of next) kept.set(key, share(this.#kept.get(key), status))
     // Of routes, those that were made now.
     for (const [key, status] of statuses) kept.set(key, status)
