@@ -8,6 +8,7 @@ import type { Provisioned, ProvisionInput } from '#engine/kubernetes/provisionin
 import type { DataPlane, GatewayName, PublishedGateway } from '#engine/kubernetes/stream/index.ts'
 import { ApiServerDouble } from '#engine/kubernetes/testing/api-server/server.ts'
 import type { GatewayOutput, Translation } from '#engine/kubernetes/translation/index.ts'
+import { objectOf } from '#engine/schema/placed.ts'
 import { Controller, type ControllerOptions } from './controller.ts'
 import { STATUS_KINDS } from './status-writer.ts'
 
@@ -48,7 +49,8 @@ class AcceptingTranslator {
   update(objects: Objects): Translation {
     this.updates++
     if (objects.get('ConfigMap', 'demo', 'fault') !== undefined) throw new TypeError('a fault of the translation')
-    const gateways = objects.list('Gateway').map((gateway): [string, GatewayOutput] => {
+    const own = objects.list('Gateway').filter(({ spec }) => objectOf(spec).gatewayClassName === 'weir')
+    const gateways = own.map((gateway): [string, GatewayOutput] => {
       const { namespace, name } = gateway.metadata
       const known = this.#outputs.get(gateway)
       const draft = { backends: {} } as unknown as GatewayOutput['draft']
@@ -74,6 +76,7 @@ class AcceptingTranslator {
 /** What the controller publishes, and what data planes say. */
 export class StreamDouble {
   readonly published: { readonly gateway: GatewayName; readonly published: PublishedGateway }[] = []
+  readonly removed: GatewayName[] = []
   planes: readonly DataPlane[] = []
   isClosed = false
   onChange: (gateway: GatewayName) => void = () => {}
@@ -90,6 +93,7 @@ export class StreamDouble {
   }
 
   remove(gateway: GatewayName): void {
+    this.removed.push(gateway)
     this.#drafts.delete(gateway)
   }
 
