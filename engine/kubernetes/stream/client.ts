@@ -79,12 +79,13 @@ export class SnapshotClient {
     let session: ClientHttp2Session
     let stream: ClientHttp2Stream
     try {
-      session = connect(`https://${address}`, { ca: this.#options.ca(), minVersion: 'TLSv1.3' })
+      const [ca, token] = [this.#options.ca(), this.#options.token().trim()]
+      session = connect(`https://${address}`, { ca, minVersion: 'TLSv1.3' })
       stream = session.request(
         {
           ':method': 'POST',
           ':path': STREAM_PATH,
-          authorization: `Bearer ${this.#options.token().trim()}`,
+          authorization: `Bearer ${token}`,
           [GATEWAY_HEADER]: gateway,
           [POD_HEADER]: pod
         },

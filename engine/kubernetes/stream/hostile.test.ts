@@ -18,14 +18,18 @@ const TLS = makeCertificate({ names: ['127.0.0.1'], validDays: 1, now: Date.now(
 const GATEWAY = 'demo/web'
 const snapshot = snapshotOf([bindOf([{ routes: [routeOf({ name: 'a' })] }])])
 
-async function controller(t: TestContext, time: Time = SYSTEM_TIME) {
+async function controller(
+  t: TestContext,
+  time: Time = SYSTEM_TIME,
+  review = async (token: string) => token === 'good'
+) {
   const faults: string[] = []
   const server = new SnapshotServer({
     port: 0,
     host: '127.0.0.1',
     tls: TLS,
     time,
-    authenticate: async (token) => token === 'good',
+    authenticate: (token) => review(token),
     onChange: () => {},
     log: (_level, message) => faults.push(message)
   })
@@ -113,6 +117,29 @@ describe('a data plane that', () => {
       const [{ ':status': status }] = (await once(stream, 'response')) as [{ ':status': number }]
       assert.equal(status, expected, JSON.stringify(headers))
     }
+  })
+
+  test('leaves while its token is reviewed costs nothing but its own stream', async (t) => {
+    const reviewed = Promise.withResolvers<void>()
+    const begun = Promise.withResolvers<void>()
+    let reviews = 0
+    const { server, port } = await controller(t, SYSTEM_TIME, async () => {
+      if (++reviews > 1) return true
+      begun.resolve()
+      await reviewed.promise
+      return true
+    })
+    const bad = await rawDataPlane(t, port)
+    bad.stream.write(encodeRecord(hello))
+    await begun.promise
+    bad.stream.close(8)
+    await once(bad.stream, 'close')
+    const good = await rawDataPlane(t, port)
+    good.stream.write(encodeRecord(hello))
+    await good.next()
+    reviewed.resolve()
+    await good.next()
+    assert.equal(server.dataPlanes(GATEWAY).length, 1)
   })
 
   test('takes nothing is not written to beyond what waits, and is given up', async (t) => {

@@ -166,7 +166,8 @@ export class SnapshotServer {
       this.#refuse(stream, constants.HTTP_STATUS_BAD_REQUEST)
     } else {
       const status = await this.#review(token, gateway as GatewayName)
-      if (stream.destroyed) return
+      // It may have left meanwhile: one that is closed can be answered no more.
+      if (stream.destroyed || stream.closed) return
       if (status === constants.HTTP_STATUS_OK) this.#connect(stream, gateway as GatewayName, pod)
       else {
         this.#options.log('warn', `a data plane that says to be ${pod} of ${gateway} is refused with ${status}`)
