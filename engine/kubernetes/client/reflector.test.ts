@@ -156,6 +156,18 @@ test('after a compaction the list says what is different, and only that', async 
   assert.equal(lists(server), 2)
 })
 
+test('a version that the API server has forgotten is no trouble', async (t) => {
+  const { server, logged, reflector, settled, watching } = await stand(t, [route('a')])
+  await reflector.synced
+  await watching()
+  for (const watch of server.watches) watch.end()
+  server.add(route('b'))
+  server.store.compact()
+  await settled()
+  assert.equal(lists(server), 2)
+  assert.deepEqual(logged, [])
+})
+
 test('a bookmark is enough to survive a compaction', async (t) => {
   const { server, reflector, settled, watching } = await stand(t, [route('a')])
   await reflector.synced
