@@ -4,7 +4,7 @@
  * others change all the time; memory; and requests while everything comes and goes, of which none may fail.
  */
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, readFileSync, rmSync } from 'node:fs'
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { request } from 'undici'
 import { KINDS } from '#engine/kubernetes/objects/object.ts'
@@ -30,9 +30,10 @@ const WIDTH = 16
 const CHANGES_PER_SECOND = 50
 const CHANGES = 1_500
 /** One of so many is measured. */
-const MEASURED = 5
+const MEASURED = 10
 /** Those that the load asks: none of them is measured. */
 const LOADED_ROUTES = 200
+const METRICS_PORT = 15_020
 
 interface Bounds {
   readonly medianMs: number
@@ -67,6 +68,7 @@ async function measure(cluster: Cluster, print: (line: string) => void): Promise
   await client.create(KINDS.Namespace, { apiVersion: 'v1', kind: 'Namespace', metadata })
   await startBackends(cluster)
   await client.create(KINDS.Secret, objects.secret(selfSigned(['*.example.com'])))
+  await client.create(KINDS.GatewayParameters, objects.parameters)
   await client.create(KINDS.Gateway, objects.gateway(GATEWAY_CLASS))
   const address = await gatewayAddress(cluster)
   const origin = `http://${address}`
@@ -87,6 +89,7 @@ async function measure(cluster: Cluster, print: (line: string) => void): Promise
     controller: memoryOf(cluster, CONTROLLER_NAMESPACE),
     dataPlane: memoryOf(cluster, objects.NAMESPACE)
   }
+  await keepMetrics(cluster, CONTROLLER_NAMESPACE)
   await changeEndpoints(cluster)
   await changeCertificates(cluster)
   const outage = await changeController(cluster, origin)
@@ -187,6 +190,14 @@ async function changeController({ client, objects: seen }: Cluster, origin: stri
   for (const { metadata } of seen.list<Pod>(POD, CONTROLLER_NAMESPACE))
     await client.delete(POD, CONTROLLER_NAMESPACE, metadata.name)
   return measureRoute(client, origin, LOADED_ROUTES, CHANGES + 1, SIZES.services)
+}
+
+/** Where the time went. */
+async function keepMetrics({ objects: seen }: Cluster, namespace: string): Promise<void> {
+  for (const { metadata, status } of seen.list<Pod>(POD, namespace)) {
+    const { body } = await request(`http://${status?.podIP}:${METRICS_PORT}/metrics`)
+    writeFileSync(join(FOLDER, `${metadata.name}.metrics`), await body.text())
+  }
 }
 
 /** MiB that the processes of ready Pods have in memory: the most of them. */

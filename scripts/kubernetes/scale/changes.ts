@@ -1,17 +1,28 @@
 /** Changes at a steady rate, and how long some of them take until the port answers by them. */
 import { setTimeout as after } from 'node:timers/promises'
 import { Client } from 'undici'
+import { ApiError } from '#engine/kubernetes/client/api-error.ts'
 import type { KubernetesClient } from '#engine/kubernetes/client/client.ts'
 import { pathOf } from '#engine/kubernetes/client/client.ts'
 import { KINDS, type ObjectKind } from '#engine/kubernetes/objects/object.ts'
 import { hostOf, NAMESPACE, rulesOf, VERSION_FIELD } from './objects.ts'
 
-const PROBE_MS_MAX = 30_000
+const PROBE_MS_MAX = 60_000
+const PAUSE_MS = 5
+const PATCH_ATTEMPTS_MAX = 3
 
 /** Merges `fields` into an object. */
 export async function patch(client: KubernetesClient, kind: ObjectKind, name: string, fields: unknown): Promise<void> {
   const path = pathOf(kind, NAMESPACE, name)
-  await client.ask({ method: 'PATCH', path, body: fields, type: 'application/merge-patch+json' })
+  for (let attempt = 1; ; attempt++) {
+    try {
+      await client.ask({ method: 'PATCH', path, body: fields, type: 'application/merge-patch+json' })
+      return
+    } catch (error) {
+      // A connection that was kept may be closed at that moment; to patch twice is to patch once.
+      if (error instanceof ApiError || attempt === PATCH_ATTEMPTS_MAX) throw error
+    }
+  }
 }
 
 /** Milliseconds from sending the change of a route until the gateway at `origin` has answered by it. */
@@ -39,6 +50,8 @@ export async function measureRoute(
         await isPatched
         return ms
       }
+      // Without a pause, slow changes would be slowed down by those who ask for them.
+      await after(PAUSE_MS)
       if (ms > PROBE_MS_MAX) throw new Error(`route ${route}: no answer by version ${version}`)
     }
   } finally {

@@ -1,5 +1,6 @@
 /** The objects of the measure: routes, each with a Service, and Services, each with endpoints of its own. */
 import { KINDS, type KubernetesObject } from '#engine/kubernetes/objects/object.ts'
+import { GROUP } from '#engine/kubernetes/resources/names.ts'
 
 export const NAMESPACE = 'scale'
 export const GATEWAY = 'scale'
@@ -20,12 +21,21 @@ export const hostOf = (route: number): string => `route-${route}.example.com`
 
 const meta = (name: string) => ({ name, namespace: NAMESPACE })
 
+/** A line for each request would be most of what the machine does. */
+export const parameters: KubernetesObject = {
+  apiVersion: KINDS.GatewayParameters.apiVersion,
+  kind: 'GatewayParameters',
+  metadata: meta(GATEWAY),
+  spec: { logging: { level: 'warn' } }
+}
+
 export const gateway = (gatewayClassName: string): KubernetesObject => ({
   apiVersion: KINDS.Gateway.apiVersion,
   kind: 'Gateway',
   metadata: meta(GATEWAY),
   spec: {
     gatewayClassName,
+    infrastructure: { parametersRef: { group: GROUP, kind: 'GatewayParameters', name: GATEWAY } },
     listeners: [
       { name: 'http', port: 80, protocol: 'HTTP' },
       { name: 'https', port: 443, protocol: 'HTTPS', tls: { certificateRefs: [{ name: SECRET }] } }
