@@ -45,9 +45,10 @@ export interface McpGatewayOptions extends TestOptions {
 export async function gatewayOf(t: TestContext, mcp: McpBackend, options: McpGatewayOptions = {}) {
   const { policies = {}, ...rest } = options
   const routes = [{ policies, backends: [{ host: '127.0.0.1:1' }] }]
+  // What a Snapshot has does not change: \`mcp\` may, from one reload to the next.
   const edit = (snapshot: Snapshot): Snapshot => ({
     ...snapshot,
-    backends: Object.fromEntries(Object.keys(snapshot.backends).map((name) => [name, mcp]))
+    backends: Object.fromEntries(Object.keys(snapshot.backends).map((name) => [name, { ...mcp }]))
   })
   const file = JSON.stringify({ config: QUIET, binds: [{ port: 0, listeners: [{ routes }] }] })
   const started = await startGateway(file, { edit, ...rest })
