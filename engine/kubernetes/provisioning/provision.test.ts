@@ -262,6 +262,16 @@ test('a ServiceAccount has no spec: its overlay has its fields', () => {
   assert.deepEqual(kindOf(made, 'ServiceAccount').imagePullSecrets, [{ name: 'a' }])
 })
 
+/** API servers take 10,000 levels; V8's stack ends before. */
+test('values that are nested too deep are refused before anything walks through them', () => {
+  let deep: Raw = {}
+  for (let i = 0; i < 9000; i++) deep = { in: deep }
+  const all: readonly Raw[] = [{ rawConfig: deep }, { env: [{ name: 'A', valueFrom: deep }] }]
+  for (const spec of all) {
+    for (const fault of faultsOf(provisioned(spec, spec))) assert.match(fault, /is nested more than 100 levels deep/)
+  }
+})
+
 /** Of the class; what its only fault is. */
 const REFUSED: readonly (readonly [Raw, RegExp])[] = [
   [{ image: { tag: 1 } }, /demo\/class spec\.image\.tag: must be a text/],

@@ -2,7 +2,8 @@
  * GatewayParameters (weir.dev/v1alpha1): how data planes are provisioned. Files have nothing of it. It has no defaults:
  * those of a Gateway's would hide what the class says.
  */
-import { cel, enforcedAs, uniqueBy } from '#engine/schema/rule.ts'
+import { isDeep, RESOURCE_DEPTH_MAX } from '#engine/kit/depth.ts'
+import { cel, enforcedAs, ONLY_GATEWAY, uniqueBy } from '#engine/schema/rule.ts'
 import { list, longString, map, shortString, whole, z } from '#engine/schema/schema.ts'
 import { sound } from '#engine/schema/together.ts'
 
@@ -23,6 +24,13 @@ const texts = (max: number) => map(key(), z.string().check(z.maxLength(max)), 0,
 
 /** Whose fields are for API servers to judge. */
 const otherObject = () => z.looseObject({})
+
+/** Patches are bounded where they are merged. */
+const boundedObject = () =>
+  otherObject().refine((value) => !isDeep(value, RESOURCE_DEPTH_MAX), {
+    error: `is nested more than ${RESOURCE_DEPTH_MAX} levels deep`,
+    params: ONLY_GATEWAY
+  })
 
 const logging = () =>
   z.strictObject({
@@ -48,7 +56,7 @@ const variable = () =>
         .check(z.maxLength(VALUE_CHARS_MAX))
         .optional()
         .describe('$(NAME) is another one; $$(NAME) is literal.'),
-      valueFrom: otherObject().optional().describe('EnvVarSource of core/v1.')
+      valueFrom: boundedObject().optional().describe('EnvVarSource of core/v1.')
     })
     .refine(({ value, valueFrom }) => value === undefined || valueFrom === undefined, {
       when: sound(),
@@ -117,7 +125,7 @@ const overlay = (of: string) =>
 export const gatewayParametersSpec = () =>
   z.strictObject({
     logging: logging().optional(),
-    rawConfig: otherObject().optional().describe('A configuration file; the other fields win over it.'),
+    rawConfig: boundedObject().optional().describe('A configuration file; the other fields win over it.'),
     image: image().optional(),
     env: variables().optional().describe('Variables; they replace those that are there.'),
     resources: resources().optional().describe('ResourceRequirements of core/v1.'),

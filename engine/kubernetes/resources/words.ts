@@ -1,8 +1,9 @@
 /** What resources have their own words for (ResourceWord of engine/schema/spelling.ts). */
 import type { Policy } from '#engine/contract/policy.ts'
+import { isDeep, RESOURCE_DEPTH_MAX } from '#engine/kit/depth.ts'
 import { atLeastOne } from '#engine/schema/choice.ts'
 import { fieldName } from '#engine/schema/http.ts'
-import { keywords } from '#engine/schema/rule.ts'
+import { keywords, ONLY_GATEWAY } from '#engine/schema/rule.ts'
 import { z } from '#engine/schema/schema.ts'
 import { plainSelector } from '#engine/schema/secret-ref.ts'
 import type { ResourceWord } from '#engine/schema/spelling.ts'
@@ -28,6 +29,10 @@ const json = () =>
   z
     .any()
     .refine((value) => value !== undefined, { error: 'is required', params: keywords({}) })
+    .refine((value) => !isDeep(value, RESOURCE_DEPTH_MAX), {
+      error: `is nested more than ${RESOURCE_DEPTH_MAX} levels deep`,
+      params: ONLY_GATEWAY
+    })
     .describe('Any JSON.')
 
 type Words = Readonly<Record<ResourceWord, (schemas: ResourceSchemas) => z.ZodType>>

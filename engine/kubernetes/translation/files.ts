@@ -5,7 +5,7 @@
 import type { Documents } from '#engine/contract/policy.ts'
 import type { KubernetesObject } from '#engine/kubernetes/objects/object.ts'
 import type { Objects } from '#engine/kubernetes/objects/objects.ts'
-import { objectOf, text } from '#engine/schema/placed.ts'
+import { objectOf, type Path, text } from '#engine/schema/placed.ts'
 
 type Kind = 'Secret' | 'ConfigMap'
 
@@ -22,6 +22,22 @@ export const joinedPaths = (paths: readonly string[]): string => paths.join(BETW
 /** Whether a text is such a path, of one file or of several. */
 export const isFilePath = (value: string): boolean =>
   value.startsWith('/') && value.split(BETWEEN).every((path) => PATH.test(path))
+
+/** Spaces in front may be taken away before it is read. */
+const NAMED = /(?:^|:)\s*\/(?:Secret|ConfigMap)\/([^/:]+)\//g
+
+/** Where `value` names a file of another namespace than `own`; null: nowhere. */
+export function foreignFileAt(value: unknown, own: string, at: Path = []): Path | null {
+  if (typeof value === 'string') {
+    return [...value.matchAll(NAMED)].some(([, namespace]) => namespace !== own) ? at : null
+  }
+  if (typeof value !== 'object' || value === null) return null
+  for (const [key, inner] of Object.entries(value)) {
+    const found = foreignFileAt(inner, own, [...at, Array.isArray(value) ? Number(key) : key])
+    if (found !== null) return found
+  }
+  return null
+}
 
 /** Undefined: the object has no such key. */
 export function entryOf({ kind, data, binaryData, stringData }: KubernetesObject, key: string): string | undefined {

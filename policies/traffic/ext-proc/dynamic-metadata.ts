@@ -1,7 +1,8 @@
 /** What a service says of an exchange, for expressions: `extproc`. */
 import { EXT_PROC } from '#engine/cel/exchange.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
-import { isDeep, METADATA_DEPTH_MAX } from '#policies/shared/metadata-depth.ts'
+import { isDeep } from '#engine/kit/depth.ts'
+import { METADATA_DEPTH_MAX } from '#policies/shared/metadata-depth.ts'
 
 /** Of all messages of an exchange, as JSON. */
 const METADATA_CHARS_MAX = 64 * 1024

@@ -1,7 +1,9 @@
 /** GatewayParameters that classes and Gateways refer to, as far as the configuration is made of them. */
+import { isDeep, RESOURCE_DEPTH_MAX } from '#engine/kit/depth.ts'
 import { type KubernetesObject, keyOf, objectKey } from '#engine/kubernetes/objects/object.ts'
 import type { Objects } from '#engine/kubernetes/objects/objects.ts'
 import { GROUP } from '#engine/kubernetes/resources/names.ts'
+import { foreignFileAt } from '#engine/kubernetes/translation/files.ts'
 import type { Fault, Part } from '#engine/kubernetes/translation/parts.ts'
 import { objectOf, type Path, type Raw, text } from '#engine/schema/placed.ts'
 
@@ -38,5 +40,17 @@ export function parametersOf(
   const { rawConfig } = objectOf(object.spec)
   if (rawConfig === undefined) return NONE
   const from = { key: objectKey('GatewayParameters', namespace, called), path: ['spec', 'rawConfig'] }
+  const refuseRaw = (message: string, inside: Path): Parameters => {
+    const place = { ...from, path: [...from.path, ...inside] }
+    return { rawConfig: null, faults: [{ type: 'Accepted', reason: 'InvalidParameters', message, place }] }
+  }
+  if (isDeep(rawConfig, RESOURCE_DEPTH_MAX)) {
+    return refuseRaw(`is nested more than ${RESOURCE_DEPTH_MAX} levels deep`, [])
+  }
+  // Its author may not read there, and what is read goes where the author says.
+  const foreign = foreignFileAt(rawConfig, namespace)
+  if (foreign !== null) {
+    return refuseRaw(`names a file of another namespace: it can have those of namespace ${namespace}`, foreign)
+  }
   return { rawConfig: { value: objectOf(rawConfig), origins: [[[], from]] }, faults: [] }
 }

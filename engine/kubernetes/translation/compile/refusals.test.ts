@@ -1,6 +1,6 @@
 /** What compiling refuses: the object that is wrong says so, what it was to guard is closed, and the rest runs. */
 import { deepEqual, equal, ok } from 'node:assert/strict'
-import { describe, it } from 'node:test'
+import { describe, it, test } from 'node:test'
 import { type KubernetesObject, keyOf } from '#engine/kubernetes/objects/object.ts'
 import { ObjectStore } from '#engine/kubernetes/objects/objects.ts'
 import {
@@ -12,6 +12,7 @@ import {
   httpRoute,
   OPTIONS,
   object,
+  parentTexts,
   policy,
   rule,
   secret,
@@ -116,6 +117,22 @@ describe('a GatewayBackend', () => {
   })
 })
 
+/** API servers take 10,000 levels; V8's stack ends before. */
+function nested(levels: number): unknown {
+  let value: unknown = 1
+  for (let i = 0; i < levels; i++) value = { in: value }
+  return value
+}
+
+test('a value that is nested too deep refuses its object, and stops nothing else', () => {
+  const overrides = [{ field: 'metadata', value: nested(9000) }]
+  const spec = { ai: { provider: { openai: { model: 'm' } } }, policies: { ai: { overrides } } }
+  const translation = translate(EDGE, object('GatewayBackend', 'deep', { spec }), ...ROUTES)
+  const [accepted] = statusOf(translation, 'GatewayBackend', 'deep').conditions!
+  ok(accepted!.message.endsWith('is nested more than 100 levels deep'), accepted!.message)
+  equal(parentTexts(translation, 'one')[0], 'Accepted=True Accepted')
+})
+
 describe('rawConfig of GatewayParameters', () => {
   const withParameters = (rawConfig: Raw) => {
     const parametersRef = { group: 'weir.dev', kind: 'GatewayParameters', name: 'own' }
@@ -162,6 +179,28 @@ describe('rawConfig of GatewayParameters', () => {
     const [accepted] = statusOf(translation, 'Gateway', 'edge').conditions!
     equal(accepted!.reason, 'InvalidParameters')
     ok(accepted!.message.includes('a controller reads no files'), accepted!.message)
+  })
+
+  it('is not walked through when it is nested deeper than anybody writes', () => {
+    const [accepted] = statusOf(withParameters({ policies: nested(9000) as Raw }), 'Gateway', 'edge').conditions!
+    equal(accepted!.message, 'GatewayParameters demo/own: spec.rawConfig: is nested more than 100 levels deep')
+  })
+
+  it('reads what is in its namespace, and of no other', () => {
+    const translationWith = (file: string) =>
+      withParameters({ secrets: [{ name: 'raw', entries: { token: { file } } }] })
+    for (const foreign of [
+      '/Secret/other/keys/token',
+      '/Secret/demo/keys/token:/Secret/other/keys/token',
+      ' /Secret/other/keys/token'
+    ]) {
+      const [accepted] = statusOf(translationWith(foreign), 'Gateway', 'edge').conditions!
+      const at = 'GatewayParameters demo/own: spec.rawConfig.secrets[0].entries.token.file'
+      equal(accepted!.reason, 'InvalidParameters')
+      ok(accepted!.message.startsWith(`${at}: names a file of another namespace`), accepted!.message)
+    }
+    const [accepted] = statusOf(translationWith('/Secret/demo/keys/token'), 'Gateway', 'edge').conditions!
+    ok(accepted!.message.includes('there is no Secret demo/keys'), accepted!.message)
   })
 })
 
