@@ -66,9 +66,12 @@ export function processConfigOf(parameters: Parameters, policies: readonly Polic
 const DEADLINE = 'connectionTerminationDeadline'
 const MIN_DEADLINE = 'connectionMinTerminationDeadline'
 
+/** Not on loopback, where it has no login: the backend of any route may be 127.0.0.1. No route reaches a socket. */
+const ADMIN_ADDRESS = 'unix:/tmp/weir-admin.sock'
+
 function mergedConfig({ rawConfig, logging: { format }, shutdown }: Parameters, level: string | undefined): Raw {
   const { [DEADLINE]: _, [MIN_DEADLINE]: __, ...others } = objectOf(rawConfig.config)
-  const config = shutdown === undefined ? objectOf(rawConfig.config) : others
+  const config: Raw = { adminAddr: ADMIN_ADDRESS, ...(shutdown === undefined ? objectOf(rawConfig.config) : others) }
   if (level === undefined && format === undefined) return config
   const typed = { ...(level === undefined ? {} : { level }), ...(format === undefined ? {} : { format }) }
   return { ...config, logging: { ...objectOf(config.logging), ...typed } }

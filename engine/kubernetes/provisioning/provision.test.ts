@@ -52,6 +52,8 @@ const container = (made: Provisioned): Raw =>
 const variables = (made: Provisioned): Readonly<Record<string, unknown>> =>
   Object.fromEntries((container(made).env as Raw[]).map(({ name, value }) => [name, value]))
 
+const ADMIN = 'unix:/tmp/weir-admin.sock'
+
 const fileOf = (made: Provisioned): unknown =>
   JSON.parse(String(valueAt(kindOf(made, 'ConfigMap'), ['data', 'weir.json'])))
 
@@ -191,7 +193,7 @@ test('typed fields win over rawConfig, of which the process gets its own part', 
     { logging: { level: 'DEBUG,request=0' }, rawConfig: { config: { workerThreads: 4 } } }
   )
   const config = { workerThreads: 4, logging: { level: 'debug,request=off', format: 'text' } }
-  assert.deepEqual(fileOf(made), { config })
+  assert.deepEqual(fileOf(made), { config: { adminAddr: ADMIN, ...config } })
 })
 
 test('another file replaces the pods', () => {
@@ -233,7 +235,7 @@ test('shutdown: the two variables, and what the kubelet grants', () => {
   const raw = { config: { connectionTerminationDeadline: '2m', connectionMinTerminationDeadline: '3s' } }
   assert.deepEqual(deadlines({ rawConfig: raw }), [undefined, '125'])
   const typed = provisioned({ rawConfig: raw, shutdown: { min: 1, max: 20 } })
-  assert.deepEqual(fileOf(typed), { config: {} })
+  assert.deepEqual(fileOf(typed), { config: { adminAddr: ADMIN } })
 })
 
 test('probes and ports follow the addresses of the process', () => {
@@ -270,6 +272,12 @@ test('values that are nested too deep are refused before anything walks through 
   for (const spec of all) {
     for (const fault of faultsOf(provisioned(spec, spec))) assert.match(fault, /is nested more than 100 levels deep/)
   }
+})
+
+test('the admin port is a socket, which no backend of a route reaches, unless the file says otherwise', () => {
+  const addressOf = (spec?: Raw) => valueAt(objectOf(fileOf(provisioned(spec))), ['config', 'adminAddr'])
+  assert.equal(addressOf(), ADMIN)
+  assert.equal(addressOf({ rawConfig: { config: { adminAddr: 'off' } } }), 'off')
 })
 
 /** Of the class; what its only fault is. */
