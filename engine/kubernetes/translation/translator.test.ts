@@ -94,6 +94,32 @@ describe('one object that is wrong', () => {
     equal(statusOf(translation, 'Gateway', 'edge').listeners![0]!.attachedRoutes, 1001)
   })
 
+  it('is refused alone when weir itself stumbles over it', () => {
+    const broken = (): never => {
+      throw new RangeError('of a secret')
+    }
+    const stumbling = {
+      ...routes[0]!,
+      metadata: { ...routes[0]!.metadata, name: 'stumbling' },
+      spec: {
+        parentRefs: [{ name: 'edge' }],
+        rules: [
+          {
+            get filters() {
+              return broken()
+            }
+          }
+        ]
+      }
+    }
+    const translation = translate(EDGE, service('shop'), ...routes.slice(0, 3), stumbling as KubernetesObject)
+    const specs = draftOf(translation).binds[0]!.listeners[0]!.routes
+    deepEqual(specs.map(({ name }) => name).toSorted(), ['demo.r0', 'demo.r1', 'demo.r2'])
+    deepEqual(parentTexts(translation, 'stumbling').slice(0, 1), ['Accepted=False UnsupportedValue'])
+    const { message } = statusOf(translation, 'HTTPRoute', 'stumbling').parents![0]!.conditions![0]!
+    ok(/a fault of weir \(RangeError\)/.test(message) && !message.includes('secret'), message)
+  })
+
   it('closes what it should guard when it is a policy', () => {
     const guard = policy('guard', {
       targetRefs: [target('HTTPRoute', 'r1')],

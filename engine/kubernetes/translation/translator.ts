@@ -11,6 +11,7 @@ import { GatewayCompiler } from './compile/gateway-compiler.ts'
 import { RecordMaker } from './compile/make-records.ts'
 import type { BackendRecord, GatewayRecord, Records, RouteRecord, SecretRecord } from './compile/records.ts'
 import { isSame as isSameList, type RouteAtGateway } from './compile/route-units.ts'
+import { contained, unreadableRoute } from './contained.ts'
 import { objectSources } from './files.ts'
 import { KnownObjects } from './known-objects.ts'
 import type { GatewayOutput, Translation, TranslatorOptions } from './options.ts'
@@ -62,8 +63,18 @@ export class Translator {
     const maker = new RecordMaker(this.#policyOptions)
     const stateOf = (name: string, objects: Objects) => stateOfGateway(name, objects, controllerName)
     this.#gateways = new StableMemo((name, objects) => maker.gateway(stateOf(name, objects), objects))
-    this.#routes = new StableMemo((key, objects) => maker.route(objectAt(key, objects), objects))
-    this.#backends = new StableMemo((name, objects) => maker.backend(name, objects) ?? refusedBackend(name))
+    this.#routes = new StableMemo((key, objects) =>
+      contained(
+        () => maker.route(objectAt(key, objects), objects),
+        (fault) => unreadableRoute(key as ObjectKey, fault)
+      )
+    )
+    this.#backends = new StableMemo((name, objects) =>
+      contained(
+        () => maker.backend(name, objects) ?? refusedBackend(name),
+        () => refusedBackend(name)
+      )
+    )
     this.#secrets = new StableMemo((name, objects) => maker.secret(name, objects))
     this.#attachable = new StableMemo((name, objects) => stateOf(name, objects).listeners.map(attachable))
     const listenersOf = (gateway: string) => this.#listeners.get(gateway)
