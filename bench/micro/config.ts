@@ -2,18 +2,13 @@
 
 import type { Bench } from 'tinybench'
 import { backends } from '#backends/index.ts'
-import { buildRuntime } from '#engine/build/runtime.ts'
-import { NO_CHILDREN } from '#engine/contract/children.ts'
-import { NO_CALLS } from '#engine/contract/in-process.ts'
-import { NO_REVOCATIONS } from '#engine/contract/revocations.ts'
-import { NO_SERVICES, newStateStore } from '#engine/contract/state-store.ts'
 import type { Snapshot } from '#engine/ir/snapshot.ts'
 import { applyDelta, encodeDelta } from '#engine/ir/snapshot-delta.ts'
 import { References } from '#engine/standalone/expand.ts'
 import { loadConfig, type SnapshotDraft } from '#engine/standalone/load.ts'
 import { readSource } from '#engine/standalone/source.ts'
 import { readDocument } from '#engine/standalone/source-document.ts'
-import { fakeUpstream } from '#engine/testing/upstream.ts'
+import { runtimeBuilder } from '#engine/testing/runtimes.ts'
 import { policies } from '#policies/index.ts'
 
 /** Tests, which want to know only whether it runs, ask for fewer. */
@@ -30,9 +25,7 @@ export function register(bench: Bench): void {
   bench.add('config: load one changed route of 1,000', reload(next))
   const [one, two] = texts.map((text) => load(text, null))
   const both = [one!, load(texts[1]!, one!)].map((draft, i) => ({ ...draft, version: i, hash: '', acceptedAt: '' }))
-  bench.add('config: build 1,000 routes', () =>
-    build({ ...two!, version: 0, hash: '', acceptedAt: '' }, newStateStore())
-  )
+  bench.add('config: build 1,000 routes', () => runtimeBuilder()({ ...two!, version: 0, hash: '', acceptedAt: '' }))
   bench.add('config: send and build one changed route of 1,000', rebuild(both))
 }
 
@@ -42,16 +35,16 @@ function alternate<T>(items: readonly T[]): () => T {
 }
 
 function reload(next: () => string): () => void {
-  const state = newStateStore()
+  const build = runtimeBuilder()
   let before: SnapshotDraft | null = null
   return () => {
-    before = load(next(), before, (draft) => build({ ...draft, version: 0, hash: '', acceptedAt: '' }, state))
+    before = load(next(), before, (draft) => void build({ ...draft, version: 0, hash: '', acceptedAt: '' }))
   }
 }
 
 /** What a worker does with one of two snapshots that differ in one route. */
 function rebuild(snapshots: readonly Snapshot[]): () => void {
-  const state = newStateStore()
+  const build = runtimeBuilder()
   let sent: Snapshot | null = null
   let held: Snapshot | null = null
   const next = alternate(snapshots)
@@ -59,7 +52,7 @@ function rebuild(snapshots: readonly Snapshot[]): () => void {
     const snapshot = next()
     held = applyDelta(held, structuredClone(encodeDelta(sent, snapshot)))
     sent = snapshot
-    build(held, state)
+    build(held)
   }
 }
 
@@ -74,25 +67,6 @@ function load(text: string, before: SnapshotDraft | null, check: (draft: Snapsho
   })
   if (!result.ok) throw new Error(JSON.stringify(result.errors[0]))
   return result.snapshot
-}
-
-function build(snapshot: Snapshot, state: ReturnType<typeof newStateStore>): void {
-  const recorder = { record() {} }
-  buildRuntime(snapshot, {
-    policies,
-    services: { ...NO_SERVICES, state },
-    backends,
-    upstream: fakeUpstream(),
-    recorderFor: () => recorder,
-    tcpRecorderFor: () => recorder,
-    mirrorRecorderFor: () => ({ record() {}, dropped() {} }),
-    fail() {},
-    reply() {},
-    inProcess: NO_CALLS,
-    children: NO_CHILDREN,
-    secret: new Uint8Array(32),
-    revocations: NO_REVOCATIONS
-  })
 }
 
 /** 0.7 MB: each route has a match with an expression and all policies that may stand together. */

@@ -87,6 +87,3 @@ export class Standing {
     return `${this.around.path}.routes[${this.index}]`
   }
 }
-
-export const isSameList = <T>(a: readonly T[], b: readonly T[]): boolean =>
-  a.length === b.length && a.every((one, i) => one === b[i])

@@ -1,45 +1,15 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { StaticBackend } from '#backends/http/config/snapshot.ts'
-import { backends as kinds } from '#backends/index.ts'
-import { NO_CHILDREN } from '#engine/contract/children.ts'
-import { NO_CALLS } from '#engine/contract/in-process.ts'
-import { NO_REVOCATIONS } from '#engine/contract/revocations.ts'
 import type { Route } from '#engine/contract/route.ts'
-import { NO_SERVICES, newStateStore } from '#engine/contract/state-store.ts'
 import { Places } from '#engine/ir/places.ts'
 import type { RouteSpec, Snapshot } from '#engine/ir/snapshot.ts'
 import { fakeExchange } from '#engine/testing/exchange.ts'
+import { runtimeBuilder } from '#engine/testing/runtimes.ts'
 import { bindOf, routeOf, snapshotOf, toBackend } from '#engine/testing/snapshot.ts'
-import { fakeUpstream } from '#engine/testing/upstream.ts'
-import { policies } from '#policies/index.ts'
 import type { Runtime } from './runtime.ts'
-import { buildRuntime } from './runtime.ts'
 
 const host = (name: string): StaticBackend => ({ kind: 'static', host: name, port: 80, unixPath: null, policies: {} })
-
-/** One worker, which builds one configuration after the other. */
-function worker() {
-  const state = newStateStore()
-  const upstream = fakeUpstream()
-  return (snapshot: Snapshot, places: Places | null = null): Runtime =>
-    buildRuntime(snapshot, {
-      policies,
-      services: { ...NO_SERVICES, state },
-      backends: kinds,
-      upstream,
-      tcpRecorderFor: () => ({ record() {} }),
-      recorderFor: () => ({ record() {} }),
-      mirrorRecorderFor: () => ({ record() {}, dropped() {} }),
-      fail() {},
-      reply() {},
-      inProcess: NO_CALLS,
-      children: NO_CHILDREN,
-      secret: new Uint8Array(32),
-      revocations: NO_REVOCATIONS,
-      places
-    })
-}
 
 const named = (name: string, backend = 'b', more: Partial<RouteSpec> = {}): RouteSpec =>
   routeOf({
@@ -71,7 +41,7 @@ function configurations() {
 }
 
 test('a route that does not change is the same object in the next runtime, wherever it stands', () => {
-  const build = worker()
+  const build = runtimeBuilder()
   const of = configurations()
   const [first, second, third] = [named('first'), named('second'), named('third')]
   const before = build(of([first, second]))
@@ -86,15 +56,15 @@ test('a route that does not change is the same object in the next runtime, where
 })
 
 test('a route that moves knows its new place', () => {
-  const build = worker()
+  const build = runtimeBuilder()
   const of = configurations()
   const own = named('own', 'b', { policies: POLICIES })
   const at = (index: number) => `binds[0].listeners[0].routes[${index}].policies.headerModifiers`
   const places = (index: number, line: number) => Places.of([[at(index), `weir.yaml:${line}:1`]])
-  const before = routed(build(of([own]), places(0, 3)), '/own')
+  const before = routed(build(of([own]), { places: places(0, 3) }), '/own')
   const sourceOf = (route: Route) => route.placesOf!('headerModifiers').map((path) => route.sourceOf!(path))
   assert.deepEqual(sourceOf(before), ['weir.yaml:3:1'])
-  const after = routed(build(of([named('new'), own]), places(1, 9)), '/own')
+  const after = routed(build(of([named('new'), own]), { places: places(1, 9) }), '/own')
   assert.equal(after, before)
   assert.deepEqual(after.placesOf!('headerModifiers'), [at(1)])
   assert.deepEqual(sourceOf(after), ['weir.yaml:9:1'])
@@ -122,7 +92,7 @@ test('what a route was made of makes it another one: its backend, policies aroun
     })
   }
   for (const [what, change] of Object.entries(changes)) {
-    const build = worker()
+    const build = runtimeBuilder()
     const of = configurations()
     const before = routed(build(of([route])), '/r')
     assert.equal(routed(build(of([route])), '/r'), before, what)
@@ -131,7 +101,7 @@ test('what a route was made of makes it another one: its backend, policies aroun
 })
 
 test('one spec at two listeners is a route of each', () => {
-  const build = worker()
+  const build = runtimeBuilder()
   const route = named('r')
   const listeners = [
     { name: 'a', hostname: 'a.example', routes: [route] },
@@ -153,7 +123,7 @@ test('one spec at two listeners is a route of each', () => {
 })
 
 test('a configuration with a mistake takes nothing from the one that is kept', () => {
-  const build = worker()
+  const build = runtimeBuilder()
   const of = configurations()
   const route = named('r')
   const before = routed(build(of([route])), '/r')
@@ -162,7 +132,7 @@ test('a configuration with a mistake takes nothing from the one that is kept', (
 })
 
 test('what a backend does beside requests is the same work while the backend stays', () => {
-  const build = worker()
+  const build = runtimeBuilder()
   const of = configurations()
   const group = { ...host('b'), hosts: [{ host: 'b', port: 80, unixPath: null, weight: 1 }] }
   const before = build(of([named('r')], { backends: { b: group, c: host('c') } }))

@@ -1,22 +1,18 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { StaticBackend } from '#backends/http/config/snapshot.ts'
-import { backends as kinds } from '#backends/index.ts'
-import { NO_CHILDREN } from '#engine/contract/children.ts'
 import { ConfigError } from '#engine/contract/config-error.ts'
 import { CONTINUE, type Hook } from '#engine/contract/filter.ts'
-import { NO_CALLS } from '#engine/contract/in-process.ts'
 import type { Policy } from '#engine/contract/policy.ts'
-import { NO_REVOCATIONS } from '#engine/contract/revocations.ts'
 import type { ServiceRef } from '#engine/contract/service.ts'
 import { NO_SERVICES, newStateStore } from '#engine/contract/state-store.ts'
 import type { RouteSpec, Snapshot } from '#engine/ir/snapshot.ts'
 import { z } from '#engine/schema/schema.ts'
 import { fakeExchange } from '#engine/testing/exchange.ts'
+import { runtimeBuilder } from '#engine/testing/runtimes.ts'
 import { bindOf, routeOf, snapshotOf, toBackend } from '#engine/testing/snapshot.ts'
 import { fakeUpstream } from '#engine/testing/upstream.ts'
 import { policies } from '#policies/index.ts'
-import { buildRuntime } from './runtime.ts'
 
 const host = (name: string, port = 80): StaticBackend => ({
   kind: 'static',
@@ -30,24 +26,16 @@ function build(snapshot: Snapshot, registry: readonly Policy[] = policies, state
   const upstream = fakeUpstream()
   const failed: string[] = []
   const recorders: string[] = []
-  const runtime = buildRuntime(snapshot, {
+  const runtime = runtimeBuilder({
     policies: registry,
     services: { ...NO_SERVICES, state },
-    backends: kinds,
     upstream,
-    tcpRecorderFor: () => ({ record() {} }),
     recorderFor: ({ route, listener, port }) => {
       recorders.push(`${port} ${listener} ${route}`)
       return { record: () => {} }
     },
-    mirrorRecorderFor: () => ({ record() {}, dropped() {} }),
-    fail: (_ex, code) => failed.push(code),
-    reply() {},
-    inProcess: NO_CALLS,
-    children: NO_CHILDREN,
-    secret: new Uint8Array(32),
-    revocations: NO_REVOCATIONS
-  })
+    fail: (_ex, code) => failed.push(code)
+  })(snapshot)
   return { runtime, upstream, failed, recorders }
 }
 

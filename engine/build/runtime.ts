@@ -15,13 +15,13 @@ import {
   type WeightedBackend
 } from '#engine/ir/snapshot.ts'
 import { RetryBudget } from '#engine/kit/retry-budget.ts'
+import { isSameList } from '#engine/kit/same-list.ts'
 import { compileMatch } from '#engine/routing/candidate.ts'
 import { buildRouter, type ListenerIndex, type RouteIndex } from '#engine/routing/router.ts'
 import { BackendCompiler } from './backend-compiler.ts'
 import {
   type AroundRoutes,
   BuildCache,
-  isSameList,
   type KnownListener,
   type KnownRoute,
   placesIn,

@@ -166,8 +166,8 @@ export interface Policy {
   /** The variable of expressions that is there only behind this policy: whom it has found. */
   readonly identifies?: 'jwt' | 'apiKey' | 'basicAuth'
   /**
-   * Of a policy that guards something: a valid configuration that lets no request pass. It is in force in place of one
-   * that a resource of Kubernetes asks for and that cannot be carried out.
+   * Of a policy that guards something: a valid configuration that lets as little pass as it can. It is in force in
+   * place of one that a resource of Kubernetes asks for and that cannot be carried out.
    */
   readonly closed?: unknown
   /** Sources of the expressions in a valid configuration that are wrong without the variables they read. */

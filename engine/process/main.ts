@@ -5,7 +5,7 @@
 import { isMainThread, parentPort } from 'node:worker_threads'
 import { backends } from '#backends/index.ts'
 import { prepareBackends } from '#engine/build/prepare.ts'
-import { buildRuntime } from '#engine/build/runtime.ts'
+import { buildRuntime, type RuntimeDeps } from '#engine/build/runtime.ts'
 import { NO_CHILDREN } from '#engine/contract/children.ts'
 import { ConfigError, type Problem } from '#engine/contract/config-error.ts'
 import { NO_CALLS } from '#engine/contract/in-process.ts'
@@ -84,9 +84,19 @@ const demo: ProgramParts['demo'] = async (port, program) =>
 
 const prepare: ProgramParts['prepare'] = (draft, warn) => prepareBackends(draft, backends, warn)
 
+const endpoint = { name: '', usable: true, hostHeader: '', isHostname: false }
+
+/** One for all checks: what is compiled for it is taken over from one to the next. */
+const UNUSED_UPSTREAM: RuntimeDeps['upstream'] = {
+  endpoint: () => endpoint,
+  setHosts() {},
+  checkAs: () => ({ begin() {}, end() {} }),
+  send() {},
+  stream: () => ({ ...endpoint, connect: () => () => {} })
+}
+
 /** What a Runtime built from the draft would complain about. Nothing is opened or sent. */
 function check(draft: SnapshotDraft): readonly Problem[] {
-  const endpoint = { name: '', usable: true, hostHeader: '', isHostname: false }
   try {
     buildRuntime(
       { ...draft, version: 0, hash: '', acceptedAt: '' },
@@ -94,13 +104,7 @@ function check(draft: SnapshotDraft): readonly Problem[] {
         policies,
         services: { ...NO_SERVICES, state },
         backends,
-        upstream: {
-          endpoint: () => endpoint,
-          setHosts() {},
-          checkAs: () => ({ begin() {}, end() {} }),
-          send() {},
-          stream: () => ({ ...endpoint, connect: () => () => {} })
-        },
+        upstream: UNUSED_UPSTREAM,
         tcpRecorderFor: () => ({ record() {} }),
         recorderFor: () => ({ record() {} }),
         mirrorRecorderFor: () => ({ record() {}, dropped() {} }),

@@ -1,6 +1,7 @@
 /** What a router takes over from the one before: the tables of hosts whose routes have not changed. */
 import type { Problem } from '#engine/contract/config-error.ts'
 import type { Route } from '#engine/contract/route.ts'
+import { isSameList } from '#engine/kit/same-list.ts'
 import { type Candidate, compileCandidate, type MatchSpec, type PathSpec } from './candidate.ts'
 import { HostTable } from './hosts.ts'
 import type { MatchedRoute } from './misses.ts'
@@ -125,6 +126,3 @@ function chainsOf(tables: ReadonlyMap<string, HostEntries>): HostTable<Chain> {
   for (const [hostname, { table }] of tables) byHost.set(hostname, table!)
   return byHost.map((_, hostname) => byHost.covering(hostname))
 }
-
-const isSameList = <T>(a: readonly T[], b: readonly T[]): boolean =>
-  a.length === b.length && a.every((one, i) => one === b[i])

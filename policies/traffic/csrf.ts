@@ -93,4 +93,5 @@ function isListed(origin: string, listed: ReadonlySet<string>): boolean {
   return parsed !== null && listed.has(originText(parsed))
 }
 
-export const csrf: Policy = { name: 'csrf', section: 'traffic', schema, aliases: [], compile }
+// Closed: no origin but the own one.
+export const csrf: Policy = { name: 'csrf', section: 'traffic', schema, aliases: [], closed: {}, compile }

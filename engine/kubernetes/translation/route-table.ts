@@ -1,7 +1,9 @@
 /** Routes with parents of this controller, in the order of precedence, and which of them stand at which Gateway. */
+
+import { isSameList } from '#engine/kit/same-list.ts'
 import type { KubernetesObject, ObjectKey } from '#engine/kubernetes/objects/object.ts'
 import type { Objects } from '#engine/kubernetes/objects/objects.ts'
-import { isSame, type RouteAtGateway } from './compile/route-units.ts'
+import type { RouteAtGateway } from './compile/route-units.ts'
 import { RouteOrder } from './route-order.ts'
 import type { TranslatedRoute } from './translated.ts'
 
@@ -93,5 +95,5 @@ const NO_ROUTES: ReadonlyMap<ObjectKey, RouteAtGateway> = new Map()
 
 /** Whether they stand at the same Gateways, so that nothing moves in the order of others. */
 function isPlacedAlike({ parents: a }: TranslatedRoute, { parents: b }: TranslatedRoute): boolean {
-  return b.all.length > 0 && isSame(Object.keys(a.attachments), Object.keys(b.attachments))
+  return b.all.length > 0 && isSameList(Object.keys(a.attachments), Object.keys(b.attachments))
 }

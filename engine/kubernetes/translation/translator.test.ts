@@ -95,29 +95,33 @@ describe('one object that is wrong', () => {
   })
 
   it('is refused alone when weir itself stumbles over it', () => {
-    const broken = (): never => {
-      throw new RangeError('of a secret')
-    }
-    const stumbling = {
-      ...routes[0]!,
-      metadata: { ...routes[0]!.metadata, name: 'stumbling' },
-      spec: {
-        parentRefs: [{ name: 'edge' }],
-        rules: [
-          {
-            get filters() {
-              return broken()
-            }
-          }
-        ]
+    const broken = {
+      get filters(): never {
+        throw new RangeError('of a secret')
       }
     }
-    const translation = translate(EDGE, service('shop'), ...routes.slice(0, 3), stumbling as KubernetesObject)
+    const spec = { parentRefs: [{ name: 'edge' }], rules: [broken] }
+    const stumbling = { ...routes[0]!, metadata: { ...routes[0]!.metadata, name: 'stumbling' }, spec }
+    const models = {
+      ...{ apiVersion: 'weir.dev/v1alpha1', kind: 'GatewayBackend', metadata: { name: 'models', namespace: 'demo' } },
+      spec: {
+        get ai(): never {
+          throw new RangeError('of a secret')
+        }
+      }
+    }
+    const toModels = { backendRefs: [{ group: 'weir.dev', kind: 'GatewayBackend', name: 'models' }] }
+    const chat = httpRoute('chat', 'edge', [toModels])
+    const translation = translate(EDGE, service('shop'), ...routes.slice(0, 3), stumbling, models, chat)
     const specs = draftOf(translation).binds[0]!.listeners[0]!.routes
-    deepEqual(specs.map(({ name }) => name).toSorted(), ['demo.r0', 'demo.r1', 'demo.r2'])
-    deepEqual(parentTexts(translation, 'stumbling').slice(0, 1), ['Accepted=False UnsupportedValue'])
-    const { message } = statusOf(translation, 'HTTPRoute', 'stumbling').parents![0]!.conditions![0]!
-    ok(/a fault of weir \(RangeError\)/.test(message) && !message.includes('secret'), message)
+    deepEqual(specs.map(({ name }) => name).toSorted(), ['demo.chat', 'demo.r0', 'demo.r1', 'demo.r2'])
+    equal(draftOf(translation).backends['demo.models']?.kind, 'invalid')
+    const ofRoute = statusOf(translation, 'HTTPRoute', 'stumbling').parents![0]!.conditions![0]!
+    const ofBackend = statusOf(translation, 'GatewayBackend', 'models').conditions![0]!
+    for (const { status, message } of [ofRoute, ofBackend]) {
+      equal(status, 'False')
+      ok(/a fault of weir \(RangeError\)/.test(message) && !message.includes('secret'), message)
+    }
   })
 
   it('closes what it should guard when it is a policy', () => {

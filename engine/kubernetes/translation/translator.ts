@@ -1,4 +1,6 @@
 /** Keeps what it has translated: a change of objects costs what depends on them. */
+
+import { isSameList } from '#engine/kit/same-list.ts'
 import type { KindName, KubernetesObject, ObjectKey } from '#engine/kubernetes/objects/object.ts'
 import { Memo, ObjectStore, type Objects } from '#engine/kubernetes/objects/objects.ts'
 import { CONTROLLER_NAME } from '#engine/kubernetes/resources/names.ts'
@@ -10,8 +12,7 @@ import { Compiler } from './compile/compiler.ts'
 import { GatewayCompiler } from './compile/gateway-compiler.ts'
 import { RecordMaker } from './compile/make-records.ts'
 import type { BackendRecord, GatewayRecord, Records, RouteRecord, SecretRecord } from './compile/records.ts'
-import { isSame as isSameList, type RouteAtGateway } from './compile/route-units.ts'
-import { contained, unreadableRoute } from './contained.ts'
+import type { RouteAtGateway } from './compile/route-units.ts'
 import { objectSources } from './files.ts'
 import { KnownObjects } from './known-objects.ts'
 import type { GatewayOutput, Translation, TranslatorOptions } from './options.ts'
@@ -63,18 +64,8 @@ export class Translator {
     const maker = new RecordMaker(this.#policyOptions)
     const stateOf = (name: string, objects: Objects) => stateOfGateway(name, objects, controllerName)
     this.#gateways = new StableMemo((name, objects) => maker.gateway(stateOf(name, objects), objects))
-    this.#routes = new StableMemo((key, objects) =>
-      contained(
-        () => maker.route(objectAt(key, objects), objects),
-        (fault) => unreadableRoute(key as ObjectKey, fault)
-      )
-    )
-    this.#backends = new StableMemo((name, objects) =>
-      contained(
-        () => maker.backend(name, objects) ?? refusedBackend(name),
-        () => refusedBackend(name)
-      )
-    )
+    this.#routes = new StableMemo((key, objects) => maker.route(objectAt(key, objects), objects))
+    this.#backends = new StableMemo((name, objects) => maker.backend(name, objects) ?? refusedBackend(name))
     this.#secrets = new StableMemo((name, objects) => maker.secret(name, objects))
     this.#attachable = new StableMemo((name, objects) => stateOf(name, objects).listeners.map(attachable))
     const listenersOf = (gateway: string) => this.#listeners.get(gateway)

@@ -1,7 +1,8 @@
 /** The Snapshot of a Gateway from what was compiled in parts. What did not change is the same object in it. */
 import type { Backend, Listener, RouteSpec, TcpRouteSpec } from '#engine/ir/snapshot.ts'
+import { isSameList } from '#engine/kit/same-list.ts'
 import type { SnapshotDraft } from '#engine/source/translate.ts'
-import { type CompiledRoute, isSame } from './route-units.ts'
+import type { CompiledRoute } from './route-units.ts'
 
 interface Lists {
   readonly routes: RouteSpec[]
@@ -33,11 +34,11 @@ export function assemble(
     const listeners = bind.listeners.map((one) => withRoutes(one, lists.get(one.name), known.get(one.name)))
     const old = before?.binds.find(({ port }) => port === bind.port)
     const isKept = old !== undefined && old.transport === bind.transport && old.tunnelProtocol === bind.tunnelProtocol
-    return isKept && isSame(old.listeners, listeners) ? old : { ...bind, listeners }
+    return isKept && isSameList(old.listeners, listeners) ? old : { ...bind, listeners }
   })
   const draft = {
     ...above,
-    binds: before !== null && isSame(before.binds, binds) ? before.binds : binds,
+    binds: before !== null && isSameList(before.binds, binds) ? before.binds : binds,
     backends: before !== null && isSameRecord(before.backends, backends) ? before.backends : backends
   }
   return before !== null && isSameRecord(before, draft) ? before : draft
@@ -50,8 +51,8 @@ function withRoutes(listener: Listener, lists: Lists | undefined, before: Listen
   const tcpRoutes = [...listener.tcpRoutes, ...lists.tcpRoutes]
   const made = {
     ...listener,
-    routes: before !== undefined && isSame(before.routes, routes) ? before.routes : routes,
-    tcpRoutes: before !== undefined && isSame(before.tcpRoutes, tcpRoutes) ? before.tcpRoutes : tcpRoutes
+    routes: before !== undefined && isSameList(before.routes, routes) ? before.routes : routes,
+    tcpRoutes: before !== undefined && isSameList(before.tcpRoutes, tcpRoutes) ? before.tcpRoutes : tcpRoutes
   }
   return before !== undefined && isSameRecord(before, made) ? before : made
 }

@@ -2,6 +2,7 @@
 
 import { share } from '#engine/ir/share.ts'
 import type { Backend } from '#engine/ir/snapshot.ts'
+import { isSameList } from '#engine/kit/same-list.ts'
 import type { ObjectKey } from '#engine/kubernetes/objects/object.ts'
 import type { Fault } from '#engine/kubernetes/translation/parts.ts'
 import type { SnapshotDraft } from '#engine/source/translate.ts'
@@ -13,7 +14,7 @@ import type { Compiler } from './compiler.ts'
 import { JudgedRecords, type Refuse } from './judged-records.ts'
 import type { GatewayRecord, Records } from './records.ts'
 import { RouteNeeds } from './route-needs.ts'
-import { type CompiledRoute, isSame, type ListenerContext, type RouteAtGateway, RouteUnits } from './route-units.ts'
+import { type CompiledRoute, type ListenerContext, type RouteAtGateway, RouteUnits } from './route-units.ts'
 
 export interface CompiledGateway {
   /** Empty where nothing can be served. */
@@ -74,7 +75,11 @@ export class GatewayCompiler {
   ): CompiledGateway {
     const { compiler, closedBackend, version } = this.#parts
     const inputs = [record, version(), ...others]
-    if (this.#last !== null && isSame(this.#last.inputs, inputs) && isWithout([routes, this.#routes.routes], changed)) {
+    if (
+      this.#last !== null &&
+      isSameList(this.#last.inputs, inputs) &&
+      isWithout([routes, this.#routes.routes], changed)
+    ) {
       return { ...this.#last.compiled, changed: NONE }
     }
     this.#records.prune()
@@ -110,7 +115,7 @@ export class GatewayCompiler {
   #updateAbove(record: GatewayRecord): AboveRoutes {
     const { backends, secrets } = closureOf([record, ...record.listeners], this.#parts.records)
     const inputs = [record, ...backends, ...secrets]
-    if (this.#above !== null && isSame(this.#above.inputs, inputs)) return this.#above.result
+    if (this.#above !== null && isSameList(this.#above.inputs, inputs)) return this.#above.result
     // What was refused below other policies may be in order below these.
     this.#records.forget()
     const made = compileAboveRoutes(record, this.#records, this.#parts.compiler)

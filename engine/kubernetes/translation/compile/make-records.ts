@@ -3,6 +3,7 @@ import { type KubernetesObject, keyOf } from '#engine/kubernetes/objects/object.
 import type { Objects } from '#engine/kubernetes/objects/objects.ts'
 import type { GatewayState } from '#engine/kubernetes/translation/attach/gateways.ts'
 import { isServed, type ListenerState } from '#engine/kubernetes/translation/attach/listeners.ts'
+import { contained } from '#engine/kubernetes/translation/contained.ts'
 import { type Input, inputOf } from '#engine/kubernetes/translation/inputs.ts'
 import type {
   Fault,
@@ -52,6 +53,14 @@ export class RecordMaker {
   // --- routes ---
 
   route(route: KubernetesObject, objects: Objects): RouteRecord {
+    return contained(
+      route,
+      () => this.#route(route, objects),
+      (fault) => ({ rules: [], faults: [{ ...fault, reason: 'UnsupportedValue' }] })
+    )
+  }
+
+  #route(route: KubernetesObject, objects: Objects): RouteRecord {
     const { rules, faults } = translateRoute(route, objects, this.#options)
     const { namespace = '', name } = route.metadata
     const target = { kind: route.kind as PolicyTarget['kind'], namespace, name }

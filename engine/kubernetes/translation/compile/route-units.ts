@@ -1,6 +1,7 @@
 /** The rules of routes at their listeners: what is made of the same records as before is not compiled again. */
 
 import { share } from '#engine/ir/share.ts'
+import { isSameList } from '#engine/kit/same-list.ts'
 import type { ObjectKey } from '#engine/kubernetes/objects/object.ts'
 import { closureOf } from './closure.ts'
 import type { ListenerModel } from './gateway-model.ts'
@@ -77,7 +78,7 @@ export class RouteUnits {
     parts: RouteUnitsParts
   ): ReadonlySet<ObjectKey> | null {
     const around = [parts.version, ...[...parts.listeners].flatMap(([name, { context }]) => [name, context])]
-    const isWhole = changed === null || !isSame(around, this.#around)
+    const isWhole = changed === null || !isSameList(around, this.#around)
     this.#around = around
     if (!isWhole) {
       for (const key of changed) {
@@ -104,7 +105,7 @@ export class RouteUnits {
       const contexts = attachments.map(({ listener }) => parts.listeners.get(listener)?.context)
       const inputs = [record, attachments, parts.version, ...contexts]
       const before = this.#known.get(key)
-      if (before !== undefined && isSame(before.inputs, inputs)) this.#set(key, before, known)
+      if (before !== undefined && isSameList(before.inputs, inputs)) this.#set(key, before, known)
       else {
         // Its place in the order of precedence.
         if (!known.has(key)) known.set(key, { inputs, units: [] })
@@ -147,11 +148,8 @@ function unitsOf(
       const before = known?.units.find(
         (one) => one.name === name && one.rule.place.path.join() === rule.place.path.join()
       )
-      const isKept = before !== undefined && isSame(before.inputs, inputs)
+      const isKept = before !== undefined && isSameList(before.inputs, inputs)
       return { name, rule, listener: at.model, hostnames, inputs, before, result: isKept ? before.result : null }
     })
   })
 }
-
-export const isSame = (a: readonly unknown[], b: readonly unknown[]): boolean =>
-  a.length === b.length && a.every((one, i) => one === b[i])

@@ -1,6 +1,7 @@
 /** A GatewayBackend -> an entry of `backends`, with the GatewayPolicies for it and for its sections. */
 import { type KubernetesObject, keyOf } from '#engine/kubernetes/objects/object.ts'
 import type { Objects } from '#engine/kubernetes/objects/objects.ts'
+import { contained } from '#engine/kubernetes/translation/contained.ts'
 import type { Fault, Part, PartOrigin } from '#engine/kubernetes/translation/parts.ts'
 import { gatewayBackendName } from '#engine/kubernetes/translation/routes/names.ts'
 import { entriesOf, objectOf, type Path, type Raw, text, valueAt } from '#engine/schema/placed.ts'
@@ -29,7 +30,13 @@ const contents = new WeakMap<PolicyOptions['policies'], Recall<Judged>>()
 function contentOf(backend: KubernetesObject, objects: Objects, options: PolicyOptions): Judged {
   const recall = contents.get(options.policies) ?? new Recall<Judged>()
   contents.set(options.policies, recall)
-  return recall.of(backend, objects, (noted) => make(backend, noted, options))
+  return recall.of(backend, objects, (noted) =>
+    contained(
+      backend,
+      () => make(backend, noted, options),
+      (fault) => ({ faults: [fault] })
+    )
+  )
 }
 
 function make(backend: KubernetesObject, objects: Objects, options: PolicyOptions): Judged {

@@ -7,6 +7,8 @@ import { policiesOf } from './index.ts'
 
 const GUARDS = policies.filter(({ closed }) => closed !== undefined && closed !== null)
 
+/** `csrf` guards against nothing else. */
+const FROM_ANOTHER_SITE = { origin: 'https://elsewhere.example' }
 const credentials = [undefined, 'Bearer a.b.c', `Basic ${btoa('closed:')}`, 'Bearer closed']
 
 test('what is closed lets no request pass, whatever it shows', async (t) => {
@@ -20,8 +22,8 @@ test('what is closed lets no request pass, whatever it shows', async (t) => {
   for (const { name, closed } of GUARDS) {
     const weir = await start({ [name]: closed })
     for (const authorization of credentials) {
-      const headers = authorization === undefined ? {} : { authorization }
-      const { status } = await fetch(`http://127.0.0.1:${weir.port}/`, { headers })
+      const headers = { ...FROM_ANOTHER_SITE, ...(authorization === undefined ? {} : { authorization }) }
+      const { status } = await fetch(`http://127.0.0.1:${weir.port}/`, { method: 'POST', headers })
       assert.ok(status >= 400, `${name} answers ${status} to ${authorization}`)
     }
   }
@@ -33,6 +35,7 @@ test('all policies that say who may pass have a closed form', () => {
     'apiKeyAuthentication',
     'authorization',
     'basicAuthentication',
+    'csrf',
     'extAuth',
     'extProc',
     'jwtAuthentication',

@@ -1,6 +1,7 @@
 /** A GatewayPolicy by itself: judged, and in the spelling of files. */
 import { type KubernetesObject, keyOf } from '#engine/kubernetes/objects/object.ts'
 import type { Objects } from '#engine/kubernetes/objects/objects.ts'
+import { contained } from '#engine/kubernetes/translation/contained.ts'
 import type { Fault } from '#engine/kubernetes/translation/parts.ts'
 import { objectOf, type Path } from '#engine/schema/placed.ts'
 import type { ZodType } from '#engine/schema/schema.ts'
@@ -30,13 +31,22 @@ const contents = new WeakMap<PolicyOptions['policies'], Recall<PolicyContent>>()
 export function contentOf(policy: KubernetesObject, objects: Objects, options: PolicyOptions): PolicyContent {
   const recall = contents.get(options.policies) ?? new Recall<PolicyContent>()
   contents.set(options.policies, recall)
-  return recall.of(policy, objects, (noted) => make(policy, noted, options))
+  return recall.of(policy, objects, (noted) =>
+    contained(
+      policy,
+      () => make(policy, noted, options),
+      (fault) => refused(policy, [fault], options)
+    )
+  )
+}
+
+function refused(policy: KubernetesObject, faults: readonly Fault[], options: PolicyOptions): PolicyContent {
+  return { policy, doubts: [], backends: NOTHING, secrets: NOTHING, faults, ...closed(policy, options) }
 }
 
 function make(policy: KubernetesObject, objects: Objects, options: PolicyOptions): PolicyContent {
-  const common = { policy, doubts: [], backends: NOTHING, secrets: NOTHING }
   const refusals = judge(policy, options)
-  if (refusals.length > 0) return { ...common, faults: refusals, ...closed(policy, options) }
+  if (refusals.length > 0) return refused(policy, refusals, options)
   const { frontend, traffic, backend } = objectOf(policy.spec)
   const schemas = schemasOf(options)
   const gathered = new Gathered(policy, objects, options)
@@ -53,7 +63,7 @@ function make(policy: KubernetesObject, objects: Objects, options: PolicyOptions
     backend: fields(schemas.backend, backend, ['spec', 'backend'])
   }
   const { faults, doubts, backends, secrets, authentications } = gathered
-  if (faults.length > 0) return { ...common, faults, ...closed(policy, options) }
+  if (faults.length > 0) return refused(policy, faults, options)
   const [authentication = null] = authentications
   return { policy, faults, doubts, backends, secrets, authentication, ...made }
 }

@@ -2,6 +2,7 @@
  * Results by object, each good as long as everything that was read for it is the same. Policies are converted once for
  * all that they are attached to, and every caller has read what the conversion has read.
  */
+import { isSameList } from '#engine/kit/same-list.ts'
 import type { KindName, KubernetesObject } from '#engine/kubernetes/objects/object.ts'
 import type { Objects } from '#engine/kubernetes/objects/objects.ts'
 
@@ -33,8 +34,4 @@ function noting(objects: Objects, reads: IsSame[]): Objects {
       return found
     }
   }
-}
-
-function isSameList(a: readonly KubernetesObject[], b: readonly KubernetesObject[]): boolean {
-  return a.length === b.length && a.every((object, i) => object === b[i])
 }

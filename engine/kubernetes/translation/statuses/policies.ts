@@ -1,7 +1,8 @@
 /** Statuses of GatewayPolicies and GatewayBackends. */
+
+import { isSameList } from '#engine/kit/same-list.ts'
 import { type KubernetesObject, keyOf, type ObjectKey, objectKey } from '#engine/kubernetes/objects/object.ts'
 import { Memo, type Objects } from '#engine/kubernetes/objects/objects.ts'
-import { isSame } from '#engine/kubernetes/translation/compile/route-units.ts'
 import type { Fault } from '#engine/kubernetes/translation/parts.ts'
 import {
   backendStatus,
@@ -29,7 +30,7 @@ export class PolicyStatuses {
   update(inputs: StatusInputs, hasMoved: boolean): Map<ObjectKey, unknown> {
     const { gateways, objects, keys } = inputs
     const backends = gateways.map(({ name, compiled }) => `${name}\n${[...compiled.backends].join('\n')}`)
-    if (keys === null || hasMoved || !isSame(this.#backends, backends)) this.#memo = new Memo()
+    if (keys === null || hasMoved || !isSameList(this.#backends, backends)) this.#memo = new Memo()
     else this.#memo.changed(keys)
     this.#backends = backends
     this.#updateFaults(inputs)
@@ -60,7 +61,7 @@ export class PolicyStatuses {
     for (const { record } of routes.values()) all.push(...record.faults)
     const faults = Map.groupBy(all, ({ place }) => place.key)
     for (const key of new Set([...faults.keys(), ...this.#faults.keys()])) {
-      if (!isSame(faults.get(key) ?? NONE, this.#faults.get(key) ?? NONE)) this.#memo.forget(key)
+      if (!isSameList(faults.get(key) ?? NONE, this.#faults.get(key) ?? NONE)) this.#memo.forget(key)
     }
     this.#faults = faults
   }

@@ -1,8 +1,8 @@
 /** Statuses of all routes, each made when something changes that it says, and counts of them by listeners. */
 
 import { share } from '#engine/ir/share.ts'
+import { isSameList } from '#engine/kit/same-list.ts'
 import type { ObjectKey } from '#engine/kubernetes/objects/object.ts'
-import { isSame } from '#engine/kubernetes/translation/compile/route-units.ts'
 import type { Parents, TranslatedGateway, TranslatedRoute } from '#engine/kubernetes/translation/translated.ts'
 import type { StatusInputs } from './inputs.ts'
 import { isAttached, type JudgedParent, type RouteParentStatus, routeStatus } from './routes.ts'
@@ -68,7 +68,7 @@ export class RouteStatuses {
     const { route, parents, record } = translated
     const compiled = Object.keys(parents.attachments).map((name) => gateways.get(name)?.compiled.routes.get(key))
     const inputs = [route.metadata.generation, route.spec, parents, record, ...compiled]
-    const isKept = before !== undefined && isSame(before.inputs, inputs)
+    const isKept = before !== undefined && isSameList(before.inputs, inputs)
     return isKept ? before : this.#make(key, translated, gateways, inputs, before)
   }
 
