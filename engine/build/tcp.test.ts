@@ -11,6 +11,7 @@ import { SharedRows } from '#engine/kit/shared-rows.ts'
 import type { DialOptions } from '#engine/socket/socket-layer.ts'
 import { TimerWheel } from '#engine/socket/timer-wheel.ts'
 import { createUpstream } from '#engine/upstream/client.ts'
+import { MeshTls } from '#engine/upstream/mesh.ts'
 import { buildTcp } from './tcp.ts'
 
 const TCP = { connectTimeoutMs: 1_000, keepaliveMs: 5_000, proxyProtocol: null }
@@ -35,6 +36,7 @@ function build(snapshot: Snapshot) {
   }
   const upstream = createUpstream({
     sockets: { connect } as never,
+    mesh: new MeshTls(),
     llhttp: llhttp(),
     timers: new TimerWheel(),
     events: {} as ServerEvents,

@@ -29,7 +29,10 @@ export interface TcpDeps {
 /** Backends that one connection is tried on. */
 const BACKENDS_MAX = 3
 /** Failures before a byte was sent, which another backend may not have. */
-const ELSEWHERE: ReadonlySet<TcpReason> = new Set(['CONNECT_FAILURE', 'CONNECT_TIMEOUT', 'DNS_FAILURE', 'NO_ENDPOINT'])
+const ELSEWHERE: ReadonlySet<TcpReason> = new Set([
+  ...(['CONNECT_FAILURE', 'CONNECT_TIMEOUT', 'DNS_FAILURE', 'NO_ENDPOINT'] as const),
+  'NO_MESH_CERTIFICATE'
+])
 
 /** Problems are appended to `problems`; then the result may not be used. */
 export function buildTcp(snapshot: Snapshot, deps: TcpDeps, log: AccessLogPlan | null, problems: Problem[]): TcpTable {

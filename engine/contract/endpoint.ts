@@ -1,4 +1,5 @@
 /** Where requests are sent: destinations, and how they are spoken to. */
+import type { Secret } from '#engine/kit/secret.ts'
 import type { TlsSettings } from '#engine/socket/tls.ts'
 import type { Resilience } from './resilience.ts'
 
@@ -9,7 +10,23 @@ export interface Destination {
   readonly port: number
   /** Path of a unix socket, or null. */
   readonly unixPath: string | null
+  /**
+   * Of the workload of a mesh that is there, without its trust domain: "ns/shop/sa/cart". It is spoken to over mutual
+   * TLS, or not at all. Absent: it is of no mesh.
+   */
+  readonly identity?: string
 }
+
+/** What is shown to workloads of a mesh, and who is believed; or why there is nothing to show. */
+export type MeshCredentials =
+  | {
+      readonly trustDomain: string
+      /** PEM: our own chain, its key, and the authorities of the mesh. */
+      readonly cert: string
+      readonly key: Secret
+      readonly ca: string
+    }
+  | { readonly reason: string }
 
 /** One of several servers; its addresses are chosen in proportion to `weight`, a whole number from 1. */
 export interface WeightedHost extends Destination {

@@ -97,6 +97,12 @@ export const ERRORS = {
     'no TLS connection to the backend: its certificate or its protocol is not acceptable',
     'always'
   ),
+  NO_MESH_CERTIFICATE: row(
+    503,
+    'upstream',
+    'the backend is part of a mesh, for which this gateway has no certificate at the moment',
+    'always'
+  ),
   CONNECT_TIMEOUT: row(504, 'upstream', 'the backend did not accept the connection in time', 'always'),
   UPSTREAM_RESET: row(502, 'upstream', 'the backend closed the connection before it answered', 'idempotent'),
   UPSTREAM_PROTOCOL: row(502, 'upstream', 'the backend answered with something that is not valid HTTP', 'listed'),

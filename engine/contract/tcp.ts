@@ -19,6 +19,7 @@ export const TCP_REASONS = {
   DNS_FAILURE: 'the name of the backend could not be resolved',
   NO_ENDPOINT: 'the backend has no endpoint at the moment',
   CONNECT_FAILURE: 'the backend refused the connection',
+  NO_MESH_CERTIFICATE: 'the backend is part of a mesh, for which this gateway has no certificate at the moment',
   CONNECT_TIMEOUT: 'the backend did not accept the connection in time',
   CLIENT_GONE: 'the client closed the connection before a backend was reached',
   CLIENT_RESET: 'the client broke the connection off',

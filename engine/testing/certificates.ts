@@ -13,6 +13,8 @@ export interface Pair {
 export interface Authority extends Pair {
   /** A certificate for what `names` (DNS:a.test, URI:spiffe://...) say; `subject` is like "/O=b/CN=a". */
   issue(subject: string, names?: readonly string[], days?: number): Pair
+  /** The certificate that a request (PEM) asks for, with the names in it. */
+  sign(request: string): string
 }
 
 const CURVE = ['ec', '-pkeyopt', 'ec_paramgen_curve:P-256']
@@ -30,7 +32,11 @@ export function selfSigned(names: readonly string[], kind: 'ec' | 'rsa' = 'ec'):
 
 export function authority(name: string): Authority {
   const own = selfSigned([name])
-  return { ...own, issue: (subject, names = [], days = 2) => issue(own, subject, names, days) }
+  return {
+    ...own,
+    issue: (subject, names = [], days = 2) => issue(own, subject, names, days),
+    sign: (request) => sign(own, request)
+  }
 }
 
 function issue(by: Pair, subject: string, names: readonly string[], days: number): Pair {
@@ -44,6 +50,18 @@ function issue(by: Pair, subject: string, names: readonly string[], days: number
     const signer = ['-CA', path('ca'), '-CAkey', path('ca.key'), '-CAcreateserial', '-extfile', path('extensions')]
     openssl('x509', '-req', '-in', path('request'), ...signer, '-days', String(days), '-out', path('cert'))
     return { cert: readFileSync(path('cert'), 'utf8'), key: readFileSync(path('key'), 'utf8') }
+  })
+}
+
+function sign(by: Pair, request: string): string {
+  return within((folder) => {
+    const path = (name: string) => join(folder, name)
+    writeFileSync(path('ca'), by.cert)
+    writeFileSync(path('ca.key'), by.key)
+    writeFileSync(path('request'), request)
+    const signer = ['-CA', path('ca'), '-CAkey', path('ca.key'), '-CAcreateserial', '-copy_extensions', 'copyall']
+    openssl('x509', '-req', '-in', path('request'), ...signer, '-days', '1', '-out', path('cert'))
+    return readFileSync(path('cert'), 'utf8')
   })
 }
 

@@ -23,6 +23,7 @@ import { TimerWheel } from '#engine/socket/timer-wheel.ts'
 import type { TlsSettings } from '#engine/socket/tls.ts'
 import { createUpstream, type Upstream } from '#engine/upstream/client.ts'
 import type { HostLists } from '#engine/upstream/host-lists.ts'
+import { MeshTls } from '#engine/upstream/mesh.ts'
 
 export interface StackOptions {
   /** Port of the only endpoint on 127.0.0.1, or the path of a unix socket. */
@@ -52,6 +53,8 @@ export interface StackOptions {
   requestsPerConnectionMax?: number
   /** Hosts that are known without DNS; default: none. */
   lists?: HostLists
+  /** Certificates for workloads of a mesh; default: there are none. */
+  mesh?: MeshTls
   /** Client connections; default: no bound. */
   clientsMax?: number
   /** The route's plan for retries. */
@@ -136,6 +139,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
   })
   const upstream = createUpstream({
     sockets,
+    mesh: options.mesh ?? new MeshTls(),
     llhttp: parser,
     timers,
     events: lifecycle,

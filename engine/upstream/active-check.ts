@@ -15,11 +15,12 @@ import type { ServiceDestination } from '#engine/service/destination.ts'
 import { callUnary } from '#engine/service/grpc-call.ts'
 import { writeProxyHeader } from '#engine/socket/proxy-header.ts'
 import { inTurn } from '#engine/socket/round.ts'
-import type { SocketLayer } from '#engine/socket/socket-layer.ts'
 import { type TimerWheel, WheelTimer } from '#engine/socket/timer-wheel.ts'
 import type { DialledAddress } from './address-list.ts'
 import { HttpCheckCall } from './check-call.ts'
+import { type Connector, connectTo } from './connect.ts'
 import type { HostSet } from './host-group.ts'
+import { HTTP1 } from './http-version.ts'
 import { LentCredentials } from './lent-credentials.ts'
 import { ObservedHealth } from './outlier.ts'
 
@@ -230,27 +231,30 @@ function servingOf(bytes: Uint8Array): Finding {
 }
 
 /** One address, at another port if that is said. */
-export function checkedAt({ address }: DialledAddress, port: number | null): Destination {
+export function checkedAt({ address, host }: DialledAddress, port: number | null): Destination {
   if ('unixPath' in address) return { host: '', port: 0, unixPath: address.unixPath }
-  return { host: address.ip, port: port ?? address.port, unixPath: null }
+  const { identity } = host
+  const plain = { host: address.ip, port: port ?? address.port, unixPath: null }
+  return identity === null ? plain : { ...plain, identity }
 }
 
 /** Connects and leaves. `done` with null: the connection was made, with TLS where that is spoken. */
 export function connectOnce(
-  sockets: SocketLayer,
+  connector: Connector,
   { address, host }: DialledAddress,
   port: number | null,
   done: (error: string | null) => void
 ): () => void {
   const to = 'unixPath' in address || port === null ? address : { ...address, port }
   const { proxyProtocol } = host.options
-  return sockets.connect(
-    to,
+  return connectTo(
+    { address: to, host },
+    HTTP1,
+    connector,
     (code, wire) => {
       wire?.destroy()
       done(wire === null ? `no connection: ${code ?? 'EIO'}` : null)
     },
-    host.tls,
     proxyProtocol === undefined ? {} : { preamble: writeProxyHeader(proxyProtocol, NO_CLIENT) }
   )
 }

@@ -153,7 +153,7 @@ class Checks {
   }
 
   of(check: ActiveCheck, endpoint: EndpointState | ProxyProtocolEndpoint): ActiveChecker {
-    const { timers, sockets, events } = this.#shared
+    const { timers, events } = this.#shared
     const used = new Map<string, EndpointState | ProxyProtocolEndpoint>()
     const checker = new ActiveChecker({
       check,
@@ -174,7 +174,7 @@ class Checks {
       },
       fail: (ex) => events.onServerFault(ex, 'BACKEND_CREDENTIALS'),
       calls: () => this.calls,
-      connect: (address, port, done) => connectOnce(sockets, address, port, done)
+      connect: (address, port, done) => connectOnce(this.#shared, address, port, done)
     })
     this.#checkers.set(endpoint, checker)
     return checker

@@ -32,8 +32,10 @@ export class DestinationState implements HostSet {
   readonly isHostname: boolean
   /** Null: a unix socket. */
   readonly resolver: Resolver | null
-  /** Null: clear text. */
+  /** Null: clear text, unless it has an identity. */
   readonly tls: TlsClient | null
+  /** Of Destination; null: it is of no mesh, or the configuration says how its TLS is. */
+  readonly identity: string | null
   /** By itself it is all there is. */
   readonly hosts: readonly DestinationState[] = [this]
   readonly isEmpty = false
@@ -55,6 +57,7 @@ export class DestinationState implements HostSet {
     this.options = options
     this.resolver = unixPath === null ? (resolver ?? new Resolver(host)) : null
     this.tls = options.tls === null ? null : new TlsClient(options.tls)
+    this.identity = options.tls === null ? (destination.identity ?? null) : null
     const bracketed = literal === 6 ? `[${host}]` : host
     this.name = nameOf(destination)
     this.hostHeader =

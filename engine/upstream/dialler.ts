@@ -5,20 +5,23 @@
  */
 import type { Exchange } from '#engine/contract/exchange.ts'
 import { inTurn } from '#engine/socket/round.ts'
-import type { Connected, DialOptions, SocketLayer, TlsOutcome } from '#engine/socket/socket-layer.ts'
+import type { Connected, DialOptions, TlsOutcome } from '#engine/socket/socket-layer.ts'
 import { type TimerWheel, WheelTimer } from '#engine/socket/timer-wheel.ts'
 import type { Wire } from '#engine/socket/wire.ts'
 import type { AddressList, DialledAddress } from './address-list.ts'
+import { type Connector, connectTo, NO_MESH_CERTIFICATE } from './connect.ts'
 import type { HostSet } from './host-group.ts'
-import { NOT_HTTP2 } from './http-version.ts'
+import { HTTP1, NOT_HTTP2 } from './http-version.ts'
 
 /** Connections tried for one exchange over all addresses and repetitions, or for one backend of a TCP connection. */
 export const ATTEMPTS_MAX = 4
+/** How often the same failure of a destination is logged. */
+const SAME_FAULT_MS = 60_000
 
 /** Why there is no connection. */
 export type DialError =
   | ('ADDRESS_REFUSED' | 'DNS_FAILURE' | 'NO_ENDPOINT' | 'CONNECT_FAILURE' | 'CONNECT_TIMEOUT')
-  | ('UPSTREAM_TLS' | 'UPSTREAM_NOT_HTTP2')
+  | ('UPSTREAM_TLS' | 'UPSTREAM_NOT_HTTP2' | 'NO_MESH_CERTIFICATE')
 
 /** One connection that is being made. */
 export interface Dial<A> {
@@ -76,13 +79,13 @@ export class DialAttempt<A> {
   }
 }
 
-export interface DiallerShared {
-  readonly sockets: SocketLayer
+export interface DiallerShared extends Connector {
   readonly timers: TimerWheel
   readonly observer: {
     connected(): void
     secured?(resumed: boolean): void
     connectFailed(code: string): void
+    insecure?(destination: string, reason: string): void
   }
 }
 
@@ -100,7 +103,7 @@ export interface DialOwner<A, T extends DialAttempt<A>> {
   connected(attempt: T, address: A, wire: Wire): void
   /** A connection that was being made did not come about. */
   closed(): void
-  /** TLS has found something wrong with the destination. */
+  /** Something is wrong with the TLS of the destination; it is logged here. */
   noteFault(attempt: T, reason: string): void
   /** Its time is over, and no connection was being made for it. */
   waitedTooLong(attempt: T): void
@@ -112,6 +115,8 @@ export class Dialler<A extends DialledAddress, T extends DialAttempt<A>> impleme
   readonly #owner: DialOwner<A, T>
   readonly #hosts: HostSet
   readonly #shared: DiallerShared
+  /** The last failure of its TLS, and when it was logged. */
+  #fault = { reason: '', at: 0 }
 
   constructor(owner: DialOwner<A, T>, hosts: HostSet, shared: DiallerShared, addresses: AddressList<A>) {
     this.#owner = owner
@@ -187,7 +192,7 @@ export class Dialler<A extends DialledAddress, T extends DialAttempt<A>> impleme
         this.#failed(attempt, address, 'ERR_ALPN', { ...tls, reason })
       }
     }
-    dial.giveUp = this.#shared.sockets.connect(address.address, done, address.host.tls, this.#options(attempt))
+    dial.giveUp = connectTo(address, HTTP1, this.#shared, done, this.#options(attempt))
   }
 
   #options(attempt: T): DialOptions {
@@ -235,10 +240,19 @@ export class Dialler<A extends DialledAddress, T extends DialAttempt<A>> impleme
 
   /** A connection failed with `code`: nothing was sent, so the next address may always be tried. */
   tryNext(attempt: T, code: string, tls?: TlsOutcome): void {
-    if (tls !== undefined && tls.reason !== '') this.#owner.noteFault(attempt, tls.reason)
+    if (tls !== undefined && tls.reason !== '') this.#note(attempt, tls.reason)
     if (attempt.cancelled) return
     if (this.#mayTryOther(attempt)) this.#owner.dial(attempt)
     else if (attempt.dials.length === 0 && !attempt.isSharing) this.#owner.report(attempt, errorOf(code))
+  }
+
+  /** In the log once in a while: each request may find the same. */
+  #note(attempt: T, reason: string): void {
+    this.#owner.noteFault(attempt, reason)
+    const now = performance.now()
+    if (this.#fault.reason === reason && now - this.#fault.at < SAME_FAULT_MS) return
+    this.#fault = { reason, at: now }
+    this.#shared.observer.insecure?.(this.#hosts.name, reason)
   }
 
   /** Another address is tried soon beside those that are under way. */
@@ -279,5 +293,6 @@ export class Dialler<A extends DialledAddress, T extends DialAttempt<A>> impleme
 function errorOf(code: string): DialError {
   if (code === 'ETIMEDOUT') return 'CONNECT_TIMEOUT'
   if (code === NOT_HTTP2) return 'UPSTREAM_NOT_HTTP2'
+  if (code === NO_MESH_CERTIFICATE) return code
   return /^E(?!RR_|PROTO)/.test(code) ? 'CONNECT_FAILURE' : 'UPSTREAM_TLS'
 }

@@ -14,6 +14,7 @@ import { TimerWheel, type WheelTimer } from '#engine/socket/timer-wheel.ts'
 import { BULK_NONE, type Bulk, NO_OWNER, type Wire } from '#engine/socket/wire.ts'
 import { DestinationState } from './destination.ts'
 import { EndpointState } from './endpoint.ts'
+import { MeshTls } from './mesh.ts'
 import { Resolver } from './resolver.ts'
 
 const { memory } = llhttp()
@@ -156,6 +157,7 @@ function bench(addresses: Record<string, Behaviour>, options: { poolMax?: number
   )
   const endpoint = new EndpointState(site, {
     sockets,
+    mesh: new MeshTls(),
     llhttp: llhttp(),
     timers,
     events,

@@ -22,8 +22,6 @@ import { CONNECTIONS, PENDING, type Thresholds } from './thresholds.ts'
 
 /** RFC 8305 section 8: how long an address may take before another one is tried beside it. */
 const RACE_AFTER_MS = 250
-/** How often the same failure of a destination is logged. */
-const SAME_FAULT_MS = 60_000
 
 export class EndpointState implements Endpoint, PoolOwner, QueueOwner, DialOwner<Pool, Attempt> {
   readonly name: string
@@ -38,8 +36,6 @@ export class EndpointState implements Endpoint, PoolOwner, QueueOwner, DialOwner
   readonly #addresses: AddressList<Pool>
   readonly #dialler: Dialler<Pool, Attempt>
   readonly #queue = new ConnectionQueue(this)
-  /** The last failure of its TLS, and when it was logged. */
-  #fault = { reason: '', at: 0 }
 
   constructor(hosts: HostSet, shared: UpstreamShared) {
     this.name = hosts.name
@@ -242,10 +238,6 @@ export class EndpointState implements Endpoint, PoolOwner, QueueOwner, DialOwner
 
   noteFault({ ex }: Attempt, reason: string): void {
     ex.errorDetail = reason
-    const now = performance.now()
-    if (this.#fault.reason === reason && now - this.#fault.at < SAME_FAULT_MS) return
-    this.#fault = { reason, at: now }
-    this.shared.observer.insecure?.(this.name, reason)
   }
 
   report(attempt: Attempt, code: ErrorCode): void {

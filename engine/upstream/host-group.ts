@@ -30,14 +30,17 @@ export function hostStates(
   before: readonly DestinationState[],
   make: (destination: Destination) => DestinationState
 ): readonly DestinationState[] {
-  const known = new Map(before.map((host) => [host.name, host]))
-  return hosts.map(({ host, port, unixPath, weight }) => {
-    const destination = { host, port, unixPath }
-    const state = known.get(nameOf(destination)) ?? make(destination)
+  const known = new Map(before.map((host) => [keyOf(host.destination), host]))
+  return hosts.map(({ host, port, unixPath, identity, weight }) => {
+    const destination = identity === undefined ? { host, port, unixPath } : { host, port, unixPath, identity }
+    const state = known.get(keyOf(destination)) ?? make(destination)
     state.weight = weight
     return state
   })
 }
+
+/** An address that another workload has got is another host: connections to the one before are not for it. */
+const keyOf = (destination: Destination): string => `${nameOf(destination)} ${destination.identity ?? ''}`
 
 export class HostGroupState implements HostSet {
   readonly name: string

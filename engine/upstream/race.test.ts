@@ -17,6 +17,7 @@ import { exchangeRaw } from '#engine/testing/raw.ts'
 import { type Stack, startStack } from '#engine/testing/stack.ts'
 import { DestinationState } from './destination.ts'
 import { EndpointState } from './endpoint.ts'
+import { MeshTls } from './mesh.ts'
 import { Resolver } from './resolver.ts'
 
 const GET = 'GET / HTTP/1.1\r\nHost: a.test\r\nConnection: close\r\n\r\n'
@@ -120,6 +121,7 @@ describe('addresses that hang, refuse and reset, over real sockets', () => {
     )
     endpoint = new EndpointState(site, {
       sockets: openSockets(parser.memory, options.sockets),
+      mesh: new MeshTls(),
       llhttp: parser,
       timers,
       events: stack.lifecycle,

@@ -4,10 +4,12 @@ import type { ServerEvents } from '#engine/contract/exchange-events.ts'
 import type { Llhttp } from '#engine/http/llhttp.ts'
 import type { SocketLayer } from '#engine/socket/socket-layer.ts'
 import type { TimerWheel } from '#engine/socket/timer-wheel.ts'
+import type { MeshTls } from './mesh.ts'
 
 /** What every endpoint of a worker shares. */
 export interface UpstreamShared {
   readonly sockets: SocketLayer
+  readonly mesh: MeshTls
   readonly llhttp: Llhttp
   readonly timers: TimerWheel
   readonly events: ServerEvents

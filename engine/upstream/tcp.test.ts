@@ -6,6 +6,7 @@ import type { Connected, SocketLayer } from '#engine/socket/socket-layer.ts'
 import { TimerWheel } from '#engine/socket/timer-wheel.ts'
 import type { Wire } from '#engine/socket/wire.ts'
 import { DestinationState } from './destination.ts'
+import { MeshTls } from './mesh.ts'
 import { Resolver } from './resolver.ts'
 import { TcpEndpoint } from './tcp.ts'
 
@@ -25,7 +26,7 @@ async function endpointOf(count: number) {
   const to = { host: 'db.test', port: 5432, unixPath: null }
   const options = { guarded: false, allow: [], connectTimeoutMs: 1_000, tls: null }
   const observer = { connected() {}, connectFailed() {} }
-  const shared = { sockets: { connect } as SocketLayer, timers: new TimerWheel(), observer }
+  const shared = { sockets: { connect } as SocketLayer, mesh: new MeshTls(), timers: new TimerWheel(), observer }
   return { endpoint: new TcpEndpoint(new DestinationState(to, options, { resolver }), shared), dialled }
 }
 

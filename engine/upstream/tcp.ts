@@ -113,14 +113,16 @@ export class TcpEndpoint implements StreamEndpoint, DialOwner<TcpAddress, TcpAtt
 
   closed(): void {}
 
-  noteFault(): void {}
+  noteFault({ session }: TcpAttempt, reason: string): void {
+    session.detail = reason
+  }
 
   waitedTooLong(attempt: TcpAttempt): void {
     this.#end(attempt, 'CONNECT_TIMEOUT')
   }
 
   report(attempt: TcpAttempt, code: DialError): void {
-    // There is no TLS of ours.
+    // TLS of ours is that of a mesh alone.
     this.#end(attempt, code === 'UPSTREAM_TLS' || code === 'UPSTREAM_NOT_HTTP2' ? 'CONNECT_FAILURE' : code)
   }
 

@@ -1,6 +1,6 @@
 /** What the main thread and its workers say to each other. */
 
-import type { EndpointReport, HostListChanges } from '#engine/contract/endpoint.ts'
+import type { EndpointReport, HostListChanges, MeshCredentials } from '#engine/contract/endpoint.ts'
 import type { SharedMemory } from '#engine/http/webassembly.ts'
 import type { Snapshot } from '#engine/ir/snapshot.ts'
 import type { SnapshotDelta } from '#engine/ir/snapshot-delta.ts'
@@ -50,6 +50,8 @@ export type ToWorker =
    * never: then every name is for DNS.
    */
   | { readonly kind: 'hosts'; readonly changes: HostListChanges }
+  /** For connections to workloads of a mesh from now on; never: there are no such. */
+  | { readonly kind: 'mesh'; readonly credentials: MeshCredentials }
   /** Another log level for this worker's access log. */
   | { readonly kind: 'level'; readonly level: string }
   /** A request is to be followed (armed-traces.ts). */

@@ -4,7 +4,7 @@
  */
 import { randomBytes } from 'node:crypto'
 import type { Worker } from 'node:worker_threads'
-import type { HostListChanges } from '#engine/contract/endpoint.ts'
+import type { HostListChanges, MeshCredentials } from '#engine/contract/endpoint.ts'
 import type { Places } from '#engine/ir/places.ts'
 import type { Snapshot } from '#engine/ir/snapshot.ts'
 import { encodeDelta } from '#engine/ir/snapshot-delta.ts'
@@ -93,6 +93,8 @@ export class Supervisor {
   readonly #places = new WeakMap<Snapshot, Places>()
   /** Null: all names are for DNS. */
   #lists: HostLists | null = null
+  /** Null: no authority of a mesh is asked. */
+  #mesh: MeshCredentials | null = null
   #waiting: Waiting | null = null
   #stopping = false
   #onDrained: (() => void) | null = null
@@ -150,6 +152,12 @@ export class Supervisor {
     this.#lists ??= new HostLists()
     this.#lists.change(changes)
     this.broadcast({ kind: 'hosts', changes })
+  }
+
+  /** For connections to workloads of a mesh from now on. */
+  setMesh(credentials: MeshCredentials): void {
+    this.#mesh = credentials
+    this.broadcast({ kind: 'mesh', credentials })
   }
 
   /** Holds for the workers of today and for their successors. */
@@ -248,6 +256,7 @@ export class Supervisor {
     const thread = ahead?.take(this.#heapMb) ?? startThread(entry, this.#heapMb)
     thread.postMessage({ kind: 'begin', data } satisfies ToWorker)
     if (this.#lists !== null) thread.postMessage({ kind: 'hosts', changes: this.#lists.all } satisfies ToWorker)
+    if (this.#mesh !== null) thread.postMessage({ kind: 'mesh', credentials: this.#mesh } satisfies ToWorker)
     return thread
   }
 

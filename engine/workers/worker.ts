@@ -24,6 +24,7 @@ import { Follower } from '#engine/story/follower.ts'
 import type { Story } from '#engine/story/story.ts'
 import { createUpstream, type Upstream } from '#engine/upstream/client.ts'
 import { HostLists } from '#engine/upstream/host-lists.ts'
+import { MeshTls } from '#engine/upstream/mesh.ts'
 import type { UpstreamObserver } from '#engine/upstream/shared.ts'
 import type { WorkerPlace } from '#engine/upstream/thresholds.ts'
 import type { ArmedTraces } from './armed-traces.ts'
@@ -87,6 +88,7 @@ export class WorkerThread {
   #limiter: ConnectionLimiter | null = null
   #heldBytes: WorkerHeldBytes | null = null
   #lists: HostLists | null = null
+  readonly #mesh = new MeshTls()
   readonly #reclaim = new Reclaim()
   /** Snapshots are taken one after the other, however fast they come. */
   #queue: Promise<void> = Promise.resolve()
@@ -113,6 +115,7 @@ export class WorkerThread {
       const places = message.places == null ? null : new Places(message.places)
       this.#queue = this.#queue.then(() => this.#take(snapshot, places))
     } else if (message.kind === 'hosts') this.#hostLists().change(message.changes)
+    else if (message.kind === 'mesh') this.#mesh.set(message.credentials)
     else if (message.kind === 'child') this.#parts.children.receive(message)
     else if (message.kind === 'metrics') this.#parts.telemetry.takeMetrics(message.chunks)
     else if (message.kind === 'level') this.#parts.telemetry.setLevel(message.level)
@@ -166,6 +169,7 @@ export class WorkerThread {
     this.#limiter = new ConnectionLimiter(clientsMax(snapshot.process.workerThreads), telemetry.evicted)
     this.#upstream = createUpstream({
       sockets: this.#sockets,
+      mesh: this.#mesh,
       llhttp: this.#parser,
       timers: this.#timers,
       events: lifecycle,

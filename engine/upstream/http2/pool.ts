@@ -11,6 +11,7 @@ import type { TlsOutcome } from '#engine/socket/socket-layer.ts'
 import { WheelTimer } from '#engine/socket/timer-wheel.ts'
 import type { Wire } from '#engine/socket/wire.ts'
 import type { Attempt } from '#engine/upstream/attempt.ts'
+import { connectTo } from '#engine/upstream/connect.ts'
 import { FairQueue } from '#engine/upstream/fair-queue.ts'
 import type { HostSet } from '#engine/upstream/host-group.ts'
 import { EITHER, HTTP1, HTTP2, NOT_HTTP2, type Version } from '#engine/upstream/http-version.ts'
@@ -277,9 +278,8 @@ export class Http2Pool implements Http2ConnectionOwner {
 
   #dial(): void {
     const { shared, hosts, preamble } = this.#owner
-    const { sockets, timers } = shared
-    const { http2Tls } = this.#pool.host
-    const { connectTimeoutMs, keepaliveMs } = hosts.options
+    const { timers } = shared
+    const { connectTimeoutMs, keepaliveMs, tls: configuredTls } = hosts.options
     this.#pool.health.dialling()
     const timer = new WheelTimer(() => {
       this.#over(dial)
@@ -295,21 +295,22 @@ export class Http2Pool implements Http2ConnectionOwner {
       dial.isReached = true
       for (const attempt of this.#waiting) timers.disarm(attempt.slow)
     }
-    dial.giveUp = sockets.connect(
-      this.#pool.address,
+    dial.giveUp = connectTo(
+      this.#pool,
+      HTTP2,
+      shared,
       (code, wire, tls) => {
-        if (wire !== null && (http2Tls === null || tls?.protocol === 'h2')) {
+        if (wire !== null && (tls === undefined || tls.protocol === 'h2')) {
           this.#owner.sharedConnected(tls)
           reached()
           // The dial is over when the server has shown that it speaks HTTP/2.
-          dial.connection = new Http2Upstream(this, wire, http2Tls === null ? 'http' : 'https')
+          dial.connection = new Http2Upstream(this, wire, configuredTls === null ? 'http' : 'https')
           return
         }
         this.#over(dial)
         if (wire === null) this.#dialFailed(code ?? 'EIO', tls)
         else this.#decline(wire)
       },
-      http2Tls,
       keepaliveMs === undefined ? { preamble, reached } : { keepaliveMs, preamble, reached }
     )
   }
