@@ -1,6 +1,7 @@
 /**
- * Mutual TLS with the workloads of a mesh (docs/design/040-provisioning.md). An address has the identity of the workload
- * behind it; the certificate that is shown there is the same for all of them, and is replaced while connections are made.
+ * Mutual TLS with the workloads of a mesh (docs/design/040-provisioning.md). An address has the identity of the
+ * workload behind it; the certificate that is shown there is the same for all, and is replaced while connections are
+ * made.
  */
 import type { MeshCredentials } from '#engine/contract/endpoint.ts'
 import { Lru } from '#engine/kit/lru.ts'
