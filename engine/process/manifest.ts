@@ -15,7 +15,7 @@ import { servedTogether } from '#engine/kubernetes/manifests/together.ts'
 import { type KubernetesObject, keyOf, type ObjectKey } from '#engine/kubernetes/objects/object.ts'
 import { ObjectStore } from '#engine/kubernetes/objects/objects.ts'
 import { resourcesOf } from '#engine/kubernetes/resources/index.ts'
-import { type GatewayOutput, type Translation, Translator } from '#engine/kubernetes/translation/index.ts'
+import { type GatewayOutput, newStumbles, type Translation, Translator } from '#engine/kubernetes/translation/index.ts'
 import { objectOf, type Path, parsePath } from '#engine/schema/placed.ts'
 import { distinct } from '#engine/source/compile.ts'
 import { FAULT, hashOf, loadConfig, type SnapshotDraft } from '#engine/standalone/load.ts'
@@ -62,7 +62,9 @@ function loadDocuments(
   const left = together.leftOut.map(({ gateway, reason }) =>
     where.complaint(keyOf(gateway), { message: `is not served by this process: ${reason}`, path: [] })
   )
-  const doubts = [...complaints.map(({ error }) => error), ...left].toSorted(byPlace)
+  const stumbles = newStumbles().filter(({ place }) => !translation.statuses.has(place.key))
+  const unread = stumbles.map(({ place: { key }, message }) => where.complaint(key, { message, path: [] }))
+  const doubts = [...complaints.map(({ error }) => error), ...left, ...unread].toSorted(byPlace)
   const warnings = [...translation.gateways.values()].flatMap((output) => output.warnings)
   const { hosts, notes } = hostsOf(manifest.objects, together.services)
   return {

@@ -192,3 +192,19 @@ test('a fault of the translation ends nothing; the next change makes everything 
   await server.until(() => conditionOf(server, 'HTTPRoute', 'shop', 'Accepted') === 'True Accepted')
   assert.ok(translator.updates >= 3)
 })
+
+test('a Gateway for which provisioning stumbles is refused alone', async (t) => {
+  const other = object('Gateway', 'other', { spec: { gatewayClassName: 'weir', listeners: [] } })
+  const server = await startServer(t, other)
+  const provision: typeof provisionOne = (input) => {
+    if (input.gateway.metadata.name === 'other') throw new RangeError('of a secret')
+    return provisionOne(input)
+  }
+  const { started, logged } = startController(t, server, { provision })
+  await started
+  await server.until(() => conditionOf(server, 'Gateway', 'edge', 'Accepted') === 'True Accepted')
+  await server.until(() => /a fault of weir/.test(conditionOf(server, 'Gateway', 'other', 'Accepted') ?? ''))
+  await server.until(() => server.store.list(KINDS.Service, 'demo').length === 1)
+  assert.equal(logged.filter((line) => line.includes('a fault of weir')).length, 1)
+  assert.equal(logged.join().includes('secret'), false)
+})

@@ -8,7 +8,8 @@ import { ServiceIndex } from '#engine/kubernetes/endpoints/index.ts'
 import type { KindName, ObjectKey } from '#engine/kubernetes/objects/object.ts'
 import type { Provisioned, ProvisionInput } from '#engine/kubernetes/provisioning/index.ts'
 import type { GatewayName, SnapshotServer, SnapshotServerOptions } from '#engine/kubernetes/stream/index.ts'
-import type { Translation, Translator } from '#engine/kubernetes/translation/index.ts'
+import { placeText } from '#engine/kubernetes/translation/conditions.ts'
+import { newStumbles, type Translation, type Translator } from '#engine/kubernetes/translation/index.ts'
 import { certificateOfSecret, type StreamCertificate } from './certificate-secret.ts'
 import { Complaints } from './complaints.ts'
 import type { GatewayAddress } from './gateway-status.ts'
@@ -171,9 +172,19 @@ export class Controller {
     const isEndpointsOnly = changed !== null && [...changed].every((key) => key.startsWith('EndpointSlice/'))
     if (!isEndpointsOnly || this.#translation === null) this.#translation = translator.update(store, changed)
     this.#gateways.update(this.#translation, services, changed)
+    this.#logStumbles()
     if (isEndpointsOnly) return
     onTranslated?.(time.now() - begun)
     this.#writeStatuses()
+  }
+
+  /** Objects over which weir has stumbled, of kinds whose statuses do not say so. */
+  #logStumbles(): void {
+    for (const { message, place } of newStumbles()) {
+      if (this.#translation?.statuses.has(place.key) !== true) {
+        this.#options.log('error', `${placeText(place)}: ${message}`)
+      }
+    }
   }
 
   #writeStatuses(): void {

@@ -6,7 +6,9 @@ import { type KubernetesObject, type ObjectKey, objectKey } from '#engine/kubern
 import { Memo, type Objects } from '#engine/kubernetes/objects/objects.ts'
 import type { Provisioned, ProvisionInput } from '#engine/kubernetes/provisioning/index.ts'
 import type { GatewayName, SnapshotServer } from '#engine/kubernetes/stream/index.ts'
+import { contained } from '#engine/kubernetes/translation/contained.ts'
 import type { GatewayOutput, Translation } from '#engine/kubernetes/translation/index.ts'
+import type { Fault } from '#engine/kubernetes/translation/parts.ts'
 import { addressesOf, type GatewayAddress, gatewayStatus } from './gateway-status.ts'
 import { provisionInput } from './provision-input.ts'
 import type { Provisioner, Wanted } from './provisioner.ts'
@@ -43,7 +45,7 @@ interface Row {
 export class Gateways {
   readonly #options: GatewaysOptions
   readonly #rows = new Map<GatewayName, Row>()
-  readonly #provisioned = new Memo<Wanted>()
+  readonly #provisioned = new Memo<Wanted | Fault>()
   #stream: Stream | null = null
   #sessions: Sessions | null = null
 
@@ -125,10 +127,21 @@ export class Gateways {
   #provision(name: GatewayName, gateway: KubernetesObject): Provisioned | null {
     const { provision, provisioner, objects } = this.#options
     if (provision === null) return null
-    const provisioned = this.#provisioned.of(name, objects, (tracked) => {
+    const make = (tracked: Objects): Wanted => {
       const input = provisionInput(gateway, tracked)
       return { ...provision(input), input }
-    })
+    }
+    const provisioned = this.#provisioned.of(name, objects, (tracked) =>
+      contained<Wanted | Fault>(
+        gateway,
+        () => make(tracked),
+        (fault) => fault
+      )
+    )
+    // What runs goes on.
+    if ('reason' in provisioned) {
+      return { objects: this.#rows.get(name)?.provisioned?.objects ?? [], absent: [], faults: [provisioned] }
+    }
     provisioner.want(name, provisioned)
     return provisioned
   }

@@ -2,6 +2,7 @@
 import { isIP } from 'node:net'
 import type { WeightedHost } from '#engine/contract/endpoint.ts'
 import type { KubernetesObject } from '#engine/kubernetes/objects/object.ts'
+import { contained } from '#engine/kubernetes/translation/contained.ts'
 import type { EndpointSlice, Service, ServicePort, SliceEndpoint } from './objects.ts'
 
 /** Of the cluster's DNS, as installers set it up when nobody says otherwise. */
@@ -43,7 +44,13 @@ interface Candidate {
 
 /** Those that are ready. When none is, those that end and still serve (KEP-1672, as kube-proxy has it). */
 function endpointsOfPort(port: ServicePort, slices: readonly EndpointSlice[], isAny: boolean): ServiceEndpoint[] {
-  const all = slices.flatMap((slice) => candidatesOf(slice, port))
+  const all = slices.flatMap((slice) =>
+    contained(
+      slice,
+      () => candidatesOf(slice, port),
+      () => []
+    )
+  )
   const ready = isAny ? all : all.filter(({ state }) => isReady(state))
   const chosen = ready.length > 0 ? ready : all.filter(({ state }) => isServingStill(state))
   // While slices are rearranged an endpoint may stand in two of them.

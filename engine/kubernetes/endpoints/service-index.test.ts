@@ -74,3 +74,18 @@ test('a slice may come before its Service; after a new list of everything, what 
   assert.deepEqual([...index.update(null)], ['demo/a'])
   assert.equal(hosts('a'), undefined)
 })
+
+test('a slice over which weir stumbles is left out, and a Service keeps what it had', () => {
+  const { set, hosts } = kept(service('shop'), slice('a', 'shop', '10.0.0.1'), slice('b', 'shop', '10.0.0.2'))
+  const broken = (object: KubernetesObject, field: string): KubernetesObject =>
+    Object.defineProperty({ ...object }, field, {
+      enumerable: true,
+      get: () => {
+        throw new RangeError('no addresses')
+      }
+    })
+  assert.deepEqual(set(broken(slice('a', 'shop'), 'endpoints')), ['demo/shop'])
+  assert.deepEqual(hosts('shop'), ['10.0.0.2'])
+  assert.deepEqual(set(broken(service('shop'), 'spec')), [])
+  assert.deepEqual(hosts('shop'), ['10.0.0.2'])
+})

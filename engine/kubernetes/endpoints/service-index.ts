@@ -2,6 +2,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { type ObjectKey, objectKey } from '#engine/kubernetes/objects/object.ts'
 import type { Objects } from '#engine/kubernetes/objects/objects.ts'
+import { contained } from '#engine/kubernetes/translation/contained.ts'
 import { CLUSTER_DOMAIN, endpointsOf, type ServiceEndpoint, type ServiceEndpoints } from './endpoints.ts'
 import { type EndpointSlice, SERVICE_NAME } from './objects.ts'
 
@@ -78,7 +79,11 @@ export class ServiceIndex {
     const before = this.#known.get(service)
     if (object === undefined) return this.#known.delete(service)
     const slices = [...(this.#slices.get(service)?.values() ?? [])]
-    const next: Record<string, readonly ServiceEndpoint[]> = endpointsOf(object, slices, this.#clusterDomain)
+    const next: Record<string, readonly ServiceEndpoint[]> = contained(
+      object,
+      () => endpointsOf(object, slices, this.#clusterDomain),
+      () => ({ ...before })
+    )
     for (const [destination, list] of Object.entries(next)) {
       const known = before?.[destination]
       if (known !== undefined && isDeepStrictEqual(known, list)) next[destination] = known

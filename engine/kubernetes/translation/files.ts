@@ -6,6 +6,7 @@ import type { Documents } from '#engine/contract/policy.ts'
 import type { KubernetesObject } from '#engine/kubernetes/objects/object.ts'
 import type { Objects } from '#engine/kubernetes/objects/objects.ts'
 import { objectOf, type Path, text } from '#engine/schema/placed.ts'
+import { contained } from './contained.ts'
 
 type Kind = 'Secret' | 'ConfigMap'
 
@@ -40,7 +41,14 @@ export function foreignFileAt(value: unknown, own: string, at: Path = []): Path 
 }
 
 /** Undefined: the object has no such key. */
-export function entryOf({ kind, data, binaryData, stringData }: KubernetesObject, key: string): string | undefined {
+export const entryOf = (holder: KubernetesObject, key: string): string | undefined =>
+  contained(
+    holder,
+    () => entryIn(holder, key),
+    () => undefined
+  )
+
+function entryIn({ kind, data, binaryData, stringData }: KubernetesObject, key: string): string | undefined {
   const value = text(objectOf(data)[key])
   if (kind === 'ConfigMap') return value ?? decoded(text(objectOf(binaryData)[key]))
   // Manifests have it in clear text; API servers do not give it.

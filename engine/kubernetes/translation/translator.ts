@@ -10,7 +10,7 @@ import { type GatewayState, gatewayState } from './attach/gateways.ts'
 import { type AttachableListener, attachable, parentsOf } from './attach/routes.ts'
 import { Compiler } from './compile/compiler.ts'
 import { GatewayCompiler } from './compile/gateway-compiler.ts'
-import { RecordMaker } from './compile/make-records.ts'
+import { emptyGateway, RecordMaker } from './compile/make-records.ts'
 import type { BackendRecord, GatewayRecord, Records, RouteRecord, SecretRecord } from './compile/records.ts'
 import type { RouteAtGateway } from './compile/route-units.ts'
 import { objectSources } from './files.ts'
@@ -199,16 +199,7 @@ const NO_RULES: RouteRecord = { rules: [], faults: [] }
 const NO_ROUTES: ReadonlyMap<ObjectKey, RouteAtGateway> = new Map()
 
 /** Around backends that are compiled only to be judged. */
-const NO_GATEWAY: GatewayRecord = {
-  place: { key: 'Gateway//', path: [] },
-  rawConfigs: [],
-  frontend: { value: {}, origins: [], contents: [], services: [] },
-  policies: { value: [], origins: [], contents: [], services: [] },
-  listeners: [],
-  clientCertificate: null,
-  backends: [],
-  secrets: []
-}
+const NO_GATEWAY: GatewayRecord = emptyGateway({ key: 'Gateway//', path: [] })
 
 function stateOfGateway(name: string, objects: Objects, controllerName: string): GatewayState {
   const gateway = objectAt(`Gateway/${name}`, objects)

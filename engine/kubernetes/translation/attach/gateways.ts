@@ -2,6 +2,7 @@
 import { type KubernetesObject, keyOf } from '#engine/kubernetes/objects/object.ts'
 import type { Objects } from '#engine/kubernetes/objects/objects.ts'
 import { GATEWAY_GROUP } from '#engine/kubernetes/resources/names.ts'
+import { contained } from '#engine/kubernetes/translation/contained.ts'
 import { joinedPaths } from '#engine/kubernetes/translation/files.ts'
 import type { Fault } from '#engine/kubernetes/translation/parts.ts'
 import { entriesOf, objectOf, type Path, type Placed, text } from '#engine/schema/placed.ts'
@@ -42,6 +43,17 @@ export function gatewayState(
   gatewayClass: KubernetesObject,
   objects: Objects
 ): GatewayState {
+  return contained(
+    gateway,
+    () => stateOf(gateway, gatewayClass, objects),
+    (fault) => ({
+      ...{ gateway, faults: [fault], listeners: [], sets: [], clientCertificate: null, parameters: [] },
+      isInsecure: false
+    })
+  )
+}
+
+function stateOf(gateway: KubernetesObject, gatewayClass: KubernetesObject, objects: Objects): GatewayState {
   const spec = objectOf(gateway.spec)
   const tls = objectOf(spec.tls)
   const infrastructure = objectOf(spec.infrastructure)
@@ -53,17 +65,14 @@ export function gatewayState(
     objects
   )
   const client = clientCertificateOf(gateway, objects)
-  const sets = setsOf(gateway, objects)
-  const groups = [
-    listenersOf(gateway, objects),
-    ...sets.flatMap(({ set, faults }) => (faults.length === 0 ? [listenersOf(set, objects)] : []))
-  ]
+  const all = setsOf(gateway, objects).map((one) => withListeners(one, objects))
+  const groups = [listenersOf(gateway, objects), ...all.map(({ listeners }) => listeners)]
   const validations = validationsOf({ raw: objectOf(tls.frontend), path: ['spec', 'tls', 'frontend'] })
   return {
     gateway,
     faults: [...addressFaults(gateway), ...own.faults, ...client.faults],
     listeners: withConflicts(groups).map((listener) => withValidation(listener, validations, gateway, objects)),
-    sets,
+    sets: all.map(({ set, faults }) => ({ set, faults })),
     clientCertificate: client.pair,
     parameters: [classParameters(gatewayClass, objects), own],
     isInsecure: validations.some(({ raw }) => raw.mode === INSECURE)
@@ -83,7 +92,14 @@ function addressFaults(gateway: KubernetesObject): Fault[] {
 // --- ListenerSets ---
 
 /** The key of the Gateway that a ListenerSet belongs to: "namespace/name"; null: it is no Gateway. */
-export function parentOf({ spec, metadata }: KubernetesObject): string | null {
+export const parentOf = (set: KubernetesObject): string | null =>
+  contained(
+    set,
+    () => parentIn(set),
+    () => null
+  )
+
+function parentIn({ spec, metadata }: KubernetesObject): string | null {
   const { group = GATEWAY_GROUP, kind = 'Gateway', name, namespace } = objectOf(objectOf(spec).parentRef)
   if (group !== GATEWAY_GROUP || kind !== 'Gateway') return null
   return `${text(namespace) ?? metadata.namespace}/${text(name)}`
@@ -102,6 +118,20 @@ function setsOf(gateway: KubernetesObject, objects: Objects): SetState[] {
     const message = `allowedListeners of Gateway ${namespace}/${name} does not have namespace ${from}`
     return { set, faults: [{ type: 'Accepted', reason: 'NotAllowed', message, place }] }
   })
+}
+
+interface ListeningSet extends SetState {
+  /** None of one that is not attached. */
+  readonly listeners: readonly ListenerState[]
+}
+
+function withListeners({ set, faults }: SetState, objects: Objects): ListeningSet {
+  if (faults.length > 0) return { set, faults, listeners: [] }
+  return contained(
+    set,
+    () => ({ set, faults, listeners: listenersOf(set, objects) }),
+    (fault) => ({ set, faults: [fault], listeners: [] })
+  )
 }
 
 // --- certificates of clients, and our own towards backends ---

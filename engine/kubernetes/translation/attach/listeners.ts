@@ -80,7 +80,7 @@ function listenerOf({ raw, path }: Placed, owner: KubernetesObject, objects: Obj
     protocol,
     place: { key, path },
     kinds: protocol === null ? [] : kindsOf(kinds, protocol, (...fault) => report('ResolvedRefs', ...fault)),
-    namespaces,
+    namespaces: structuredClone(namespaces),
     certificate,
     clientAuthorities: null,
     faults

@@ -1,8 +1,9 @@
 /** GatewayParameters that classes and Gateways refer to, as far as the configuration is made of them. */
 import { isDeep, RESOURCE_DEPTH_MAX } from '#engine/kit/depth.ts'
-import { type KubernetesObject, keyOf, objectKey } from '#engine/kubernetes/objects/object.ts'
+import { type KubernetesObject, keyOf } from '#engine/kubernetes/objects/object.ts'
 import type { Objects } from '#engine/kubernetes/objects/objects.ts'
 import { GROUP } from '#engine/kubernetes/resources/names.ts'
+import { contained } from '#engine/kubernetes/translation/contained.ts'
 import { foreignFileAt } from '#engine/kubernetes/translation/files.ts'
 import type { Fault, Part } from '#engine/kubernetes/translation/parts.ts'
 import { objectOf, type Path, type Raw, text } from '#engine/schema/placed.ts'
@@ -37,9 +38,17 @@ export function parametersOf(
   const called = text(name) ?? ''
   const object = objects.get('GatewayParameters', namespace, called)
   if (object === undefined) return refuse(`there is no GatewayParameters ${namespace}/${called}`)
+  const invalid = (fault: Fault): Parameters => ({
+    rawConfig: null,
+    faults: [{ ...fault, reason: 'InvalidParameters' }]
+  })
+  return contained(object, () => rawConfigOf(object, namespace), invalid)
+}
+
+function rawConfigOf(object: KubernetesObject, namespace: string): Parameters {
   const { rawConfig } = objectOf(object.spec)
   if (rawConfig === undefined) return NONE
-  const from = { key: objectKey('GatewayParameters', namespace, called), path: ['spec', 'rawConfig'] }
+  const from = { key: keyOf(object), path: ['spec', 'rawConfig'] }
   const refuseRaw = (message: string, inside: Path): Parameters => {
     const place = { ...from, path: [...from.path, ...inside] }
     return { rawConfig: null, faults: [{ type: 'Accepted', reason: 'InvalidParameters', message, place }] }

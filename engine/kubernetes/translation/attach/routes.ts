@@ -2,6 +2,7 @@
 import { type KubernetesObject, keyOf, type ObjectKey, objectKey } from '#engine/kubernetes/objects/object.ts'
 import type { Objects } from '#engine/kubernetes/objects/objects.ts'
 import { GATEWAY_GROUP } from '#engine/kubernetes/resources/names.ts'
+import { contained } from '#engine/kubernetes/translation/contained.ts'
 import type { Fault } from '#engine/kubernetes/translation/parts.ts'
 import { entriesOf, objectOf, type Placed, type Raw, text } from '#engine/schema/placed.ts'
 import { parentOf } from './gateways.ts'
@@ -42,10 +43,10 @@ export interface ParentState {
 export type GatewayListeners = (gateway: string) => readonly AttachableListener[] | undefined
 
 export function parentsOf(route: KubernetesObject, objects: Objects, gateways: GatewayListeners): ParentState[] {
-  const { parentRefs } = objectOf(route.spec)
-  return entriesOf(parentRefs, ['spec', 'parentRefs']).flatMap(
-    (ref) => parentState(ref, route, objects, gateways) ?? []
-  )
+  // Statuses repeat them as they are.
+  const read = () => entriesOf(structuredClone(objectOf(route.spec).parentRefs), ['spec', 'parentRefs'])
+  const refs = contained(route, read, () => [])
+  return refs.flatMap((ref) => parentState(ref, route, objects, gateways) ?? [])
 }
 
 function parentState(
@@ -62,7 +63,11 @@ function parentState(
   const listeners = gateway === null ? undefined : gateways(gateway)
   if (gateway === null || listeners === undefined) return null
   const own = listeners.filter(({ owner }) => owner === objectKey(kind, namespace, name))
-  const found = attachmentsTo(own, ref, route, objects)
+  const found = contained<ReturnType<typeof attachmentsTo>>(
+    route,
+    () => attachmentsTo(own, ref, route, objects),
+    ({ message }) => ({ reason: 'UnsupportedValue', message })
+  )
   if ('attachments' in found) return { ref, gateway, attachments: found.attachments, faults: [] }
   const place = { key: keyOf(route), path }
   return { ref, gateway, attachments: [], faults: [{ type: 'Accepted', ...found, place }] }

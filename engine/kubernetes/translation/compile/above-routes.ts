@@ -10,7 +10,7 @@ import type { SnapshotDraft } from '#engine/source/translate.ts'
 import { type Compiler, faultOf, type PlacedFinding, warningText } from './compiler.ts'
 import { type ComposedGateway, compose, type GatewayModel, type ListenerModel, modelOf } from './gateway-model.ts'
 import type { JudgedRecords } from './judged-records.ts'
-import type { GatewayRecord } from './records.ts'
+import type { GatewayRecord, ListenerRecord } from './records.ts'
 
 export interface AboveRoutes {
   /** Without routes; without listeners where nothing can be served. */
@@ -26,21 +26,25 @@ export interface AboveRoutes {
 /** One object after the other may show that it is wrong. Then nothing is served, rather than tried without end. */
 const ROUNDS_MAX = 32
 
+/** Listeners of ListenerSets, which others write than the Gateway, cannot keep its own from being served. */
 export function compileAboveRoutes(record: GatewayRecord, records: JudgedRecords, compiler: Compiler): AboveRoutes {
   const attempt = new Attempt(record, records, compiler)
-  for (let round = 0; round < ROUNDS_MAX; round++) {
-    const { model } = attempt
-    const listeners = model.listeners.filter(({ isServed }) => isServed)
-    const contents = { listeners: listeners.map((one) => ({ model: one, routes: [] })), needs: [], isWhole: true }
-    const composed = compose(model, contents, records)
-    const outcome = compiler.compile(composed)
-    if ('draft' in outcome) return attempt.result(outcome.draft, outcome.warnings.map(warningText))
-    const before = attempt.removed
-    for (const finding of outcome.findings) attempt.remove(finding, listeners, composed)
-    if (attempt.removed === before) return attempt.fail(outcome.findings)
-  }
-  return attempt.fail([{ path: [], message: 'too much of it is wrong', place: null }])
+  const whole = attempt.run()
+  if ('draft' in whole) return whole
+  const sets = attempt.takeSets()
+  const alone = sets.length === 0 ? whole : attempt.run()
+  if ('findings' in alone) return attempt.fail(alone.findings)
+  attempt.giveBack(sets)
+  const rest = attempt.run()
+  return 'draft' in rest ? rest : attempt.fail(rest.findings)
 }
+
+type Ran = AboveRoutes | { readonly findings: readonly PlacedFinding[] }
+
+/** Said of each listener. */
+const FINDINGS_MAX = 8
+
+const isOfSet = ({ place }: ListenerRecord): boolean => place.key.startsWith('ListenerSet/')
 
 class Attempt {
   readonly model: GatewayModel
@@ -49,7 +53,7 @@ class Attempt {
   readonly #faults: Fault[] = []
   readonly #listenerFaults = new Map<string, Fault[]>()
   /** How much was taken out. */
-  removed = 0
+  #removed = 0
 
   constructor(record: GatewayRecord, records: JudgedRecords, compiler: Compiler) {
     this.model = modelOf(record)
@@ -57,7 +61,50 @@ class Attempt {
     this.#compiler = compiler
   }
 
-  result(draft: SnapshotDraft, warnings: readonly string[]): AboveRoutes {
+  /** `findings`: it does not show who is to blame for them. */
+  run(): Ran {
+    for (let round = 0; round < ROUNDS_MAX; round++) {
+      const listeners = this.model.listeners.filter(({ isServed }) => isServed)
+      const contents = { listeners: listeners.map((one) => ({ model: one, routes: [] })), needs: [], isWhole: true }
+      const composed = compose(this.model, contents, this.#records)
+      const outcome = this.#compiler.compile(composed)
+      if ('draft' in outcome) return this.#result(outcome.draft, outcome.warnings.map(warningText))
+      const before = this.#removed
+      for (const finding of outcome.findings) this.#remove(finding, listeners, composed)
+      if (this.#removed === before) return { findings: outcome.findings }
+    }
+    return { findings: [{ path: [], message: 'too much of it is wrong', place: null }] }
+  }
+
+  /** The listeners of each ListenerSet, which are served no longer. */
+  takeSets(): ListenerModel[][] {
+    const own = this.model.listeners.filter(({ isServed, record }) => isServed && isOfSet(record))
+    for (const one of own) one.isServed = false
+    return [...Map.groupBy(own, ({ record }) => record.place.key).values()]
+  }
+
+  /** Those of `sets` that can be served beside what is; the halves bound how often it is tried. */
+  giveBack(sets: readonly (readonly ListenerModel[])[]): void {
+    const listeners = sets.flat()
+    for (const one of listeners) one.isServed = true
+    const ran = this.run()
+    if ('draft' in ran) return
+    for (const one of listeners) one.isServed = false
+    if (sets.length > 1) {
+      const half = Math.ceil(sets.length / 2)
+      this.giveBack(sets.slice(0, half))
+      this.giveBack(sets.slice(half))
+      return
+    }
+    for (const one of listeners) {
+      for (const finding of ran.findings.slice(0, FINDINGS_MAX)) {
+        for (const type of ['Accepted', 'Programmed'])
+          this.#listenerFault(one, { ...faultOf(finding, type, 'Invalid', one.record.place), place: one.record.place })
+      }
+    }
+  }
+
+  #result(draft: SnapshotDraft, warnings: readonly string[]): AboveRoutes {
     const { model } = this
     return { draft, model, listenerFaults: this.#listenerFaults, faults: this.#faults, warnings }
   }
@@ -75,12 +122,12 @@ class Attempt {
     return { draft: nothing.draft, model, listenerFaults: this.#listenerFaults, faults: all, warnings: [] }
   }
 
-  remove(finding: PlacedFinding, listeners: readonly ListenerModel[], composed: ComposedGateway): void {
+  #remove(finding: PlacedFinding, listeners: readonly ListenerModel[], composed: ComposedGateway): void {
     const { path, place } = finding
     if (place?.key.startsWith('GatewayParameters/')) this.#removeParameters(finding)
     else if (path[0] === 'frontendPolicies' && path.length > 1) this.#removeFrontend(finding)
     else if (path[0] === 'policies' && path.length > 2) this.#removePolicy(this.model, path.slice(1), finding)
-    else if (this.#records.refuse(finding, composed)) this.removed++
+    else if (this.#records.refuse(finding, composed)) this.#removed++
     else if (path[0] === 'binds') {
       const [, bind, , index, ...inside] = path
       const own =
@@ -96,7 +143,7 @@ class Attempt {
     this.#faults.push(faultOf(finding, 'Accepted', 'InvalidParameters', this.model.record.place))
     if (rest.length === this.model.rawConfigs.length) return
     this.model.rawConfigs = rest
-    this.removed++
+    this.#removed++
   }
 
   #removeFrontend(finding: PlacedFinding): void {
@@ -105,7 +152,7 @@ class Attempt {
     if (!Object.hasOwn(this.model.frontend, key)) return
     const { [key]: _, ...rest } = this.model.frontend
     this.model.frontend = rest
-    this.removed++
+    this.#removed++
   }
 
   /** `path`: from the list of sets on. */
@@ -121,7 +168,7 @@ class Attempt {
     const made = closed === undefined || isWrongClosed ? rest : { ...rest, [String(name)]: closed }
     holder.sets = holder.sets.with(Number(index), made)
     holder.isClosed ||= isWrongClosed
-    this.removed++
+    this.#removed++
   }
 
   #policyFault(finding: PlacedFinding): Fault {
@@ -151,19 +198,21 @@ class Attempt {
     finding: PlacedFinding
   ): void {
     const { binds } = objectOf(value)
-    entriesOf(entriesOf(binds, [])[bind]?.raw.listeners, []).forEach((_, l) => {
-      const listener = listeners[listenerAt(bind, l)]
-      if (listener === undefined) return
+    const entries = entriesOf(entriesOf(binds, [])[bind]?.raw.listeners, [])
+    const all = entries.flatMap((_, l) => listeners[listenerAt(bind, l)] ?? [])
+    const ofSets = all.filter(({ record }) => isOfSet(record))
+    // Without those of ListenerSets the port of the Gateway may be in order.
+    for (const listener of ofSets.length > 0 ? ofSets : all) {
       for (const type of ['Accepted', 'Programmed']) {
         const fault = faultOf(finding, type, 'PortUnavailable', listener.record.place)
         this.#listenerFault(listener, { ...fault, place: listener.record.place })
       }
       this.#unserve(listener)
-    })
+    }
   }
 
   #unserve(listener: ListenerModel): void {
-    if (listener.isServed) this.removed++
+    if (listener.isServed) this.#removed++
     listener.isServed = false
   }
 

@@ -55,8 +55,9 @@ export class Compiler {
       if ('findings' in compiled) return { findings: compiled.findings.map(placed) }
       return { draft: compiled.snapshot, warnings: compiled.warnings.map(placed) }
     } catch (error) {
-      // One resource over which the engine itself stumbles must not end what runs.
-      return { findings: [{ path: [], message: `this is a fault of weir: ${String(error)}`, place: null }] }
+      // One resource over which the engine itself stumbles must not end what runs. The text may have parts of it.
+      const message = `this is a fault of weir (${(error as Error).name}): please report it`
+      return { findings: [{ path: [], message, place: null }] }
     }
   }
 }

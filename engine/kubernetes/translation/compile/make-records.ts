@@ -1,5 +1,5 @@
 /** Objects -> records: everything that compiling reads of them, with the policies that are attached to them. */
-import { type KubernetesObject, keyOf } from '#engine/kubernetes/objects/object.ts'
+import { type KindName, type KubernetesObject, keyOf } from '#engine/kubernetes/objects/object.ts'
 import type { Objects } from '#engine/kubernetes/objects/objects.ts'
 import type { GatewayState } from '#engine/kubernetes/translation/attach/gateways.ts'
 import { isServed, type ListenerState } from '#engine/kubernetes/translation/attach/listeners.ts'
@@ -28,7 +28,7 @@ import {
 } from '#engine/kubernetes/translation/policies/index.ts'
 import { serviceBackends, withProtocol } from '#engine/kubernetes/translation/routes/backends.ts'
 import { translateRoute } from '#engine/kubernetes/translation/routes/index.ts'
-import { namedBackend } from '#engine/kubernetes/translation/routes/names.ts'
+import { namedBackend, serviceOf } from '#engine/kubernetes/translation/routes/names.ts'
 import { objectOf, type Raw } from '#engine/schema/placed.ts'
 import { isPre } from '#engine/source/policies.ts'
 import type {
@@ -95,11 +95,19 @@ export class RecordMaker {
   // --- Gateways ---
 
   gateway(state: GatewayState, objects: Objects): GatewayRecord {
+    const place = { key: keyOf(state.gateway), path: ['spec'] }
+    return contained(
+      state.gateway,
+      () => this.#gateway(state, place, objects),
+      () => emptyGateway(place)
+    )
+  }
+
+  #gateway(state: GatewayState, place: ObjectPlace, objects: Objects): GatewayRecord {
     const { gateway, listeners, parameters, clientCertificate } = state
     const { namespace = '', name } = gateway.metadata
     const { frontend, ...around } = frontendOf(gateway, objects, this.#options)
     const own = policiesOf({ kind: 'Gateway', namespace, name }, objects, this.#options)
-    const place = { key: keyOf(gateway), path: ['spec'] }
     const certificate: Part<Raw> | null =
       clientCertificate === null ? null : { value: { ...clientCertificate }, origins: [[[], place]] }
     return {
@@ -151,6 +159,17 @@ export class RecordMaker {
 
   /** Undefined: there is no such backend, and `routes/references.ts` has not made the name. */
   backend(name: string, objects: Objects): BackendRecord | undefined {
+    const key = keyOfBackend(name)
+    const object = key === null ? undefined : objects.get(...key)
+    if (object === undefined) return this.#backend(name, objects)
+    return contained(
+      object,
+      () => this.#backend(name, objects),
+      () => undefined
+    )
+  }
+
+  #backend(name: string, objects: Objects): BackendRecord | undefined {
     const named = namedBackend(name)
     if (named !== null) {
       const [entry] = serviceBackends([name], objects, this.#options).entries
@@ -175,6 +194,28 @@ export class RecordMaker {
   #input<T>(part: Part<T>, objects: Objects): Input<T> {
     return inputOf(part, objects, this.#options.clusterDomain)
   }
+}
+
+/** Where nothing of a Gateway is carried out. */
+export const emptyGateway = (place: ObjectPlace): GatewayRecord => ({
+  place,
+  rawConfigs: [],
+  frontend: NO_INPUT,
+  policies: { ...NO_INPUT, value: [] },
+  listeners: [],
+  clientCertificate: null,
+  backends: [],
+  secrets: []
+})
+
+const NO_INPUT: Input<Raw> = { value: {}, origins: [], contents: [], services: [] }
+
+/** The object that an entry of `backends` is made of; null: of its name alone. */
+function keyOfBackend(name: string): readonly [kind: KindName, namespace: string, name: string] | null {
+  const service = serviceOf(name)
+  if (service !== null) return ['Service', service.namespace, service.name]
+  const dot = name.indexOf('.')
+  return namedBackend(name) === null ? ['GatewayBackend', name.slice(0, dot), name.slice(dot + 1)] : null
 }
 
 function needsOf(all: readonly PolicyNeeds[]): Needs {

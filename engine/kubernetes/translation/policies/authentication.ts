@@ -5,6 +5,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { KubernetesObject } from '#engine/kubernetes/objects/object.ts'
 import type { Objects } from '#engine/kubernetes/objects/objects.ts'
+import { contained } from '#engine/kubernetes/translation/contained.ts'
 import type { Part } from '#engine/kubernetes/translation/parts.ts'
 import { namedBackend } from '#engine/kubernetes/translation/routes/names.ts'
 import { objectOf } from '#engine/schema/placed.ts'
@@ -77,5 +78,10 @@ function mcpBackend(name: string, objects: Objects): KubernetesObject | null {
   if (namedBackend(name) !== null) return null
   const dot = name.indexOf('.')
   const found = objects.get('GatewayBackend', name.slice(0, dot), name.slice(dot + 1))
-  return found === undefined || objectOf(found.spec).mcp === undefined ? null : found
+  if (found === undefined) return null
+  return contained(
+    found,
+    () => (objectOf(found.spec).mcp === undefined ? null : found),
+    () => null
+  )
 }

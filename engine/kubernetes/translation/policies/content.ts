@@ -35,9 +35,20 @@ export function contentOf(policy: KubernetesObject, objects: Objects, options: P
     contained(
       policy,
       () => make(policy, noted, options),
-      (fault) => refused(policy, [fault], options)
+      (fault) =>
+        contained(
+          policy,
+          () => refused(policy, [fault], options),
+          () => ({ ...NO_CONTENT, policy, faults: [fault] })
+        )
     )
   )
+}
+
+/** Of a policy of which nothing can be read, not even what it guards. */
+const NO_CONTENT: Omit<PolicyContent, 'policy' | 'faults'> = {
+  ...{ doubts: [], backends: NOTHING, secrets: NOTHING, isPreRouting: false },
+  ...{ frontend: NO_FIELDS, traffic: NO_FIELDS, backend: NO_FIELDS, authentication: null }
 }
 
 function refused(policy: KubernetesObject, faults: readonly Fault[], options: PolicyOptions): PolicyContent {

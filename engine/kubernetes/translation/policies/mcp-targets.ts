@@ -2,6 +2,7 @@
 import type { KubernetesObject } from '#engine/kubernetes/objects/object.ts'
 import type { Objects } from '#engine/kubernetes/objects/objects.ts'
 import { selects } from '#engine/kubernetes/translation/attach/selectors.ts'
+import { contained } from '#engine/kubernetes/translation/contained.ts'
 import { isGranted } from '#engine/kubernetes/translation/routes/grants.ts'
 import { entriesOf, objectOf, type Raw, text } from '#engine/schema/placed.ts'
 import type { PolicyOptions } from './options.ts'
@@ -53,7 +54,7 @@ export function selectedTargets(
     .sort((a, b) => (fullName(a) < fullName(b) ? -1 : 1))
   const refused = all.flatMap((service) => refusalOf(service, from, objects) ?? [])
   const allowed = all.filter((service) => refusalOf(service, from, objects) === null)
-  return { targets: unique(allowed.flatMap((service) => targetsOf(service, clusterDomain))), refused }
+  return { targets: unique(allowed.flatMap((service) => containedTargets(service, clusterDomain))), refused }
 }
 
 /** Null: it may be asked. */
@@ -91,6 +92,13 @@ function annotated({ metadata: { annotations = {} } }: KubernetesObject, keys: r
 interface Found extends SelectedTarget {
   readonly namespace: string
 }
+
+const containedTargets = (service: KubernetesObject, clusterDomain: string): readonly Found[] =>
+  contained(
+    service,
+    () => targetsOf(service, clusterDomain),
+    () => []
+  )
 
 function targetsOf(service: KubernetesObject, clusterDomain: string): Found[] {
   const { name, namespace = '' } = service.metadata

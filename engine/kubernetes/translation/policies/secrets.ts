@@ -2,6 +2,7 @@
 import { type KubernetesObject, keyOf } from '#engine/kubernetes/objects/object.ts'
 import type { Objects } from '#engine/kubernetes/objects/objects.ts'
 import { selects } from '#engine/kubernetes/translation/attach/selectors.ts'
+import { contained } from '#engine/kubernetes/translation/contained.ts'
 import { filePath } from '#engine/kubernetes/translation/files.ts'
 import type { Part } from '#engine/kubernetes/translation/parts.ts'
 import { objectOf } from '#engine/schema/placed.ts'
@@ -25,9 +26,12 @@ export const secretName = (kind: HolderKind, namespace: string, name: string): s
   `${namespace}.${name}${kind === 'ConfigMap' ? CONFIG_MAP : ''}`
 
 /** Names of what an object holds. */
-export function heldKeys(holder: KubernetesObject): string[] {
-  const { data, binaryData, stringData } = holder
-  return [...new Set([data, binaryData, stringData].flatMap((held) => Object.keys(objectOf(held))))].sort()
+export function heldKeys(holder: KubernetesObject): readonly string[] {
+  const read = () => {
+    const { data, binaryData, stringData } = holder
+    return [...new Set([data, binaryData, stringData].flatMap((held) => Object.keys(objectOf(held))))].sort()
+  }
+  return contained(holder, read, () => [])
 }
 
 /** Secrets of a namespace with these labels, by name. */

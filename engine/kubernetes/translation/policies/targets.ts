@@ -3,6 +3,7 @@ import type { KindName, KubernetesObject } from '#engine/kubernetes/objects/obje
 import type { Objects } from '#engine/kubernetes/objects/objects.ts'
 import { byAge } from '#engine/kubernetes/translation/attach/age.ts'
 import { selects } from '#engine/kubernetes/translation/attach/selectors.ts'
+import { contained } from '#engine/kubernetes/translation/contained.ts'
 import { entriesOf, objectOf, text } from '#engine/schema/placed.ts'
 import type { PolicyTarget } from './options.ts'
 import { type TargetEntry, targetEntries } from './target-entries.ts'
@@ -27,7 +28,13 @@ function isSection(named: string | undefined, target: PolicyTarget, objects: Obj
   const { kind, namespace, name, sectionName } = target
   if (named === sectionName) return true
   if (kind !== 'Service' || named === undefined || sectionName === undefined) return false
-  const ports = entriesOf(objectOf(objects.get('Service', namespace, name)?.spec).ports, [])
+  const service = objects.get(kind, namespace, name)
+  if (service === undefined) return false
+  const ports = contained(
+    service,
+    () => entriesOf(objectOf(service.spec).ports, []),
+    () => []
+  )
   return ports.some(({ raw }) => {
     const both = [String(raw.port), raw.name]
     return both.includes(named) && both.includes(sectionName)
@@ -64,7 +71,14 @@ function namesOf({ kind, name, matchLabels }: TargetEntry, namespace: string, ob
 }
 
 /** Names that `sectionName` may have. */
-export function sectionsOf({ kind, spec }: KubernetesObject): readonly string[] {
+export const sectionsOf = (object: KubernetesObject): readonly string[] =>
+  contained(
+    object,
+    () => sectionsIn(object),
+    () => []
+  )
+
+function sectionsIn({ kind, spec }: KubernetesObject): readonly string[] {
   const { listeners, rules, ports, ai, mcp } = objectOf(spec)
   const named = (list: unknown) => entriesOf(list, []).flatMap(({ raw }) => text(raw.name) ?? [])
   if (kind === 'Gateway' || kind === 'ListenerSet') return named(listeners)

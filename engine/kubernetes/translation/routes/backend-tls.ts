@@ -3,6 +3,7 @@ import { pemProblem } from '#engine/contract/backend-transport/tls.ts'
 import { type KubernetesObject, keyOf, type ObjectKey } from '#engine/kubernetes/objects/object.ts'
 import type { Objects } from '#engine/kubernetes/objects/objects.ts'
 import { byAge } from '#engine/kubernetes/translation/attach/age.ts'
+import { contained } from '#engine/kubernetes/translation/contained.ts'
 import { entryOf, filePath, joinedPaths } from '#engine/kubernetes/translation/files.ts'
 import type { Fault } from '#engine/kubernetes/translation/parts.ts'
 import { entriesOf, objectOf, type Path, type Raw, text } from '#engine/schema/placed.ts'
@@ -37,7 +38,14 @@ export interface TlsTarget {
   readonly sectionName: string | undefined
 }
 
-export function targetsOf({ spec }: KubernetesObject): TlsTarget[] {
+export const targetsOf = (policy: KubernetesObject): readonly TlsTarget[] =>
+  contained(
+    policy,
+    () => targetsIn(policy),
+    () => []
+  )
+
+function targetsIn({ spec }: KubernetesObject): TlsTarget[] {
   return entriesOf(objectOf(spec).targetRefs, []).flatMap(({ raw }) => {
     const isService = (raw.group ?? '') === '' && raw.kind === 'Service'
     return isService ? [{ name: String(raw.name), sectionName: text(raw.sectionName) || undefined }] : []
@@ -55,7 +63,14 @@ const SYSTEM = 'System'
 const ALT_NAME = /^(?:[a-z][a-z0-9+.-]*:\/\/[!-~]+|[A-Za-z0-9_.-]+)$/i
 
 /** What a policy says, and what is wrong with it, whatever else there is. */
-export function judged(policy: KubernetesObject, objects: Objects): BackendTls {
+export const judged = (policy: KubernetesObject, objects: Objects): BackendTls =>
+  contained(
+    policy,
+    () => judge(policy, objects),
+    (fault) => ({ key: keyOf(policy), tls: null, reason: fault.reason, faults: [fault] })
+  )
+
+function judge(policy: KubernetesObject, objects: Objects): BackendTls {
   const key = keyOf(policy)
   const validation = objectOf(objectOf(policy.spec).validation)
   const faults: Fault[] = []

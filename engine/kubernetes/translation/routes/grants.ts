@@ -1,6 +1,7 @@
 /** ReferenceGrant: what objects of other namespaces may refer to. */
 import type { KubernetesObject } from '#engine/kubernetes/objects/object.ts'
 import type { Objects } from '#engine/kubernetes/objects/objects.ts'
+import { contained } from '#engine/kubernetes/translation/contained.ts'
 import { entriesOf, objectOf, text } from '#engine/schema/placed.ts'
 
 export interface GrantTarget {
@@ -18,7 +19,7 @@ export const groupOf = ({ apiVersion }: Pick<KubernetesObject, 'apiVersion'>): s
 /** Whether a ReferenceGrant in the namespace of `to` lets `from` refer to it. */
 export function isGranted(from: KubernetesObject, to: GrantTarget, objects: Objects): boolean {
   const group = groupOf(from)
-  return objects.list('ReferenceGrant', to.namespace).some(({ spec }) => {
+  const grants = ({ spec }: KubernetesObject): boolean => {
     const grant = objectOf(spec)
     return (
       entriesOf(grant.from, []).some(
@@ -28,5 +29,12 @@ export function isGranted(from: KubernetesObject, to: GrantTarget, objects: Obje
         ({ raw }) => raw.group === to.group && raw.kind === to.kind && [undefined, '', to.name].includes(text(raw.name))
       )
     )
-  })
+  }
+  return objects.list('ReferenceGrant', to.namespace).some((one) =>
+    contained(
+      one,
+      () => grants(one),
+      () => false
+    )
+  )
 }

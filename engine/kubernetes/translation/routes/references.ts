@@ -2,6 +2,7 @@
 import { type KubernetesObject, keyOf } from '#engine/kubernetes/objects/object.ts'
 import type { Objects } from '#engine/kubernetes/objects/objects.ts'
 import { GROUP } from '#engine/kubernetes/resources/names.ts'
+import { contained } from '#engine/kubernetes/translation/contained.ts'
 import type { Fault } from '#engine/kubernetes/translation/parts.ts'
 import { entriesOf, objectOf, type Path } from '#engine/schema/placed.ts'
 import { isGranted } from './grants.ts'
@@ -47,7 +48,11 @@ export function resolveBackendRef(
   const found = objects.get(isService ? 'Service' : 'GatewayBackend', namespace, name)
   if (found === undefined) return refuse('BackendNotFound', `there is no ${kind} ${namespace}/${name}`, 'name')
   if (!isService) return { name: gatewayBackendName(namespace, name) }
-  const problem = portProblem(found, ref.port)
+  const problem = contained<PortProblem | null>(
+    found,
+    () => portProblem(found, ref.port),
+    ({ message: why }) => ({ reason: 'BackendNotFound', message: `Service ${namespace}/${name}: ${why}` })
+  )
   return problem === null
     ? { name: serviceBackendName(namespace, name, ref.port!) }
     : refuse(problem.reason, problem.message, 'port')

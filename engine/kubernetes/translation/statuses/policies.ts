@@ -12,6 +12,7 @@ import {
 } from '#engine/kubernetes/translation/policies/index.ts'
 import type { TranslatedGateway } from '#engine/kubernetes/translation/translated.ts'
 import type { StatusInputs } from './inputs.ts'
+import { judgedStatus } from './judged.ts'
 
 const NONE: readonly Fault[] = []
 
@@ -41,7 +42,7 @@ export class PolicyStatuses {
       const context = { gatewaysOf: (target: PolicyTarget) => gatewaysOf(target, inputs), faults }
       const make = (tracked: Objects) => {
         const own = tracked.get('GatewayPolicy', policy.metadata.namespace ?? '', policy.metadata.name)
-        return policyStatus(own ?? policy, tracked, this.#options, context)
+        return judgedStatus(own ?? policy, () => policyStatus(own ?? policy, tracked, this.#options, context))
       }
       next.set(key, this.#memo.of(key, objects, make))
     }
@@ -49,7 +50,8 @@ export class PolicyStatuses {
       const key = keyOf(backend)
       const make = (tracked: Objects) => {
         const own = tracked.get('GatewayBackend', backend.metadata.namespace ?? '', backend.metadata.name)
-        return backendStatus(own ?? backend, tracked, this.#options, this.#faults.get(key) ?? NONE)
+        const found = this.#faults.get(key) ?? NONE
+        return judgedStatus(own ?? backend, () => backendStatus(own ?? backend, tracked, this.#options, found))
       }
       next.set(key, this.#memo.of(key, objects, make))
     }

@@ -3,8 +3,9 @@ import type { KubernetesObject } from '#engine/kubernetes/objects/object.ts'
 import { keyOf } from '#engine/kubernetes/objects/object.ts'
 import type { ParentState } from '#engine/kubernetes/translation/attach/routes.ts'
 import { condition, conditionOf, faultsText } from '#engine/kubernetes/translation/conditions.ts'
+import { contained } from '#engine/kubernetes/translation/contained.ts'
 import type { Condition, Fault } from '#engine/kubernetes/translation/parts.ts'
-import { objectOf } from '#engine/schema/placed.ts'
+import { entriesOf, objectOf } from '#engine/schema/placed.ts'
 
 const ACCEPTED = { reason: 'Accepted', message: 'the route is attached' }
 const RESOLVED = { reason: 'ResolvedRefs', message: 'all references can be followed' }
@@ -51,9 +52,12 @@ function conditionsOf(route: KubernetesObject, parent: ParentState, faults: read
 }
 
 /** How many of its rules are carried out as they are said. */
-function validityOf({ spec }: KubernetesObject, faults: readonly Fault[]): 'all' | 'some' | 'none' {
-  const { rules } = objectOf(spec)
-  const count = Array.isArray(rules) ? rules.length : 1
+function validityOf(route: KubernetesObject, faults: readonly Fault[]): 'all' | 'some' | 'none' {
+  const count = contained(
+    route,
+    () => entriesOf(objectOf(route.spec).rules, []).length || 1,
+    () => 0
+  )
   const wrong = new Set<unknown>()
   for (const { type, place } of faults) {
     if (type !== 'Accepted') continue

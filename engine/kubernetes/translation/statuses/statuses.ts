@@ -1,13 +1,14 @@
 /** What the statuses of all objects should say. One that says the same as before is the same object. */
 
 import { share } from '#engine/ir/share.ts'
-import { keyOf, type ObjectKey } from '#engine/kubernetes/objects/object.ts'
+import { type KubernetesObject, keyOf, type ObjectKey } from '#engine/kubernetes/objects/object.ts'
 import { classStatus, isOfController } from '#engine/kubernetes/translation/attach/classes.ts'
 import type { PolicyOptions } from '#engine/kubernetes/translation/policies/index.ts'
 import type { TranslatedGateway } from '#engine/kubernetes/translation/translated.ts'
 import { BackendTlsStatuses } from './backend-tls.ts'
 import { gatewayStatus, type JudgedGateway, listenerSetStatus } from './gateways.ts'
 import type { StatusInputs } from './inputs.ts'
+import { judgedStatus } from './judged.ts'
 import { judgedListener } from './listeners.ts'
 import { PolicyStatuses } from './policies.ts'
 import { RouteStatuses } from './route-statuses.ts'
@@ -32,13 +33,14 @@ export class Statuses {
     const { gateways, objects } = inputs
     const { statuses, gone, counts, hasMoved, isWhole } = this.#routes.update(inputs)
     const next = new Map<ObjectKey, unknown>()
+    const say = (object: KubernetesObject, make: () => object) => next.set(keyOf(object), judgedStatus(object, make))
     for (const one of objects.list('GatewayClass')) {
-      if (isOfController(one, this.#controllerName)) next.set(keyOf(one), classStatus(one, objects))
+      if (isOfController(one, this.#controllerName)) say(one, () => classStatus(one, objects))
     }
     for (const gateway of gateways) {
       const judged = judgedGateway(gateway, counts.get(gateway.name))
-      next.set(keyOf(gateway.state.gateway), gatewayStatus(judged))
-      for (const set of gateway.state.sets) next.set(keyOf(set.set), listenerSetStatus(set, judged))
+      say(gateway.state.gateway, () => gatewayStatus(judged))
+      for (const set of gateway.state.sets) say(set.set, () => listenerSetStatus(set, judged))
     }
     for (const [key, status] of this.#policies.update(inputs, hasMoved)) next.set(key, status)
     for (const [key, status] of this.#backendTls.update(inputs)) next.set(key, status)
