@@ -48,7 +48,7 @@ export interface TlsVersions {
 
 export interface ListenerFacts {
   readonly hostname?: string
-  readonly tls?: (TlsVersions & { readonly clientCa: string | null }) | null
+  readonly tls?: (TlsVersions & { readonly clientCa: string | null; readonly hasSeveralCertificates?: boolean }) | null
 }
 
 /** A setting of TLS, as the file calls it, that could not be honoured. */

@@ -25,10 +25,12 @@ export interface ClientTls {
   readonly cipher: string
   /** 'h2', 'http/1.1', ... or '' when none was agreed. */
   readonly alpn: string
-  /** The client's certificate, verified; null: none was asked for or shown. */
+  /** The client's certificate, verified; null: none was asked for or shown, or it was let in with one that is not. */
   readonly peer: PeerCertificate | null
   /** The authorities (PEM) that the listener asked its client for at the handshake; null or absent: none. */
   readonly clientCa?: string | null
+  /** A client without a certificate of them would have been let in. */
+  readonly allowsUnverified?: boolean
   /** Of the certificate that the listener has shown (principalOf); absent: none is known. */
   readonly localPrincipal?: string
 }

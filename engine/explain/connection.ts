@@ -36,6 +36,7 @@ const OFFERS: Readonly<Record<DryRequest['httpVersion'], readonly string[]>> = {
   '2-prior-knowledge': ['h2']
 }
 const UNFIT = 'its certificate is not one for clients, or one of its chain may not sign others'
+const UNSHOWN = 'asks for a client certificate, none is shown, and the client is let in (mtlsMode)'
 /** What OpenSSL prefers of TLS 1.3. */
 const CIPHER = 'TLS_AES_256_GCM_SHA384'
 
@@ -91,7 +92,8 @@ function handshake(
   const version = (tls.maxVersion ?? frontend.tls.maxVersion) === '1.2' ? 'TLSv1.2' : 'TLSv1.3'
   const localPrincipal = principalOf(new X509Certificate(tls.cert))
   const cipher = version === 'TLSv1.3' ? CIPHER : ''
-  const facts = { version, cipher, alpn, peer, clientCa: tls.clientCa, localPrincipal }
+  const { clientCa, allowsUnverified = false } = tls
+  const facts = { version, cipher, alpn, peer, clientCa, allowsUnverified, localPrincipal }
   return {
     tls: { listener: name, serverName, ...facts },
     isHttp2,
@@ -106,12 +108,16 @@ function shownTo({ name, tls }: Listener, cert: string | null): Shown {
     const notes = cert === null ? [] : [`listener ${name} asks for no client certificate: none is shown`]
     return { peer: null, refused: null, notes }
   }
+  const lenient = tls?.allowsUnverified === true
   const sent = cert === null ? null : certificatesOf(cert)
+  if (sent === null && lenient) return { peer: null, refused: null, notes: [`listener ${name} ${UNSHOWN}`] }
   if (sent === null) return refused(`asks for a client certificate, and none is shown (${NO_CERTIFICATE}): --cert FILE`)
   const [own] = sent
   const code = chainFaultOf(sent, wanted, Date.now())
   if (code === null) return { peer: peerOf(own!.raw), refused: null, notes: [] }
   const why = code === 'INVALID_PURPOSE' ? UNFIT : chainFault(code, own!.raw).text
+  if (lenient)
+    return { peer: null, refused: null, notes: [`listener ${name} takes the client for nobody: ${why} (${code})`] }
   return refused(`refuses the client: ${why} (${code})`)
 }
 

@@ -9,6 +9,10 @@ export interface ListenerTls {
   readonly key: Secret
   /** PEM: authorities that clients' certificates must come from; null: none is asked for. */
   readonly clientCa: string | null
+  /** A client that has no certificate of them is let in nevertheless, as one that shows none. Absent: no. */
+  readonly allowsUnverified?: boolean
+  /** Shown in place of `cert` where they fit the name that a client asks for better, or its keys. */
+  readonly additionalCertificates?: readonly { readonly cert: string; readonly key: Secret }[]
   /** Instead of those of frontendPolicies.tls; null: those. */
   readonly minVersion: TlsVersion | null
   readonly maxVersion: TlsVersion | null

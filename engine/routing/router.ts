@@ -33,6 +33,7 @@ export interface RouterListener<R extends RouterRoute = RouterRoute> {
 /** What a listener asks of connections. */
 interface ListenerTls {
   readonly clientCa: string | null
+  readonly allowsUnverified?: boolean
 }
 export interface RouterRoute {
   readonly hostnames: readonly string[]
@@ -162,7 +163,8 @@ class RoutedListener implements Listener {
     const own = this.#tls
     if (tls === null) return own === null
     if (tls.listener !== this.name) return false
-    return own === null || own.clientCa === null || tls.clientCa === own.clientCa
+    if (own === null || own.clientCa === null) return true
+    return tls.clientCa === own.clientCa && (own.allowsUnverified === true || tls.allowsUnverified !== true)
   }
 
   receive(ex: Exchange): ErrorCode | null {

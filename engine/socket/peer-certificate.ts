@@ -55,6 +55,10 @@ function nameOf(lines: string | undefined): string {
 /** The values of typedNames. */
 export const altNames = (text: string | undefined): string[] => typedNames(text).map(({ value }) => value)
 
+/** The names of servers that it is for. */
+export const dnsNamesOf = ({ subjectAltName }: X509Certificate): string[] =>
+  typedNames(subjectAltName).flatMap(({ type, value }) => (type === 'DNS' ? value : []))
+
 interface AltName {
   /** One of READ_TYPES. */
   readonly type: string

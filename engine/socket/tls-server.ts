@@ -27,13 +27,20 @@ const TICKET_KEYS_BYTES = 48
  */
 const SECURE_OPTIONS = (constants.SSL_OP_NO_RENEGOTIATION ?? 0) | (constants.SSL_OP_PRIORITIZE_CHACHA ?? 0)
 
-export interface TlsServerSettings {
+export interface TlsKeyPair {
   /** PEM, its own certificate first. */
   readonly cert: string
   /** PEM. */
   readonly key: string
+}
+
+export interface TlsServerSettings {
+  /** At least one, and at most one for each type of key: OpenSSL shows the one that the client takes. */
+  readonly certificates: readonly TlsKeyPair[]
   /** PEM; null: no certificate is requested. */
   readonly clientCa: string | null
+  /** A client without a certificate of `clientCa` is let in, as one that has shown none. Default false. */
+  readonly allowsUnverified?: boolean
   readonly minVersion: '1.2' | '1.3'
   readonly maxVersion: '1.2' | '1.3'
   /** Names of docs/specification.md#frontend-tls; null: all of them. */
@@ -70,7 +77,9 @@ export class TlsServer {
   readonly alpn: Buffer
   readonly alpnNames: string[]
   readonly requestsCertificate: boolean
-  /** Of its own certificate. */
+  /** Who does not show a certificate that passes does not get in. */
+  readonly requiresCertificate: boolean
+  /** Of its own certificate, the first of several. */
   readonly principal: string
 
   /**
@@ -78,17 +87,19 @@ export class TlsServer {
    * certificate, key, versions and cipher suites do not fit each other.
    */
   constructor(settings: TlsServerSettings, secret: Uint8Array) {
-    const { cert, key, clientCa, minVersion, maxVersion, alpn } = settings
+    const { certificates, clientCa, allowsUnverified = false, minVersion, maxVersion, alpn } = settings
+    const cert = certificates.map((pair) => pair.cert)
     this.#secret = secret
     this.#identity = createHash('sha256')
-      .update(JSON.stringify([cert, clientCa, minVersion, maxVersion, settings.cipherSuites]))
+      .update(JSON.stringify([cert, clientCa, allowsUnverified, minVersion, maxVersion, settings.cipherSuites]))
       .digest()
     this.requestsCertificate = clientCa !== null
+    this.requiresCertificate = clientCa !== null && !allowsUnverified
     this.alpnNames = [...alpn]
     this.alpn = Buffer.concat(alpn.map((name) => Buffer.from(`${String.fromCharCode(name.length)}${name}`, 'latin1')))
     this.#context = createSecureContext({
       cert,
-      key,
+      key: certificates.map(({ key }) => key),
       ...(clientCa === null ? {} : { ca: clientCa }),
       minVersion: `TLSv${minVersion}`,
       maxVersion: `TLSv${maxVersion}`,
@@ -98,7 +109,7 @@ export class TlsServer {
       sessionIdContext: this.#identity.toString('hex').slice(0, 32),
       sessionTimeout: SESSION_SECONDS
     })
-    this.principal = principalOf(new X509Certificate(cert))
+    this.principal = principalOf(new X509Certificate(cert[0]!))
     this.context()
   }
 
@@ -116,7 +127,7 @@ export class TlsServer {
 
   /** Null, or why a client with this certificate does not get in. */
   refuses(peer: PeerCertificate | null, verifyError: string | null): string | null {
-    if (!this.requestsCertificate) return null
+    if (!this.requiresCertificate) return null
     if (peer === null) return NO_CERTIFICATE
     return verifyError
   }
@@ -132,15 +143,16 @@ export function startOverHandle(
 ): () => void {
   const handle = shared.handles.wrapTls(below, server.context().context, true)
   handle.setALPNProtocols(server.alpn)
-  if (server.requestsCertificate) handle.setVerifyMode(true, true)
+  if (server.requestsCertificate) handle.setVerifyMode(true, server.requiresCertificate)
   const wire = new TlsWire(below, handle, shared, (code) => {
     if (code !== null) {
       done(code, null, null)
       return
     }
-    const peer = server.requestsCertificate ? peerOf(handle.getPeerCertificate(true)?.raw) : null
+    const shown = server.requestsCertificate ? peerOf(handle.getPeerCertificate(true)?.raw) : null
     // Reading OpenSSL's error costs, so it is read only when it is used.
-    const refusal = server.requestsCertificate ? server.refuses(peer, codeOf(handle.verifyError())) : null
+    const verifyError = shown === null ? null : codeOf(handle.verifyError())
+    const refusal = server.refuses(shown, verifyError)
     if (refusal !== null) {
       wire.destroy()
       done(refusal, null, null)
@@ -150,11 +162,12 @@ export function startOverHandle(
       version: handle.getProtocol() ?? '',
       cipher: handle.getCipher()?.name ?? '',
       alpn: handle.getALPNNegotiatedProtocol() || '',
-      peer,
+      // Nothing may be granted to a name that nobody has verified.
+      peer: verifyError === null ? shown : null,
       isResumed: handle.isSessionReused()
     })
   })
-  if (server.requestsCertificate && typeof handle.enableKeylogCallback === 'function') {
+  if (server.requiresCertificate && typeof handle.enableKeylogCallback === 'function') {
     const judge = refusingBy({
       refusal: () => codeOf(handle.verifyError()),
       protocol: () => handle.getProtocol(),
@@ -213,22 +226,23 @@ export function startOverSocket(
       endBehindAlert(below, record, () => socket.destroy())
       done(code, null, null)
     })
-  if (server.requestsCertificate) alertOver(socket, server, refuse)
+  if (server.requiresCertificate) alertOver(socket, server, refuse)
   socket.on('end', () => {
     failed()
     if (isFailed) socket.destroy()
   })
   socket.on('secure', () => {
     stopLooking()
-    const peer = server.requestsCertificate ? peerOf(socket.getPeerCertificate().raw) : null
-    const refusal = server.refuses(peer, socket.authorized ? null : codeOf(verifyErrorOf(socket)))
+    const shown = server.requestsCertificate ? peerOf(socket.getPeerCertificate().raw) : null
+    const verifyError = shown === null || socket.authorized ? null : codeOf(verifyErrorOf(socket))
+    const refusal = server.refuses(shown, verifyError)
     settle(() => {
       if (refusal !== null) {
         socket.destroy()
         done(refusal, null, null)
         return
       }
-      done(null, made(socket), factsOf(socket, peer))
+      done(null, made(socket), factsOf(socket, verifyError === null ? shown : null))
     })
   })
   return () => {

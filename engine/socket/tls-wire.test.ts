@@ -17,7 +17,7 @@ const { memory } = llhttp()
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve))
 const own = selfSigned(['a.test'])
 const SETTINGS: TlsServerSettings = {
-  ...own,
+  certificates: [own],
   clientCa: null,
   minVersion: '1.2',
   maxVersion: '1.3',
@@ -205,7 +205,7 @@ for (const kind of ['handles', 'net'] as const) {
 
     it('resumes sessions, also with another server of the same secret, and not with another certificate', async () => {
       for (const version of ['TLSv1.2', 'TLSv1.3'] as const) {
-        const servers = [await listen(), await listen(), await listen(selfSigned(['a.test']))]
+        const servers = [await listen(), await listen(), await listen({ certificates: [selfSigned(['a.test'])] })]
         const limits = { minVersion: version, maxVersion: version, rejectUnauthorized: false }
         const first = servers[0]!.dial(limits)
         const [session] = (await once(first, 'session')) as [Buffer]
@@ -284,7 +284,10 @@ for (const kind of ['handles', 'net'] as const) {
 
 describe('negotiated parameters', () => {
   it('refuses a key that is of another certificate', () => {
-    throws(() => new TlsServer({ ...SETTINGS, key: selfSigned(['b.test']).key }, SECRET), /key values mismatch/)
+    throws(
+      () => new TlsServer({ ...SETTINGS, certificates: [{ ...own, key: selfSigned(['b.test']).key }] }, SECRET),
+      /key values mismatch/
+    )
   })
 
   it('takes other ticket keys when half a day is over, and keeps them until then', () => {

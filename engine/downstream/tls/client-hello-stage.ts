@@ -73,7 +73,8 @@ export class ClientHelloStage extends Stage<ClientHelloContext> {
       return TAKEN
     }
     this.#listener = listener
-    const { server, isTcp } = listener
+    const { servers, isTcp } = listener
+    const server = servers?.find(serverName) ?? null
     // A name without a route gets its alert before anything is agreed.
     if (server === null || (isTcp && !this.#tcp?.find(serverName)?.route(serverName))) return start
     if (isTcp) this.#session = new TcpSession(this.wire, this.context.port, this.startedAt)
@@ -83,7 +84,7 @@ export class ClientHelloStage extends Stage<ClientHelloContext> {
 
   /** TLS is passed on. */
   protected proceed(): void {
-    this.#passOn(this.wire, this.#listener?.server === null ? '' : UNRECOGNIZED_NAME)
+    this.#passOn(this.wire, this.#listener?.servers === null ? '' : UNRECOGNIZED_NAME)
   }
 
   #passOn(wire: Wire, say: string): void {
@@ -98,19 +99,25 @@ export class ClientHelloStage extends Stage<ClientHelloContext> {
       this.#giveUp = null
       if (this.isOver) wire?.destroy()
       else if (wire === null || facts === null) this.#fail(resultOf(code ?? ''), code ?? '', null)
-      else this.#done(wire, listener, facts)
+      else this.#done(wire, listener, server, facts)
     })
     if (!this.isOver) this.#giveUp = giveUp
   }
 
-  #done(wire: Wire, { name: listener, server, isTcp, clientCa }: TlsListener, facts: TlsFacts): void {
+  #done(
+    wire: Wire,
+    { name: listener, isTcp, clientCa, allowsUnverified }: TlsListener,
+    server: TlsServer,
+    facts: TlsFacts
+  ) {
     const { version, cipher, alpn, peer, isResumed } = facts
     this.leave()
     this.#report(isResumed ? 'resumed' : 'ok', '')
     const serverName = this.#serverName
-    const localPrincipal = server?.principal ?? ''
+    const localPrincipal = server.principal
+    const wanted = { clientCa, allowsUnverified }
     if (isTcp) this.#passOn(wire, '')
-    else this.context.startHttp(wire, { listener, serverName, version, cipher, alpn, peer, clientCa, localPrincipal })
+    else this.context.startHttp(wire, { listener, serverName, version, cipher, alpn, peer, ...wanted, localPrincipal })
   }
 
   // --- the end ---

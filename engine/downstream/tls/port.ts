@@ -4,7 +4,7 @@ import type { FrontendTls, ListenerTls } from '#engine/ir/frontend.ts'
 import type { Bind } from '#engine/ir/snapshot.ts'
 import { reveal } from '#engine/kit/secret.ts'
 import { HostTable } from '#engine/routing/hosts.ts'
-import { TlsServer } from '#engine/socket/tls-server.ts'
+import { TlsServers } from '#engine/socket/tls-servers.ts'
 
 /** What this version speaks behind TLS, of what ALPN may name. */
 export const HTTP_ALPN: readonly string[] = ['h2', 'http/1.1']
@@ -12,11 +12,13 @@ export const HTTP_ALPN: readonly string[] = ['h2', 'http/1.1']
 export interface TlsListener {
   readonly name: string
   /** Null: TLS does not end here, it is passed on. */
-  readonly server: TlsServer | null
+  readonly servers: TlsServers | null
   /** What comes is passed on to a TCP route; otherwise it is HTTP. */
   readonly isTcp: boolean
   /** PEM; null: clients show nothing. */
   readonly clientCa: string | null
+  /** Also clients that show none of them. */
+  readonly allowsUnverified: boolean
 }
 
 /** A server made before, and what it was made of: a reload that changes neither keeps it. */
@@ -24,7 +26,7 @@ interface Made {
   readonly from: ListenerTls
   readonly settings: FrontendTls
   readonly isTcp: boolean
-  readonly server: TlsServer
+  readonly servers: TlsServers
 }
 
 export class TlsPort {
@@ -38,16 +40,17 @@ export class TlsPort {
     for (const { name, hostname, protocol, tls } of bind.listeners) {
       const isTcp = protocol === 'TLS'
       if (tls === null) {
-        if (isTcp) this.#hosts.set(hostname, { name, server: null, isTcp, clientCa: null })
+        if (isTcp) this.#hosts.set(hostname, { name, servers: null, isTcp, clientCa: null, allowsUnverified: false })
         continue
       }
       const known = before === null ? undefined : before.#made.get(name)
       const isSame = known?.from === tls && known.settings === settings && known.isTcp === isTcp
       // What is passed on is not HTTP, or not known to be: nothing is agreed by ALPN.
       const alpn = isTcp ? [] : settings.alpn.filter((protocol) => HTTP_ALPN.includes(protocol))
-      const server = isSame ? known.server : newServer(name, tls, settings, alpn, secret)
-      this.#made.set(name, { from: tls, settings, isTcp, server })
-      this.#hosts.set(hostname, { name, server, isTcp, clientCa: tls.clientCa })
+      const servers = isSame ? known.servers : newServers(name, tls, settings, alpn, secret)
+      this.#made.set(name, { from: tls, settings, isTcp, servers })
+      const { clientCa, allowsUnverified = false } = tls
+      this.#hosts.set(hostname, { name, servers, isTcp, clientCa, allowsUnverified })
     }
   }
 
@@ -62,14 +65,15 @@ export class TlsPort {
   }
 }
 
-function newServer(name: string, tls: ListenerTls, settings: FrontendTls, alpn: string[], secret: Uint8Array) {
+function newServers(name: string, tls: ListenerTls, settings: FrontendTls, alpn: string[], secret: Uint8Array) {
   try {
-    const { cert, clientCa, minVersion, maxVersion, cipherSuites } = tls
-    return new TlsServer(
+    const { clientCa, allowsUnverified = false, minVersion, maxVersion, cipherSuites } = tls
+    const pairs = [tls, ...(tls.additionalCertificates ?? [])]
+    return new TlsServers(
       {
-        cert,
-        key: reveal(tls.key),
+        certificates: pairs.map(({ cert, key }) => ({ cert, key: reveal(key) })),
         clientCa,
+        allowsUnverified,
         minVersion: minVersion ?? settings.minVersion,
         maxVersion: maxVersion ?? settings.maxVersion,
         cipherSuites: cipherSuites ?? settings.cipherSuites,

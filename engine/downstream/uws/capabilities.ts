@@ -73,6 +73,8 @@ export const UWS: TransportCapabilities = {
     const faults = tls == null ? [] : versionFaults(tls)
     if (tls != null && tls.clientCa !== null)
       faults.push({ key: 'root', value: 'given', fact: 'it asks no client for a certificate' })
+    if (tls?.hasSeveralCertificates === true)
+      faults.push({ key: 'additionalCertificates', value: 'given', fact: 'it has one certificate for a name' })
     if (hostname !== '*' && hostname.includes('*'))
       faults.push({ key: 'hostname', value: hostname, fact: 'its wildcards stand for one label' })
     return faults

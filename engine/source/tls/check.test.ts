@@ -117,6 +117,18 @@ describe('listeners of TLS in the file', () => {
       https(`${PAIR}, cipherSuites: [TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256]`),
       `${AT}tls.cipherSuites: none of the cipher suites fits the certificate, which has a key of type ec`
     ],
+    [
+      https(`${PAIR}, additionalCertificates: [{ cert: b.pem, key: b.key }, { cert: rsa.pem, key: b.key }]`),
+      `${AT}tls.additionalCertificates[1].key: the key does not belong to the certificate (the first one in the file of cert)`
+    ],
+    [
+      https(`${PAIR}, additionalCertificates: [{ cert: rsa.pem }]`),
+      `${AT}tls.additionalCertificates[0].key: is required`
+    ],
+    [
+      https(`${PAIR}, mtlsMode: allowInsecureFallback`),
+      `${AT}tls.mtlsMode: needs root: without authorities no client is asked for a certificate`
+    ],
     [https(`${PAIR}, mode: dynamicCa`), `${AT}tls.mode: listener TLS setting 'mode' is not in this version of weir`],
     [https(`${PAIR}, ca: b.pem`), `${AT}tls.ca: authorities are called root`],
     [https(`${PAIR}, clientCa: b.pem`), `${AT}tls.clientCa: authorities are called root`],
@@ -180,13 +192,15 @@ describe('listeners of TLS in the file', () => {
       return result.ok ? [] : result.errors.map(({ message }) => message)
     }
     deepEqual(of(`{ protocol: HTTPS, tls: { ${PAIR} } }`, `${fits} }`), [])
-    const more = 'root: b.pem, minTLSVersion: TLS_V1_3, cipherSuites: [TLS13_AES_128_GCM_SHA256]'
+    const more =
+      'additionalCertificates: [{ cert: b.pem, key: b.key }], root: b.pem, minTLSVersion: TLS_V1_3, cipherSuites: [TLS13_AES_128_GCM_SHA256]'
     const own = `{ name: x, protocol: HTTPS, hostname: "*.a.test", tls: { ${PAIR}, ${more} } }`
     deepEqual(of(own, `${fits}, maxProtocolVersion: "1.2" }`), [
       'uws cannot honour frontendPolicies.tls maximum version (1.2): it speaks TLS 1.2 and 1.3, which cannot be set',
       'uws cannot honour listener x minimum version (1.3): it speaks TLS 1.2 and 1.3, which cannot be set',
       'uws cannot honour listener x cipherSuites (TLS13_AES_128_GCM_SHA256): its suites of TLS 1.3 cannot be set',
       'uws cannot honour listener x root (given): it asks no client for a certificate',
+      'uws cannot honour listener x additionalCertificates (given): it has one certificate for a name',
       'uws cannot honour listener x hostname (*.a.test): its wildcards stand for one label',
       'the lowest version (1.3) is above the highest one (1.2)'
     ])
@@ -205,13 +219,20 @@ describe('listeners of TLS in the file', () => {
     const files: Record<string, string> = { ...FILES, 'old.pem': key.cert, 'old.key': key.key }
     const listeners = `  - { protocol: HTTPS, tls: { cert: old.pem, key: old.key } }
   - { hostname: z.test, protocol: HTTPS, tls: { ${PAIR} } }
-  - { hostname: a.test, protocol: HTTPS, tls: { ${PAIR} } }`
+  - { hostname: a.test, protocol: HTTPS, tls: { ${PAIR} } }
+  - hostname: c.test
+    protocol: HTTPS
+    tls: { cert: b.pem, key: b.key, additionalCertificates: [{ cert: a.pem, key: a.key }] }
+  - hostname: b.test
+    protocol: HTTPS
+    tls: { cert: a.pem, key: a.key, additionalCertificates: [{ cert: b.pem, key: b.key }] }`
     const text = `binds:\n- port: 8443\n  listeners:\n${listeners}\n`
     const readFile = (path: string) => files[path.slice(path.lastIndexOf('/') + 1)]!
     const result = loadConfig(text, { file: 'f', env: {}, policies: [], backends, processors: 1, readFile })
     ok(result.ok, JSON.stringify(result))
-    equal(result.warnings.length, 2)
+    equal(result.warnings.length, 3)
     ok(/listeners\[0\]\.tls\.cert: the certificate has expired/.test(result.warnings[0]!))
     ok(/listeners\[1\]\.tls\.cert: the certificate is not for "z\.test"/.test(result.warnings[1]!))
+    ok(/listeners\[3\]\.tls\.cert: none of the certificates is for "c\.test"/.test(result.warnings[2]!))
   })
 })

@@ -4,9 +4,9 @@ import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto'
 import type { Sources } from '#engine/contract/policy.ts'
 import { capabilitiesOf } from '#engine/downstream/transports.ts'
 import type { TlsVersion } from '#engine/ir/frontend.ts'
-import { objectOf, type Path, type Raw, text } from '#engine/schema/placed.ts'
+import { entriesOf, objectOf, type Path, type Placed, type Raw, text } from '#engine/schema/placed.ts'
 import { CIPHER_SUITES, versionOfSuite } from '#engine/socket/cipher-suites.ts'
-import { TlsServer } from '#engine/socket/tls-server.ts'
+import { TlsServers } from '#engine/socket/tls-servers.ts'
 import {
   type ConfigTree,
   type Finding,
@@ -26,20 +26,37 @@ export function checkTls(tree: ConfigTree, sources: Sources): Finding[] {
 export function tlsWarnings(tree: ConfigTree, sources: Sources, now = Date.now()): Finding[] {
   const warnings: Finding[] = []
   for (const { raw, path } of listenersOf(tree)) {
-    const cert = text(objectOf(raw.tls).cert)
-    if (cert === undefined) continue
-    const [leaf] = certificatesOf(sources.readFile(cert))
-    const message = leaf === undefined ? null : doubtOf(leaf, text(raw.hostname) ?? '*', now)
-    if (message !== null) warnings.push({ path: [...path, 'tls', 'cert'], message, at: 'value' })
+    const leaves = pairsOf(objectOf(raw.tls), [...path, 'tls']).flatMap(({ raw: pair, path: at }) => {
+      const cert = text(pair.cert)
+      const leaf = cert === undefined ? undefined : certificatesOf(sources.readFile(cert))[0]
+      return leaf === undefined ? [] : [{ leaf, at: [...at, 'cert'] }]
+    })
+    for (const { leaf, at } of leaves) {
+      const message = dateDoubtOf(leaf, now)
+      if (message !== null) warnings.push({ path: at, message, at: 'value' })
+    }
+    const message = nameDoubtOf(leaves, text(raw.hostname) ?? '*')
+    if (message !== null) warnings.push({ path: leaves[0]!.at, message, at: 'value' })
   }
   return warnings
 }
 
-function doubtOf(leaf: X509Certificate, hostname: string, now: number): string | null {
+/** The pair of the listener itself, then the additional ones. */
+function pairsOf(tls: Raw, path: Path): Placed[] {
+  return [{ raw: tls, path }, ...entriesOf(tls.additionalCertificates, [...path, 'additionalCertificates'])]
+}
+
+function dateDoubtOf(leaf: X509Certificate, now: number): string | null {
   if (Date.parse(leaf.validTo) < now) return `the certificate has expired (${leaf.validTo}): clients will refuse it`
   if (Date.parse(leaf.validFrom) > now) return `the certificate is not valid before ${leaf.validFrom}`
-  if (hostname.includes('*') || leaf.checkHost(hostname) !== undefined) return null
-  return `the certificate is not for "${hostname}": clients will refuse it`
+  return null
+}
+
+function nameDoubtOf(leaves: readonly { readonly leaf: X509Certificate }[], hostname: string): string | null {
+  if (leaves.length === 0 || hostname.includes('*')) return null
+  if (leaves.some(({ leaf }) => leaf.checkHost(hostname) !== undefined)) return null
+  const what = leaves.length === 1 ? 'the certificate is not' : 'none of the certificates is'
+  return `${what} for "${hostname}": clients will refuse it`
 }
 
 const CLEAR_TEXT: readonly unknown[] = ['HTTP', 'TCP']
@@ -106,9 +123,17 @@ class Checks {
       return
     }
     const tls = objectOf(raw.tls)
-    const pair = this.#checkFiles(tls, at)
-    const isSound = this.#checkSettings(tls, frontend, at, pair?.key.asymmetricKeyType ?? null)
-    if (pair !== null && isSound) this.#tryOut(pair, tls, frontend, at)
+    if (tls.mtlsMode !== undefined && tls.root === undefined)
+      this.#report([...at, 'mtlsMode'], 'needs root: without authorities no client is asked for a certificate', 'key')
+    const all = pairsOf(tls, at).map((pair) => this.#checkPair(pair))
+    const pairs = all.flatMap((pair) => pair ?? [])
+    const root = this.#read(tls.root, [...at, 'root'])
+    const hasRoot = tls.root === undefined || (root !== null && this.#certificates(root, [...at, 'root']) !== null)
+    const types = new Set(pairs.map(({ keyType }) => keyType))
+    const isSound = [...(types.size === 0 ? [null] : types)].every((type) =>
+      this.#checkSettings(tls, frontend, at, type)
+    )
+    if (hasRoot && isSound && pairs.length === all.length) this.#tryOut(pairs, root, tls, frontend)
   }
 
   // --- settings that must fit each other ---
@@ -142,19 +167,17 @@ class Checks {
   // --- files ---
 
   /** Null when something is wrong, which is then reported. */
-  #checkFiles(tls: Raw, at: Path): Pair | null {
-    const cert = this.#read(tls.cert, [...at, 'cert'])
-    const key = this.#read(tls.key, [...at, 'key'])
-    const root = this.#read(tls.root, [...at, 'root'])
+  #checkPair({ raw, path: at }: Placed): Pair | null {
+    const cert = this.#read(raw.cert, [...at, 'cert'])
+    const key = this.#read(raw.key, [...at, 'key'])
     const chain = cert === null ? null : this.#certificates(cert, [...at, 'cert'])
-    const authorities = root === null ? null : this.#certificates(root, [...at, 'root'])
     const object = key === null ? null : this.#key(key, [...at, 'key'])
-    if (chain === null || object === null || (tls.root !== undefined && authorities === null)) return null
+    if (chain === null || object === null) return null
     if (!chain[0]!.checkPrivateKey(object)) {
       this.#report([...at, 'key'], 'the key does not belong to the certificate (the first one in the file of cert)')
       return null
     }
-    return { cert: cert!, keyText: key!, key: object, root }
+    return { cert: cert!, key: key!, keyType: object.asymmetricKeyType ?? null, at }
   }
 
   #read(path: unknown, at: Path): string | null {
@@ -194,24 +217,26 @@ class Checks {
   }
 
   /** What OpenSSL alone knows: keys that are too short, odd curves, signatures that are too weak. */
-  #tryOut(pair: Pair, tls: Raw, frontend: Raw, at: Path): void {
+  #tryOut(pairs: readonly Pair[], clientCa: string | null, tls: Raw, frontend: Raw): void {
     const { min, max, suites } = settingsOf(tls, frontend)
-    const { cert, keyText, root } = pair
-    const settings = { cert, key: keyText, clientCa: root, minVersion: min, maxVersion: max, cipherSuites: suites }
-    try {
-      new TlsServer({ ...settings, alpn: ['http/1.1'] }, new Uint8Array(32))
-    } catch (error) {
-      const { reason, code } = error as { reason?: string; code?: string }
-      this.#report([...at, 'cert'], `OpenSSL refuses it: ${reason ?? code ?? 'unknown reason'}`)
+    const settings = { clientCa, minVersion: min, maxVersion: max, cipherSuites: suites, alpn: ['http/1.1'] }
+    for (const { cert, key, at } of pairs) {
+      try {
+        new TlsServers({ ...settings, certificates: [{ cert, key }] }, new Uint8Array(32))
+      } catch (error) {
+        const { reason, code } = error as { reason?: string; code?: string }
+        this.#report([...at, 'cert'], `OpenSSL refuses it: ${reason ?? code ?? 'unknown reason'}`)
+      }
     }
   }
 }
 
 interface Pair {
   readonly cert: string
-  readonly keyText: string
-  readonly key: KeyObject
-  readonly root: string | null
+  readonly key: string
+  readonly keyType: string | null
+  /** Where it stands. */
+  readonly at: Path
 }
 
 interface Settings {

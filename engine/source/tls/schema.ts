@@ -21,6 +21,14 @@ const version = () =>
   inResources(z.union([VERSION, z.literal([1.2, 1.3])], { error: 'must be 1.2 or 1.3' }).transform(String), VERSION)
 const cipherSuites = () => list(z.enum(CIPHER_SUITES as [string, ...string[]]), 1, CIPHER_SUITES.length).optional()
 
+const CERTIFICATES_MAX = 64
+
+const keyPair = () =>
+  z.strictObject({
+    cert: longString().describe('As cert of the listener.'),
+    key: longString().describe('As key of the listener.')
+  })
+
 export const listenerTlsSchema = z
   .strictObject({
     cert: longString().describe('Path of a PEM file: the certificate, then those between it and its authority.'),
@@ -28,6 +36,16 @@ export const listenerTlsSchema = z
     root: longString()
       .optional()
       .describe('Path of a PEM file: authorities. Clients then have to show a certificate of one of them (mTLS).'),
+    mtlsMode: z
+      .enum(['strict', 'allowInsecureFallback'])
+      .optional()
+      .describe(
+        'With root. Default strict. allowInsecureFallback: clients are asked for a certificate, and let in without ' +
+          'one, or with one that does not pass, which then counts as none.'
+      ),
+    additionalCertificates: list(keyPair(), 1, CERTIFICATES_MAX)
+      .optional()
+      .describe('More than one: the name that a client asks for (SNI), then the keys that it takes choose.'),
     minTLSVersion: listenerVersion().optional().describe('Default: that of frontendPolicies.tls.'),
     maxTLSVersion: listenerVersion().optional().describe('Default: that of frontendPolicies.tls.'),
     cipherSuites: cipherSuites().describe('Default: those of frontendPolicies.tls.'),
@@ -63,13 +81,20 @@ type ListenerTlsInput = z.output<typeof listenerTlsSchema>
 export function translateListenerTls(input: ListenerTlsInput | undefined, sources: Sources): ListenerTls | null {
   if (input === undefined) return null
   return {
-    cert: sources.readFile(input.cert),
-    key: secret(sources.readFile(input.key)),
+    ...pairOf(input, sources),
     clientCa: input.root === undefined ? null : sources.readFile(input.root),
+    ...(input.mtlsMode === 'allowInsecureFallback' ? { allowsUnverified: true } : {}),
+    ...(input.additionalCertificates === undefined
+      ? {}
+      : { additionalCertificates: input.additionalCertificates.map((pair) => pairOf(pair, sources)) }),
     minVersion: VERSIONS[input.minTLSVersion ?? ''] ?? null,
     maxVersion: VERSIONS[input.maxTLSVersion ?? ''] ?? null,
     cipherSuites: input.cipherSuites ?? null
   }
+}
+
+function pairOf({ cert, key }: z.output<ReturnType<typeof keyPair>>, sources: Sources) {
+  return { cert: sources.readFile(cert), key: secret(sources.readFile(key)) }
 }
 
 export function translateFrontendTls(input: z.output<typeof frontendTlsSchema> | undefined): FrontendTls {

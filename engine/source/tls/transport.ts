@@ -39,7 +39,8 @@ function factsOf({ raw }: PlacedListener): ListenerFacts {
     minVersion: min,
     maxVersion: max,
     cipherSuites: Array.isArray(tls.cipherSuites) ? tls.cipherSuites.map(String) : null,
-    clientCa: tls.root === undefined ? null : 'given'
+    clientCa: tls.root === undefined ? null : 'given',
+    hasSeveralCertificates: tls.additionalCertificates !== undefined
   }
   return { hostname: text(raw.hostname) ?? '*', tls: limits }
 }

@@ -43,6 +43,8 @@ export function resolveKeyPair(
   }
   if (!isCertificate(cert)) return refuse(reason, `${CERT} of ${nameOf(object)} is no certificate in PEM`)
   if (!isPrivateKey(key)) return refuse(reason, `${KEY} of ${nameOf(object)} is no private key in PEM, not encrypted`)
+  if (!new X509Certificate(cert).checkPrivateKey(createPrivateKey(key)))
+    return refuse(reason, `${KEY} of ${nameOf(object)} is not the key of the first certificate in ${CERT}`)
   return { value: { cert: path(CERT), key: path(KEY) } }
 }
 

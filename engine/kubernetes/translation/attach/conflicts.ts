@@ -53,7 +53,7 @@ function conflictOf(a: ListenerState, b: ListenerState): 'HostnameConflict' | 'P
 
 /** Clients that use one connection for two hosts may come with the certificate of another listener. */
 function withOverlap(listener: ListenerState, all: readonly ListenerState[]): ListenerState {
-  const ends = (one: ListenerState) => one.certificate !== undefined && isServed(one)
+  const ends = (one: ListenerState) => one.certificates !== null && isServed(one)
   if (!ends(listener)) return listener
   const other = all.find(
     (one) => one !== listener && ends(one) && one.port === listener.port && overlap(one.hostname, listener.hostname)

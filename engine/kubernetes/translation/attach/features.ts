@@ -10,6 +10,7 @@ export const SUPPORTED_FEATURES: readonly string[] = [
   'GatewayAddressEmpty',
   'GatewayBackendClientCertificate',
   'GatewayFrontendClientCertificateValidation',
+  'GatewayFrontendClientCertificateValidationInsecureFallback',
   'GatewayHTTPListenerIsolation',
   'GatewayHTTPSListenerDetectMisdirectedRequests',
   'GatewayInfrastructure',

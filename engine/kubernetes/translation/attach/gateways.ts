@@ -177,8 +177,8 @@ function withValidation(
       faults.push({ type, reason: 'NoValidCACertificate', message, place })
     }
   }
-  const isRequired = paths.length > 0 && raw.mode !== INSECURE
-  return { ...listener, faults, clientAuthorities: isRequired ? joinedPaths(paths) : null }
+  const clientValidation = paths.length === 0 ? null : { root: joinedPaths(paths), isInsecure: raw.mode === INSECURE }
+  return { ...listener, faults, clientValidation }
 }
 
 function clientCertificateOf(

@@ -1,5 +1,5 @@
 /** Listeners that cannot be carried out, each with the conditions that the Gateway API has for it. */
-import { deepEqual, equal } from 'node:assert/strict'
+import { deepEqual, equal, match } from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { KubernetesObject } from '#engine/kubernetes/objects/object.ts'
 import {
@@ -167,11 +167,34 @@ describe('listeners of a Gateway', () => {
       const edge = gateway('edge', [{ name: 'a', port: 443, protocol: 'HTTPS', tls: REF }], validation(mode))
       return translate(edge, TLS, object('ConfigMap', 'ca', { data: { 'ca.crt': pair.cert } }))
     }
-    equal(draftOf(of('AllowValidOnly')).binds[0]!.listeners[0]!.tls!.clientCa, pair.cert)
+    const validationOf = (translation: ReturnType<typeof of>) => {
+      const { clientCa, allowsUnverified } = draftOf(translation).binds[0]!.listeners[0]!.tls!
+      return { clientCa, allowsUnverified }
+    }
+    deepEqual(validationOf(of('AllowValidOnly')), { clientCa: pair.cert, allowsUnverified: undefined })
     const open = of('AllowInsecureFallback')
-    equal(draftOf(open).binds[0]!.listeners[0]!.tls!.clientCa, null)
+    deepEqual(validationOf(open), { clientCa: pair.cert, allowsUnverified: true })
     const texts = conditionTexts(statusOf(open, 'Gateway', 'edge'))
     equal(texts.at(-1), 'InsecureFrontendValidationMode=True ConfigurationChanged')
+  })
+
+  it('show all certificates that can be used, and say which cannot', () => {
+    const refs = ['lost', 'tls', 'mixed', 'rsa'].map((name) => ({ name }))
+    const listeners = [{ name: 'a', port: 443, protocol: 'HTTPS', tls: { certificateRefs: refs } }]
+    const rsa = selfSigned(['a.example'], 'rsa')
+    const translation = translate(
+      gateway('edge', listeners),
+      TLS,
+      secret('mixed', { 'tls.crt': pair.cert, 'tls.key': rsa.key }),
+      secret('rsa', { 'tls.crt': rsa.cert, 'tls.key': rsa.key })
+    )
+    const { cert, additionalCertificates } = draftOf(translation).binds[0]!.listeners[0]!.tls!
+    deepEqual([cert, additionalCertificates!.map((one) => one.cert)], [pair.cert, [rsa.cert]])
+    const [status] = statusOf(translation, 'Gateway', 'edge').listeners!
+    deepEqual(conditionTexts(status!), [GOOD[0], GOOD[1], 'ResolvedRefs=False InvalidCertificateRef', NONE])
+    const message = status!.conditions!.find(({ type }) => type === 'ResolvedRefs')!.message
+    match(message, /there is no Secret demo\/lost/)
+    match(message, /tls\.key of Secret demo\/mixed is not the key of the first certificate in tls\.crt/)
   })
 
   it('take a Secret of another namespace that a ReferenceGrant lets them have', () => {

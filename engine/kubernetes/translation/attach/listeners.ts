@@ -34,12 +34,19 @@ export interface ListenerState {
   readonly kinds: readonly RouteKind[]
   /** `allowedRoutes.namespaces` */
   readonly namespaces: unknown
-  /** Where TLS ends: its certificate, null while there is none. Undefined: it does not end here. */
-  readonly certificate: KeyPair | null | undefined
-  /** Path of authorities that clients' certificates have to be of; null: clients are not asked for one. */
-  readonly clientAuthorities: string | null
+  /** Where TLS ends: its certificates, none while no one can be used. Null: it does not end here. */
+  readonly certificates: readonly KeyPair[] | null
+  /** Null: clients are not asked for certificates. */
+  readonly clientValidation: ClientValidation | null
   /** Of conditions Accepted, Programmed, ResolvedRefs, Conflicted and OverlappingTLSConfig. */
   readonly faults: readonly Fault[]
+}
+
+export interface ClientValidation {
+  /** Path of authorities. */
+  readonly root: string
+  /** Clients without a certificate of them are let in too. */
+  readonly isInsecure: boolean
 }
 
 const FATAL: readonly string[] = ['Accepted', 'Programmed', 'Conflicted']
@@ -67,7 +74,7 @@ function listenerOf({ raw, path }: Placed, owner: KubernetesObject, objects: Obj
       'protocol'
     ])
   }
-  const certificate = protocol === null ? undefined : certificateOf({ raw, path }, protocol, owner, objects, faults)
+  const certificates = protocol === null ? null : certificatesOf({ raw, path }, protocol, owner, objects, faults)
   const { kinds, namespaces } = objectOf(raw.allowedRoutes)
   const name = text(raw.name) ?? ''
   const { metadata } = owner
@@ -81,8 +88,8 @@ function listenerOf({ raw, path }: Placed, owner: KubernetesObject, objects: Obj
     place: { key, path },
     kinds: protocol === null ? [] : kindsOf(kinds, protocol, (...fault) => report('ResolvedRefs', ...fault)),
     namespaces: structuredClone(namespaces),
-    certificate,
-    clientAuthorities: null,
+    certificates,
+    clientValidation: null,
     faults
   }
 }
@@ -104,29 +111,28 @@ function kindsOf(value: unknown, protocol: Protocol, report: ReportRef): readonl
   })
 }
 
-function certificateOf(
+function certificatesOf(
   { raw, path }: Placed,
   protocol: Protocol,
   owner: KubernetesObject,
   objects: Objects,
   faults: Fault[]
-): KeyPair | null | undefined {
-  if (protocol !== 'HTTPS' && protocol !== 'TLS') return undefined
+): readonly KeyPair[] | null {
+  if (protocol !== 'HTTPS' && protocol !== 'TLS') return null
   const tls = objectOf(raw.tls)
-  if (protocol === 'TLS' && tls.mode === 'Passthrough') return undefined
+  if (protocol === 'TLS' && tls.mode === 'Passthrough') return null
   const at = [...path, 'tls', 'certificateRefs']
-  // More than one is implementation-specific: the first that can be used is.
   const refs = entriesOf(tls.certificateRefs, at).map((ref) =>
     resolveKeyPair(ref, owner, objects, 'InvalidCertificateRef')
   )
   const found = refs.flatMap((ref) => ('value' in ref ? ref.value : []))
   faults.push(...refs.flatMap((ref) => ('fault' in ref ? ref.fault : [])))
-  if (found[0] !== undefined) return found[0]
+  if (found.length > 0) return found
   const place = { key: keyOf(owner), path: at }
   if (refs.length === 0) {
     const message = 'is required where TLS ends: a Secret with tls.crt and tls.key'
     faults.push({ type: 'ResolvedRefs', reason: 'InvalidCertificateRef', message, place })
   }
   faults.push({ type: 'Programmed', reason: 'Invalid', message: 'there is no certificate that can be used', place })
-  return null
+  return found
 }

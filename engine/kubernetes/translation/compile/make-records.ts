@@ -122,7 +122,7 @@ export class RecordMaker {
   }
 
   #listener(listener: ListenerState, gateway: KubernetesObject, objects: Objects): ListenerRecord {
-    const { owner, fullName, hostname, port, protocol, place, certificate, clientAuthorities } = listener
+    const { owner, fullName, hostname, port, protocol, place } = listener
     const { namespace = '', name } = owner.metadata
     const kind = owner.kind as PolicyTarget['kind']
     const own: PolicyTarget = { kind, namespace, name }
@@ -138,14 +138,7 @@ export class RecordMaker {
       levels.map(({ sets }) => sets),
       this.#options
     )
-    const from = { key: place.key, path: [...place.path, 'tls', 'certificateRefs'] }
-    const tls: Part<Raw> | null =
-      certificate === null || certificate === undefined
-        ? null
-        : {
-            value: { ...certificate, ...(clientAuthorities === null ? {} : { root: clientAuthorities }) },
-            origins: [[[], from]]
-          }
+    const tls = tlsOf(listener)
     return {
       ...{ name: fullName, hostname, port, protocol: protocol!, place },
       tls: tls === null ? null : this.#input(tls, objects),
@@ -216,6 +209,22 @@ function keyOfBackend(name: string): readonly [kind: KindName, namespace: string
   if (service !== null) return ['Service', service.namespace, service.name]
   const dot = name.indexOf('.')
   return namedBackend(name) === null ? ['GatewayBackend', name.slice(0, dot), name.slice(dot + 1)] : null
+}
+
+/** In a file's spelling. Null: TLS does not end at the listener. */
+function tlsOf({ certificates, clientValidation, place }: ListenerState): Part<Raw> | null {
+  const [first, ...others] = certificates ?? []
+  if (first === undefined) return null
+  const validation =
+    clientValidation === null
+      ? {}
+      : {
+          root: clientValidation.root,
+          ...(clientValidation.isInsecure ? { mtlsMode: 'allowInsecureFallback' } : {})
+        }
+  const additional = others.length === 0 ? {} : { additionalCertificates: others }
+  const from = { key: place.key, path: [...place.path, 'tls', 'certificateRefs'] }
+  return { value: { ...first, ...validation, ...additional }, origins: [[[], from]] }
 }
 
 function needsOf(all: readonly PolicyNeeds[]): Needs {
