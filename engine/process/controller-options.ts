@@ -57,6 +57,7 @@ Options:
 
 Environment:
   POD_NAME, POD_NAMESPACE   of this pod: its name and its namespace
+  CA_ADDRESS, TRUST_DOMAIN  with --serve, and what weir proxy has beside them: the mesh that it is part of
   STATS_ADDR, READINESS_ADDR, LOG_LEVEL, LOG_FORMAT  as for a gateway
 
 Signals:

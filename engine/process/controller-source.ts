@@ -7,6 +7,7 @@ import { KubernetesClient } from '#engine/kubernetes/client/client.ts'
 import type { ApiConnection } from '#engine/kubernetes/client/connection.ts'
 import { Controller } from '#engine/kubernetes/controller/controller.ts'
 import { LocalStream } from '#engine/kubernetes/controller/local-stream.ts'
+import { withoutIdentities } from '#engine/kubernetes/endpoints/index.ts'
 import type { PublishedGateway } from '#engine/kubernetes/stream/index.ts'
 import type { Published } from '#engine/workers/supervisor.ts'
 import { EXIT_FAILURE } from './cli.ts'
@@ -14,6 +15,7 @@ import { type ControllerParts, connect, controllerOptions } from './controller.t
 import type { ServingSettings } from './controller-options.ts'
 import { Gateway, type GatewayParts } from './gateway.ts'
 import { explainFailure } from './in-force.ts'
+import { type MeshSettings, readMeshSettings, variableOf } from './mesh-options.ts'
 import type { SnapshotSource, SourceParts } from './snapshot-source.ts'
 import { leave } from './words.ts'
 
@@ -25,12 +27,28 @@ export function servingController(
 ): Gateway | null {
   try {
     const connection = connect(settings)
-    const source = (own: SourceParts) => new ControllerSource(settings, connection, parts, own)
-    return new Gateway({ process, warnings: [], isDemo: false, source }, parts)
+    const mesh = meshOf(globalThis.process.env)
+    const of: Serving = { settings, connection, isOfMesh: mesh !== null }
+    const source = (own: SourceParts) => new ControllerSource(of, parts, own)
+    return new Gateway({ process, warnings: [], mesh, isDemo: false, source }, parts)
   } catch (error) {
     leave(EXIT_FAILURE, `weir: ${(error as Error).message}\n`)
     return null
   }
+}
+
+/** Nothing is provisioned, so that variables say what `istio` of GatewayParameters would. Throws an Error. */
+function meshOf(env: NodeJS.ProcessEnv): MeshSettings | null {
+  const settings = readMeshSettings((name) => env[variableOf(name)] ?? '', env.POD_NAMESPACE ?? '')
+  if (typeof settings === 'string') throw new Error(settings)
+  return settings
+}
+
+interface Serving {
+  readonly settings: ServingSettings
+  readonly connection: ApiConnection
+  /** Without a mesh, workloads of one are servers like any other. */
+  readonly isOfMesh: boolean
 }
 
 class ControllerSource implements SnapshotSource {
@@ -39,7 +57,7 @@ class ControllerSource implements SnapshotSource {
   readonly #controller: Controller
   readonly #first = Promise.withResolvers<Published>()
 
-  constructor(settings: ServingSettings, connection: ApiConnection, registries: ControllerParts, parts: SourceParts) {
+  constructor({ settings, connection, isOfMesh }: Serving, registries: ControllerParts, parts: SourceParts) {
     this.#parts = parts
     const { log, supervisor } = parts
     const client = new KubernetesClient(connection)
@@ -52,7 +70,7 @@ class ControllerSource implements SnapshotSource {
         new LocalStream({
           gateway: settings.serve,
           putInForce: (draft, version) => this.#putInForce(draft, version),
-          setHosts: (changes) => supervisor.setHosts(changes),
+          setHosts: (changes) => supervisor.setHosts(isOfMesh ? changes : withoutIdentities(changes)),
           onChange
         })
     })

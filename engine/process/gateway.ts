@@ -15,6 +15,7 @@ import { writeCompileCache } from './compile-cache.ts'
 import { drain } from './drain.ts'
 import { Explanations } from './explanations.ts'
 import { explainFailure, InForce } from './in-force.ts'
+import type { MeshSettings } from './mesh-options.ts'
 import type { ProgramParts } from './parts.ts'
 import type { SnapshotSource, SourceParts } from './snapshot-source.ts'
 import { Traces } from './traces.ts'
@@ -35,6 +36,8 @@ export interface GatewaySettings {
   /** They hold until the process ends. */
   readonly process: Snapshot['process']
   readonly warnings: readonly string[]
+  /** The mesh that it is a workload of; null: there is none. */
+  readonly mesh: MeshSettings | null
   /** It runs the built-in demonstration. */
   readonly isDemo: boolean
   readonly source: (parts: SourceParts) => SnapshotSource
@@ -54,6 +57,8 @@ export class Gateway {
   readonly #explanations: Explanations
   readonly #traces: Traces
   #ready = false
+  /** The first certificate of the mesh has not come, and may come soon. */
+  #awaitsCertificate = false
   /** What began the shutdown, and when. */
   #shutdown: { readonly signal: string; readonly at: number } | null = null
 
@@ -102,6 +107,7 @@ export class Gateway {
     releaseSignals()
     for (const warning of this.#settings.warnings) this.#logger.log('warn', 'config', warning)
     for (const { level, message } of otelEnvironment(process.env).notices) this.#logger.log(level, 'start', message)
+    if (this.#settings.mesh !== null) await this.#joinMesh(this.#settings.mesh)
     const first = this.#source.first()
     // What may take long is waited for while readiness says so.
     if (this.#source.isRemote) await this.#startServers()
@@ -118,6 +124,18 @@ export class Gateway {
     this.#source.follow()
     writeCompileCache()
     setServingFlags()
+  }
+
+  /** Its workloads alone are out of reach while there is no certificate: what is served besides does not wait. */
+  async #joinMesh(settings: MeshSettings): Promise<void> {
+    const { workloadCertificate } = await import('./mesh.ts')
+    const log = (level: 'info' | 'warn' | 'error', message: string) => this.#logger.log(level, 'mesh', message)
+    this.#awaitsCertificate = true
+    void workloadCertificate(settings, this.#supervisor, log)
+      .start()
+      .then(() => {
+        this.#awaitsCertificate = false
+      })
   }
 
   #logStarted(binds: readonly { port: number; transport: string; detail: string }[]): void {
@@ -215,7 +233,11 @@ export class Gateway {
         state: isStopped ? 'stopped' : isDraining ? 'draining' : isServing ? 'serving' : 'starting',
         startedAt
       })),
-      pending: [...(this.#ready ? [] : ['configuration']), ...(isDraining ? ['drain'] : [])],
+      pending: [
+        ...(this.#ready ? [] : ['configuration']),
+        ...(this.#awaitsCertificate ? ['certificate of the mesh'] : []),
+        ...(isDraining ? ['drain'] : [])
+      ],
       logLevel: this.#logger.level()
     }
   }

@@ -55,7 +55,7 @@ function gatewayOf(
   parts: ProgramParts
 ): Gateway {
   const { draft, warnings } = loaded
-  const settings = { process: draft.process, warnings, isDemo: source.isDefault }
+  const settings = { process: draft.process, warnings, mesh: null, isDemo: source.isDefault }
   return new Gateway({ ...settings, source: (own) => new FileSource(source, loaded, options, own) }, parts)
 }
 

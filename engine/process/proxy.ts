@@ -22,7 +22,7 @@ export function proxyOf(
     leave(EXIT_CONFIG, 'weir: the file of a data plane has nothing but config: the controller says what is served\n')
     return null
   }
-  const { warnings } = settings
+  const { warnings, mesh } = settings
   const source = (own: ConstructorParameters<typeof StreamSource>[2]) => new StreamSource(settings, draft, own)
-  return new Gateway({ process: draft.process, warnings, isDemo: false, source }, parts)
+  return new Gateway({ process: draft.process, warnings, mesh, isDemo: false, source }, parts)
 }

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import type { HostListChanges } from '#engine/contract/endpoint.ts'
 import type { Snapshot } from '#engine/ir/snapshot.ts'
 import { withoutKeys } from '#engine/kit/sensitive.ts'
-import { hostsForZone } from '#engine/kubernetes/endpoints/index.ts'
+import { hostsForZone, withoutIdentities } from '#engine/kubernetes/endpoints/index.ts'
 import {
   type EndpointChanges,
   type Held,
@@ -110,8 +110,9 @@ export class StreamSource implements SnapshotSource {
   }
 
   #setHosts(changes: EndpointChanges): void {
-    const { zone } = this.#settings
-    const hosts = Object.entries(changes).map(([name, list]): [string, HostListChanges[string]] => [
+    const { zone, mesh } = this.#settings
+    const known = mesh === null ? withoutIdentities(changes) : changes
+    const hosts = Object.entries(known).map(([name, list]): [string, HostListChanges[string]] => [
       name,
       list === null ? null : hostsForZone(list, zone)
     ])

@@ -90,6 +90,18 @@ function hostOf(type: string | undefined, address: string | undefined): string |
   return address.toLowerCase()
 }
 
+/** For a data plane that is of no mesh: it speaks clear text to all of them, as to any server. */
+export function withoutIdentities<T extends readonly ServiceEndpoint[] | readonly WeightedHost[] | null>(
+  changes: Readonly<Record<string, T>>
+): Readonly<Record<string, T>> {
+  return Object.fromEntries(Object.entries(changes).map(([name, list]) => [name, plain(list)]))
+}
+
+function plain<T extends readonly WeightedHost[] | null>(list: T): T {
+  if (list === null || list.every(({ identity }) => identity === undefined)) return list
+  return list.map(({ identity: _, ...host }) => host) as readonly WeightedHost[] as T
+}
+
 /**
  * The hosts for a data plane in `zone` (empty: unknown). Hints count when every endpoint has some and one of them is
  * for the zone, as in kube-proxy: otherwise they are being changed, or would leave the zone without endpoints.

@@ -3,6 +3,7 @@ export {
   endpointsOf,
   hostsForZone,
   type ServiceEndpoint,
-  type ServiceEndpoints
+  type ServiceEndpoints,
+  withoutIdentities
 } from './endpoints.ts'
 export { ServiceIndex } from './service-index.ts'

@@ -87,13 +87,21 @@ function readChange([name, list]: [string, unknown]): [string, readonly ServiceE
 }
 
 function endpointOf(value: unknown): ServiceEndpoint {
-  const { host, port, weight, forZones } = objectOf(value)
+  const { host, port, weight, forZones, identity } = objectOf(value)
   const isPort = Number.isInteger(port) && (port as number) > 0 && (port as number) < 65_536
   if (typeof host !== 'string' || host === '' || !isPort || !Number.isInteger(weight) || (weight as number) < 1) {
     throw new RecordError('an endpoint without a host, a port or a weight')
   }
   const hints = forZones === undefined ? {} : { forZones: listOf(forZones).map(String) }
-  return { host, port: port as number, unixPath: null, weight: weight as number, ...hints }
+  const workload = identity === undefined ? {} : { identity: identityOf(identity) }
+  return { host, port: port as number, unixPath: null, weight: weight as number, ...hints, ...workload }
+}
+
+/** It becomes a part of a URI (Destination.identity). */
+function identityOf(value: unknown): string {
+  if (typeof value !== 'string' || !/^ns\/[^/]+\/sa\/[^/]+$/.test(value))
+    throw new RecordError('an identity of no workload')
+  return value
 }
 
 function deltaOf(value: unknown): SnapshotDelta<SnapshotDraft> {
