@@ -10,12 +10,12 @@ export function workloadCertificate(
   supervisor: Pick<Supervisor, 'setMesh'>,
   log: (level: 'info' | 'warn' | 'error', message: string) => void
 ): WorkloadCertificate {
-  const asked = new CertificateAuthority(authority)
+  const signer = new CertificateAuthority(authority)
   return new WorkloadCertificate({
     trustDomain,
     identity,
     roots,
-    sign: (request, ca) => asked.sign({ request, ca, token: token() }),
+    sign: (request, ca) => signer.sign({ request, ca, token: token() }),
     onCredentials: (credentials) => supervisor.setMesh(credentials),
     time: SYSTEM_TIME,
     log

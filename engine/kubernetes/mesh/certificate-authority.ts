@@ -107,8 +107,8 @@ export class CertificateAuthority {
 function chainOf(answer: GrpcAnswer | ServiceFailure): readonly string[] | string {
   if (answer.error !== null) return answer.detail
   if (answer.bytes === null) {
-    const said = answer.message.replace(/[^ -~]/g, '?').slice(0, REASON_CHARS_MAX)
-    return `it refuses with gRPC status ${answer.status}${said === '' ? '' : `: ${said}`}`
+    const text = answer.message.replace(/[^ -~]/g, '?').slice(0, REASON_CHARS_MAX)
+    return `it refuses with gRPC status ${answer.status}${text === '' ? '' : `: ${text}`}`
   }
   try {
     return IstioCertificateResponse.decode(answer.bytes).certChain

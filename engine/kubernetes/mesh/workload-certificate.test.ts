@@ -21,28 +21,28 @@ function rig(t: { after(work: () => void): void }) {
   const clock = new ManualTime()
   const { now, after, random } = clock
   const logged: string[] = []
-  const given: MeshCredentials[] = []
-  const own = { roots: root.cert, signer: root as Authority, fault: '', asked: 0 }
+  const published: MeshCredentials[] = []
+  const own = { roots: root.cert, signer: root as Authority, fault: '', requests: 0 }
   const certificate = new WorkloadCertificate({
     trustDomain: 'mesh.test',
     identity: 'ns/demo/sa/edge',
     roots: () => own.roots,
     sign: async (request) => {
-      own.asked++
+      own.requests++
       if (own.fault !== '') throw new Error(own.fault)
       return [own.signer.sign(request), own.signer.cert]
     },
-    onCredentials: (credentials) => given.push(credentials),
+    onCredentials: (credentials) => published.push(credentials),
     time: { now, after, random, wallNow: () => BEGUN + clock.ms },
     log: (level, message) => logged.push(`${level} ${message}`)
   })
   t.after(() => certificate.close())
-  const last = () => given.at(-1)!
+  const last = () => published.at(-1)!
   const serial = () => {
     const credentials = last()
     return 'reason' in credentials ? credentials.reason : new X509Certificate(credentials.cert).serialNumber
   }
-  return { clock, logged, given, own, certificate, last, serial, settled: () => new Promise(setImmediate) }
+  return { clock, logged, published, own, certificate, last, serial, settled: () => new Promise(setImmediate) }
 }
 
 test('the first comes at the start, with its key and the root, and is for this workload', async (t) => {
@@ -57,17 +57,17 @@ test('the first comes at the start, with its key and the root, and is for this w
 })
 
 test('it is renewed after half of its life', async (t) => {
-  const { certificate, clock, own, serial, settled, given } = rig(t)
+  const { certificate, clock, own, serial, settled, published } = rig(t)
   await certificate.start()
   const before = serial()
   clock.pass(HALF_MS - MINUTE_MS)
   await settled()
-  equal(own.asked, 1)
+  equal(own.requests, 1)
   clock.pass(2 * MINUTE_MS)
   await settled()
-  equal(own.asked, 2)
+  equal(own.requests, 2)
   ok(serial() !== before)
-  equal(given.length, 2)
+  equal(published.length, 2)
 })
 
 test('without an authority it is used until it expires, which is told, and then nothing is', async (t) => {
@@ -77,13 +77,13 @@ test('without an authority it is used until it expires, which is told, and then 
   clock.pass(HALF_MS + MINUTE_MS)
   await settled()
   match(logged.at(-1)!, /^warn the certificate of the mesh is not renewed: istiod:15012: it is gone; it is used until /)
-  const told = logged.length
+  const lines = logged.length
   for (let i = 0; i < 8; i++) {
     clock.pass(MINUTE_MS)
     await settled()
   }
-  ok(own.asked > 8)
-  equal(logged.length, told, 'the same is told once')
+  ok(own.requests > 8)
+  equal(logged.length, lines, 'the same is told once')
   clock.pass(DAY_MS / 4)
   await settled()
   match(logged.at(-1)!, /, which is soon$/)
@@ -102,31 +102,31 @@ test('without an authority it is used until it expires, which is told, and then 
 })
 
 test('at the start without an authority there is a reason, asked is again, and what comes counts', async (t) => {
-  const { certificate, clock, own, given, settled, logged } = rig(t)
+  const { certificate, clock, own, published, settled, logged } = rig(t)
   own.fault = 'istiod:15012: nobody is there'
   await certificate.start()
-  deepEqual(given, [{ reason: own.fault }])
+  deepEqual(published, [{ reason: own.fault }])
   match(logged.join('\n'), /^warn there is no certificate of the mesh, and its workloads cannot be reached: istiod/)
   own.fault = ''
   clock.pass(MINUTE_MS)
   await settled()
-  ok(!('reason' in given.at(-1)!))
+  ok(!('reason' in published.at(-1)!))
 })
 
 test('one for another workload, for another key, or past by this clock is not used', async (t) => {
-  const { certificate, clock, own, given, logged, settled } = rig(t)
+  const { certificate, clock, own, published, logged, settled } = rig(t)
   own.signer = { ...root, sign: () => root.issue('/O=a', ['URI:spiffe://mesh.test/ns/demo/sa/other']).cert }
   await certificate.start()
   match(logged.at(-1)!, /is not for spiffe:\/\/mesh\.test\/ns\/demo\/sa\/edge$/)
   own.signer = { ...root, sign: () => 'nothing' }
   clock.pass(MINUTE_MS)
   await settled()
-  match(logged.at(-1)!, /has given no certificate$/)
+  match(logged.at(-1)!, /has published no certificate$/)
   own.signer = root
   clock.pass(2 * DAY_MS)
   await settled()
   match(logged.at(-1)!, /are clocks wrong\?$/)
-  ok(given.every((one) => 'reason' in one))
+  ok(published.every((one) => 'reason' in one))
 })
 
 test('roots that are replaced are believed beside those of before, as soon as they are there', async (t) => {

@@ -16,7 +16,7 @@ const LOOK_MS = 30_000
 /** Of what is left of its life when it comes. Many data planes that start together do not come again together. */
 const RENEW_AFTER = 0.5
 const JITTER = 0.1
-/** With less than this share of its life left, a failure is told again. */
+/** With less than this share of its life left, a failure is logged again. */
 const ENDING = 0.25
 
 export interface WorkloadCertificateOptions {
@@ -25,7 +25,7 @@ export interface WorkloadCertificateOptions {
   readonly identity: string
   /** PEM: the roots of the mesh, read anew each time. Throws an Error that says what is missing. */
   readonly roots: () => string
-  /** The certificate that `request` asks for, of an authority that shows one of `roots`, with its chain and its root. */
+  /** The certificate that `request` asks for, with its chain and its root, of an authority that `roots` vouch for. */
   readonly sign: (request: string, roots: string) => Promise<readonly string[]>
   /** For connections from now on. */
   readonly onCredentials: (credentials: MeshCredentials) => void
@@ -56,7 +56,7 @@ export class WorkloadCertificate {
   #isAsking = false
   #isClosed = false
   /** What was logged last. */
-  #told = ''
+  #line = ''
   #callOff: () => void = () => {}
 
   constructor(options: WorkloadCertificateOptions) {
@@ -131,7 +131,7 @@ export class WorkloadCertificate {
     this.#backoff.reset()
     const share = RENEW_AFTER * (1 + JITTER * (time.random() - 0.5))
     this.#askAt = time.now() + (expiresAt - takenAt) * share
-    this.#told = ''
+    this.#line = ''
     log('info', `this process is ${uri} in the mesh until ${timeText(expiresAt)}`)
   }
 
@@ -145,10 +145,10 @@ export class WorkloadCertificate {
       held === null
         ? `there is no certificate of the mesh, and its workloads cannot be reached: ${reason}`
         : `the certificate of the mesh is not renewed: ${reason}; it is used until ${timeText(held.expiresAt)}`
-    const told = `${message}${isEnding ? ', which is soon' : ''}`
-    if (told === this.#told) return
-    this.#told = told
-    log('warn', told)
+    const line = `${message}${isEnding ? ', which is soon' : ''}`
+    if (line === this.#line) return
+    this.#line = line
+    log('warn', line)
     if (held === null) onCredentials({ reason })
   }
 
@@ -187,8 +187,8 @@ export class WorkloadCertificate {
   }
 
   /**
-   * Throws OpenSSL's error when a part of it is no certificate. While roots are replaced, the answer may have those that
-   * the ConfigMap has not yet, and the other way round.
+   * Throws OpenSSL's error when a part of it is no certificate. While roots are replaced, the answer may have some that
+   * the ConfigMap does not have yet, and the other way round.
    */
   #publish({ cert, key, root }: Held, roots: string): void {
     const { trustDomain, onCredentials } = this.#options

@@ -59,7 +59,7 @@ describe('messages', () => {
 
   test('of a controller have the outline of a Snapshot, or endpoints with a host and a port', () => {
     const common = { epoch: 'e', version: 2, base: 1 }
-    const endpoint = { host: '10.0.0.1', port: 80, unixPath: null, weight: 1, forZones: ['a'] }
+    const endpoint = { host: '10.0.0.1', port: 80, unixPath: null, weight: 1, forZones: ['a'], identity: 'ns/a/sa/b' }
     const changes = { a: [endpoint], b: null }
     assert.deepEqual(readToDataPlane({ kind: 'endpoints', ...common, changes }), {
       kind: 'endpoints',
@@ -72,6 +72,7 @@ describe('messages', () => {
       { ...endpoint, port: 0 },
       { ...endpoint, port: 65_536 },
       { ...endpoint, host: '' },
+      { ...endpoint, identity: 'ns/a/sa/b/../c' },
       null,
       { host: 'a' }
     ]
