@@ -119,6 +119,9 @@ export class AddressStates {
 
 /** Null: no address is known. An address that several endpoints have counts once, by the worst of its states. */
 function countsOf(endpoints: ReadonlyMap<CountedEndpoint, number>): Record<AddressState, number> | null {
+  const [first] = endpoints.keys()
+  // Most have one endpoint, some have thousands of addresses, and this runs twice a second.
+  if (endpoints.size === 1) return countsIn(first!.knownAddresses.map(({ health }) => health.state))
   const states = new Map<string, AddressState>()
   for (const { knownAddresses } of endpoints.keys()) {
     for (const { label, host, health } of knownAddresses) {
@@ -126,8 +129,12 @@ function countsOf(endpoints: ReadonlyMap<CountedEndpoint, number>): Record<Addre
       if ((states.get(key) ?? 'healthy') === 'healthy') states.set(key, health.state)
     }
   }
-  if (states.size === 0) return null
+  return countsIn([...states.values()])
+}
+
+function countsIn(states: readonly AddressState[]): Record<AddressState, number> | null {
+  if (states.length === 0) return null
   const counts: Record<AddressState, number> = { healthy: 0, unreachable: 0, unhealthy: 0, ejected: 0 }
-  for (const state of states.values()) counts[state]++
+  for (const state of states) counts[state]++
   return counts
 }

@@ -36,13 +36,15 @@ export class DestinationState implements HostSet {
   readonly tls: TlsClient | null
   /** Of Destination; null: it is of no mesh, or the configuration says how its TLS is. */
   readonly identity: string | null
-  /** By itself it is all there is. */
-  readonly hosts: readonly DestinationState[] = [this]
   readonly isEmpty = false
   /** Its share beside other hosts. */
   weight = 1
   #http2Tls: TlsClient | null = null
-  readonly #health = new Lru<string, Health>(ADDRESSES_MAX)
+  #hosts: readonly DestinationState[] | null = null
+  /** Of what has one address for ever: Services may have thousands. */
+  #onlyHealth: Health | null = null
+  /** Of a name. */
+  #health: Lru<string, Health> | null = null
 
   constructor(
     destination: Destination,
@@ -58,10 +60,9 @@ export class DestinationState implements HostSet {
     this.resolver = unixPath === null ? (resolver ?? new Resolver(host)) : null
     this.tls = options.tls === null ? null : new TlsClient(options.tls)
     this.identity = options.tls === null ? (destination.identity ?? null) : null
-    const bracketed = literal === 6 ? `[${host}]` : host
+    const isUsualPort = port === (options.tls === null ? 80 : 443)
     this.name = nameOf(destination)
-    this.hostHeader =
-      unixPath !== null ? 'localhost' : port === (options.tls === null ? 80 : 443) ? bracketed : `${bracketed}:${port}`
+    this.hostHeader = unixPath !== null ? 'localhost' : !isUsualPort ? this.name : literal === 6 ? `[${host}]` : host
     this.isHostname = unixPath === null && literal === 0
   }
 
@@ -76,13 +77,28 @@ export class DestinationState implements HostSet {
     await this.resolver?.resolve()
   }
 
+  /** By itself it is all there is. */
+  get hosts(): readonly DestinationState[] {
+    this.#hosts ??= [this]
+    return this.#hosts
+  }
+
   /** `label`: ip:port or unix:path. */
   healthOf(label: string): Health {
+    if (!this.isHostname) {
+      this.#onlyHealth ??= this.#newHealth(label)
+      return this.#onlyHealth
+    }
+    this.#health ??= new Lru(ADDRESSES_MAX)
     const known = this.#health.get(label)
     if (known !== undefined) return known
-    const made = this.detector?.healthOf(this.name, label) ?? new Health()
+    const made = this.#newHealth(label)
     this.#health.set(label, made)
     return made
+  }
+
+  #newHealth(label: string): Health {
+    return this.detector?.healthOf(this.name, label) ?? new Health()
   }
 }
 

@@ -94,7 +94,7 @@ export class EndpointState implements Endpoint, PoolOwner, QueueOwner, DialOwner
   }
 
   get idle(): number {
-    return this.#addresses.all.reduce((sum, pool) => sum + pool.idle + pool.http2.idle, 0)
+    return this.#addresses.all.reduce((sum, pool) => sum + pool.idle + (pool.usedHttp2?.idle ?? 0), 0)
   }
 
   get busy(): number {
@@ -296,7 +296,7 @@ export class EndpointState implements Endpoint, PoolOwner, QueueOwner, DialOwner
 
   /** Whether an attempt waits for a connection that is not being made. */
   get wants(): boolean {
-    return this.#queue.waiting > 0 || this.#addresses.all.some(({ http2 }) => http2.wants)
+    return this.#queue.waiting > 0 || this.#addresses.all.some(({ usedHttp2 }) => usedHttp2?.wants === true)
   }
 
   /** Another connection may be made. */
@@ -308,7 +308,7 @@ export class EndpointState implements Endpoint, PoolOwner, QueueOwner, DialOwner
   /** As wake, also for those who wait for a connection that they will share. */
   protected wakeAll(): void {
     this.wake()
-    for (const { http2 } of this.#addresses.all) if (http2.wants) http2.capacityGrew()
+    for (const { usedHttp2 } of this.#addresses.all) if (usedHttp2?.wants === true) usedHttp2.capacityGrew()
   }
 
   get isFull(): boolean {

@@ -10,13 +10,19 @@ export const EJECTION: BreakerSettings = { firstMs: 500, maxMs: 30_000 }
 const DECLINED_MS = 300_000
 
 export class Health {
-  /** Every connection that is being made is a probe of it. */
-  readonly #breaker = new CircuitBreaker(EJECTION)
+  /** Every connection that is being made is a probe of it. Null: none was ever made. */
+  #breaker: CircuitBreaker | null = null
   #declinedUntil = 0
+
+  get #dialled(): CircuitBreaker {
+    this.#breaker ??= new CircuitBreaker(EJECTION)
+    return this.#breaker
+  }
 
   /** Connecting failed lately: others are preferred until the ejection is over, and then until one has tried. */
   get ejected(): boolean {
-    return !this.#breaker.isClosed && !this.#breaker.allows(performance.now())
+    const breaker = this.#breaker
+    return breaker !== null && !breaker.isClosed && !breaker.allows(performance.now())
   }
 
   /** What it has answered, or what checks of it have found, speaks against it. */
@@ -37,7 +43,7 @@ export class Health {
 
   /** Milliseconds of performance.now() at which the ejection ends. */
   get ejectedUntil(): number {
-    return this.#breaker.openUntil
+    return this.#breaker?.openUntil ?? 0
   }
 
   /** What connections to the address have in common: `shared`, or with ears of its own. */
@@ -58,23 +64,23 @@ export class Health {
   }
 
   dialling(): void {
-    this.#breaker.probes++
+    this.#dialled.probes++
   }
 
   /** Behind dialling(): nobody waits for that connection any more, which says nothing of the address. */
   abandoned(): void {
-    this.#breaker.probes--
+    this.#dialled.probes--
   }
 
   /** The address works. Behind dialling(). */
   reached(): void {
-    this.#breaker.probes--
-    this.#breaker.succeeded()
+    this.#dialled.probes--
+    this.#dialled.succeeded()
   }
 
   /** Behind dialling(). */
   connectFailed(): void {
-    this.#breaker.probes--
-    this.#breaker.failed(performance.now())
+    this.#dialled.probes--
+    this.#dialled.failed(performance.now())
   }
 }

@@ -31,10 +31,9 @@ export function hostStates(
   make: (destination: Destination) => DestinationState
 ): readonly DestinationState[] {
   const known = new Map(before.map((host) => [keyOf(host.destination), host]))
-  return hosts.map(({ host, port, unixPath, identity, weight }) => {
-    const destination = identity === undefined ? { host, port, unixPath } : { host, port, unixPath, identity }
-    const state = known.get(keyOf(destination)) ?? make(destination)
-    state.weight = weight
+  return hosts.map((host) => {
+    const state = known.get(keyOf(host)) ?? make(host)
+    state.weight = host.weight
     return state
   })
 }

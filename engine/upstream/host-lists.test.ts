@@ -6,7 +6,9 @@ import { type Origin, startOrigin } from '#engine/testing/origin.ts'
 import { startPressure } from '#engine/testing/pressure.ts'
 import { rawClient } from '#engine/testing/raw.ts'
 import { type Stack, startStack } from '#engine/testing/stack.ts'
+import type { EndpointState } from './endpoint.ts'
 import { HostLists } from './host-lists.ts'
+import { NO_CONNECTIONS } from './pool.ts'
 
 /** No DNS server has it (RFC 6761). */
 const HOST = 'shop.demo.svc.cluster.invalid'
@@ -51,6 +53,23 @@ describe('a destination in the lists', () => {
     for (let i = 0; i < 8; i++) assert.equal((await get(stack.port)).status, 200)
     assert.deepEqual([origins[0]!.seen.length > origins[1]!.seen.length, origins[1]!.seen.length > 0], [true, true])
     assert.ok(origins[0]!.seen[0]!.headers.includes('shop.example'))
+  })
+
+  test('costs little for hosts without traffic: there may be thousands', async (t) => {
+    const { origins, lists, stack, endpoint } = await listed(t, 1)
+    const hosts = Array.from({ length: 100 }, (_, i) => ({ ...at(origins[0]!, 1), host: `127.0.1.${i + 1}` }))
+    lists.change({ [NAME]: [at(origins[0]!, 1_000_000), ...hosts] })
+    assert.equal((await get(stack.port)).status, 200)
+    const { pools } = endpoint as EndpointState
+    assert.equal(pools.length, 101)
+    assert.deepEqual(
+      pools
+        .filter(({ usedHttp2, connections }) => usedHttp2 !== null || connections !== NO_CONNECTIONS)
+        .map(({ label }) => label),
+      [`127.0.0.1:${origins[0]!.port}`]
+    )
+    // A host is the entry of the list, not a copy of it.
+    assert.equal(pools[1]!.host.destination, hosts[0])
   })
 
   test('changes at once, and with no host refuses requests without asking DNS', async (t) => {

@@ -22,6 +22,9 @@ export interface PoolOwner extends Http2PoolOwner {
   offer(pool: Pool): boolean
 }
 
+/** Of a pool that has had none: most of thousands have not. */
+export const NO_CONNECTIONS: Http1Upstream[] = []
+
 export class Pool implements Http1ConnectionOwner, DialledAddress {
   readonly address: Address
   /** ip:port or unix:path, for logs. */
@@ -29,23 +32,38 @@ export class Pool implements Http1ConnectionOwner, DialledAddress {
   readonly host: DestinationState
   /** Exchanges under way. */
   busy = 0
-  /** Those of HTTP/2, which are shared; all else here is about those of HTTP/1.1. */
-  readonly http2: Http2Pool
   readonly health: Health
   readonly shared: UpstreamShared
-  /** Those of HTTP/1.1, idle and busy. */
-  readonly connections = new Set<Http1Upstream>()
-  #idle: Http1Upstream[] = []
+  #http2: Http2Pool | null = null
+  #connections: Set<Http1Upstream> | null = null
+  #idle: Http1Upstream[] = NO_CONNECTIONS
   readonly #owner: PoolOwner
 
   constructor(owner: PoolOwner, address: Address, host: DestinationState) {
     this.#owner = owner
     this.address = address
-    this.label = labelOf(address)
+    const label = labelOf(address)
+    // One text in memory where both say the same: there may be thousands of addresses.
+    this.label = label === host.name ? host.name : label
     this.host = host
     this.health = host.healthOf(this.label)
     this.shared = this.health.sharedOf(owner.shared)
-    this.http2 = new Http2Pool(this, owner)
+  }
+
+  /** Those of HTTP/2, which are shared; all else here is about those of HTTP/1.1. */
+  get http2(): Http2Pool {
+    this.#http2 ??= new Http2Pool(this, this.#owner)
+    return this.#http2
+  }
+
+  /** Null: none was ever wanted. */
+  get usedHttp2(): Http2Pool | null {
+    return this.#http2
+  }
+
+  /** Those of HTTP/1.1, idle and busy. */
+  get connections(): Iterable<Http1Upstream> {
+    return this.#connections ?? NO_CONNECTIONS
   }
 
   get idle(): number {
@@ -89,7 +107,8 @@ export class Pool implements Http1ConnectionOwner, DialledAddress {
   connected(wire: Wire): Http1Upstream {
     this.begun()
     const connection = new Http1Upstream(this, wire)
-    this.connections.add(connection)
+    this.#connections ??= new Set()
+    this.#connections.add(connection)
     return connection
   }
 
@@ -103,7 +122,8 @@ export class Pool implements Http1ConnectionOwner, DialledAddress {
     this.ended()
     this.#owner.freed(connection)
     connection.idleUntil = turnStartedAt + idleMs
-    this.#idle.push(connection)
+    if (this.#idle === NO_CONNECTIONS) this.#idle = [connection]
+    else this.#idle.push(connection)
     if (this.#owner.offer(this)) return
     this.#owner.shared.timers.arm(
       connection.idleTimer,
@@ -113,7 +133,7 @@ export class Pool implements Http1ConnectionOwner, DialledAddress {
   }
 
   gone(connection: Http1Upstream): void {
-    this.connections.delete(connection)
+    this.#connections?.delete(connection)
     const index = this.#idle.indexOf(connection)
     if (index >= 0) this.#idle.splice(index, 1)
     else {
@@ -137,6 +157,6 @@ export class Pool implements Http1ConnectionOwner, DialledAddress {
   /** Closes what is idle; what is busy closes when its exchange is over. */
   closeIdle(): void {
     for (const connection of [...this.#idle]) connection.close()
-    this.http2.closeIdle()
+    this.#http2?.closeIdle()
   }
 }
