@@ -20,5 +20,7 @@ export interface ProcessSettings {
     readonly poolMaxSize: number
     /** Requests over one connection before it is replaced; 0: no limit. */
     readonly requestsPerConnectionMax: number
+    /** CIDR ranges of this machine and its link that backends may have; absent: all. */
+    readonly localAddresses?: readonly string[]
   }
 }

@@ -14,6 +14,7 @@ import { EXIT_FAILURE } from './cli.ts'
 import { type ControllerParts, connect, controllerOptions } from './controller.ts'
 import type { ServingSettings } from './controller-options.ts'
 import { Gateway, type GatewayParts } from './gateway.ts'
+import { guarded } from './guarded.ts'
 import { explainFailure } from './in-force.ts'
 import { type MeshSettings, readMeshSettings, variableOf } from './mesh-options.ts'
 import type { SnapshotSource, SourceParts } from './snapshot-source.ts'
@@ -30,7 +31,7 @@ export function servingController(
     const mesh = meshOf(globalThis.process.env)
     const of: Serving = { settings, connection, isOfMesh: mesh !== null }
     const source = (own: SourceParts) => new ControllerSource(of, parts, own)
-    return new Gateway({ process, warnings: [], mesh, isDemo: false, source }, parts)
+    return new Gateway({ process: guarded(process), warnings: [], mesh, isDemo: false, source }, parts)
   } catch (error) {
     leave(EXIT_FAILURE, `weir: ${(error as Error).message}\n`)
     return null

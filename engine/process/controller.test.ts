@@ -112,8 +112,9 @@ test('weir controller --serve is the data plane too, and goes on without its API
   t.after(() => server.stop())
   const config = kubeconfig(t, server.url, { token: 'any' })
   const env = { POD_NAMESPACE: 'weir-system', STATS_ADDR: 'off', READINESS_ADDR: 'off', ADMIN_ADDR: 'off' }
+  const local = { LOCAL_ADDRESSES: '127.0.0.1' }
   const args = ['controller', `--kubeconfig=${config}`, '--serve=demo/edge', '--address=192.0.2.1']
-  const program = runProgram(args, '', { ...env, WORKER_THREADS: '1', CONNECTION_TERMINATION_DEADLINE: '1s' })
+  const program = runProgram(args, '', { ...env, ...local, WORKER_THREADS: '1', CONNECTION_TERMINATION_DEADLINE: '1s' })
   t.after(() => program.stop())
   const programmed = () => {
     const { status } = server.store.list(KINDS.Gateway, 'demo')[0]!

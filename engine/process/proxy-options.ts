@@ -46,6 +46,7 @@ Options, each with its variable:
   -h, --help                    print this
 
 Environment:
+  LOCAL_ADDRESSES           loopback and link-local addresses that backends may have, such as 127.0.0.0/8; default: none
   STATE_KEY                 ${KEY_CHARS_MIN} characters or more: what STATE_DIR has is sealed with it
 
 Signals:

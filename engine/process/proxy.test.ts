@@ -1,7 +1,9 @@
 /** `weir proxy` as a process, with a controller in this one. */
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
+import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
@@ -76,9 +78,11 @@ interface Started {
   readonly files: string
   readonly controllerPort: number
   readonly key?: string
+  /** LOCAL_ADDRESSES: origins of tests are on this machine. */
+  readonly local?: string
 }
 
-async function dataPlane(t: TestContext, { files, controllerPort, key = KEY }: Started) {
+async function dataPlane(t: TestContext, { files, controllerPort, key = KEY, local = '127.0.0.0/8' }: Started) {
   const readinessPort = await freePort()
   const program = runProgram(
     [
@@ -91,12 +95,13 @@ async function dataPlane(t: TestContext, { files, controllerPort, key = KEY }: S
     '',
     {
       ...{ CONTROLLER_CA: join(files, 'ca.crt'), CONTROLLER_TOKEN: join(files, 'token'), POD_NAME: 'web-1' },
-      ...{ STATE_DIR: files, STATE_KEY: key, LOG_LEVEL: 'debug,request=off' }
+      ...{ STATE_DIR: files, STATE_KEY: key, LOG_LEVEL: 'debug,request=off', LOCAL_ADDRESSES: local }
     }
   )
   t.after(() => program.stop())
+  const readiness = readinessPort
   const ready = async () => (await fetch(`http://localhost:${readinessPort}/healthz/ready`)).status
-  return { program, ready }
+  return { program, ready, readiness }
 }
 
 const textAt = async (port: number, path: string) => {
@@ -151,6 +156,49 @@ test('a data plane serves what its controller says, and what it has when there i
   await other.program.logged('what was kept is not used')
   other.program.signal('SIGTERM')
   assert.equal(await other.program.exited(), 0)
+})
+
+/** What a resource may name, none of which a data plane connects to. */
+const LOCAL = [
+  ...['127.0.0.1', '127.0.0.2', 'localhost', '[::1]', '0.0.0.0', '[::]', '[::ffff:127.0.0.1]', '[::ffff:7f00:1]'],
+  ...['127.1', '2130706433', '169.254.169.254', '[::ffff:169.254.169.254]', '[fe80::1]', '[fd00:ec2::254]']
+]
+
+test('no backend of a data plane is this machine, or a metadata service, however it is written', async (t) => {
+  let connections = 0
+  const local = createServer((socket) => {
+    connections++
+    socket.destroy()
+  })
+  local.listen(0)
+  await once(local, 'listening')
+  t.after(() => local.close())
+  const { port: localPort } = local.address() as AddressInfo
+  const { server, port: controllerPort, until } = await controller(t)
+  const port = await freePort()
+  const { program, readiness } = await dataPlane(t, { files: folder(t), controllerPort, local: '' })
+  await until((one) => one !== undefined)
+  const ports = [localPort, readiness]
+  const hosts = [...LOCAL, 'listed.demo.svc.cluster.invalid'].flatMap((host) => ports.map((at) => `${host}:${at}`))
+  const routes = hosts.map(
+    (host, i) => `    - matches: [{ path: { exact: /${i} } }]\n      backends: [{ host: '${host}' }]\n`
+  )
+  const checked = `    - matches: [{ path: { exact: /checked } }]
+      backends: [{ host: '127.0.0.1:${localPort}', policies: { health: { active: { tcp: {}, interval: 100ms } } } }]\n`
+  const text = `binds:\n- port: ${port}\n  listeners:\n  - routes:\n${routes.join('')}${checked}`
+  const loaded = loadConfig(text, { file: 'test', env: {}, policies, backends })
+  if (!loaded.ok) throw new Error(formatErrors(loaded.errors))
+  const listed = ports.map((at) => [
+    `listed.demo.svc.cluster.invalid:${at}`,
+    [{ host: 'localhost', port: at, unixPath: null, weight: 1 }]
+  ])
+  server.publish(GATEWAY, { draft: loaded.snapshot, endpoints: Object.fromEntries(listed) })
+  await until((one) => one?.inForce === 1)
+  for (const [i, host] of hosts.entries()) assert.match(await textAt(port, `/${i}`), /^403 /, host)
+  assert.match(await textAt(port, '/checked'), /^(?:403|503) /)
+  program.signal('SIGTERM')
+  assert.equal(await program.exited(), 0)
+  assert.equal(connections, 0)
 })
 
 test('the settings of a data plane are flags or variables, and what is missing is named', () => {

@@ -2,6 +2,7 @@
 import { EXIT_CONFIG, EXIT_USAGE, type GatewayCommand } from './cli.ts'
 import type { Loaded } from './control.ts'
 import { Gateway } from './gateway.ts'
+import { guarded } from './guarded.ts'
 import type { ProgramParts } from './parts.ts'
 import { readProxySettings } from './proxy-options.ts'
 import { StreamSource } from './stream-source.ts'
@@ -24,5 +25,5 @@ export function proxyOf(
   }
   const { warnings, mesh } = settings
   const source = (own: ConstructorParameters<typeof StreamSource>[2]) => new StreamSource(settings, draft, own)
-  return new Gateway({ process: draft.process, warnings, mesh, isDemo: false, source }, parts)
+  return new Gateway({ process: guarded(draft.process), warnings, mesh, isDemo: false, source }, parts)
 }

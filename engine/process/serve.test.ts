@@ -65,7 +65,7 @@ test('resources are served by the process that watches them, which drains when i
       ...['--listen', `127.0.0.1:${streamPort}`, '--address', '127.0.0.1']
     ],
     '',
-    { WORKER_THREADS: '1', ADMIN_ADDR: 'off', STATS_ADDR: 'off', READINESS_ADDR: 'off' }
+    { WORKER_THREADS: '1', ADMIN_ADDR: 'off', STATS_ADDR: 'off', READINESS_ADDR: 'off', LOCAL_ADDRESSES: '127.0.0.1' }
   )
   t.after(async () => {
     await program.stop()

@@ -2,7 +2,7 @@
 import type { Policy } from '#engine/contract/policy.ts'
 import type { ProcessSettings } from '#engine/ir/snapshot.ts'
 import { duration, positiveDuration } from '#engine/schema/duration.ts'
-import { address } from '#engine/schema/net.ts'
+import { address, cidr } from '#engine/schema/net.ts'
 import { list, refusedKeys, says, whole, type ZodType, z } from '#engine/schema/schema.ts'
 import { threadCount, threads } from '#engine/schema/threads.ts'
 import type { Finding } from './tree.ts'
@@ -13,6 +13,7 @@ const SHUTDOWN_SECONDS_MAX = 31_536_000
 const PROCESSORS_MAX = 1024
 const MIB = 1024 * 1024
 const BUFFERED_BYTES_MIN = MIB
+const LOCAL_ADDRESSES_MAX = 64
 
 const NOT_HERE = [
   ...['caAddress', 'caAuthToken', 'clusterId', 'customFunctions', 'database', 'dns', 'enableIpv6', 'gateway', 'hbone'],
@@ -69,6 +70,12 @@ const base = z.strictObject({
       maxRequestsPerConnection: whole(0, Number.MAX_SAFE_INTEGER)
         .optional()
         .describe('Requests until a connection is replaced; 0 is no limit. Default 0.'),
+      localAddresses: list(cidr(), 0, LOCAL_ADDRESSES_MAX)
+        .optional()
+        .describe(
+          'Loopback and link-local addresses that backends may have, as addresses or ranges. Default: all; where a ' +
+            'controller says what is served, none. Environment: LOCAL_ADDRESSES.'
+        ),
       ...refusedKeys('setting', ['keepalives'])
     })
     .optional()
@@ -94,6 +101,12 @@ const digits = () =>
 /** Environment variables are text: "4" is the number 4 of a setting. */
 const threadsText = () => z.union([digits().pipe(whole(1, PROCESSORS_MAX)), threads()])
 
+const addressesText = () =>
+  z
+    .string()
+    .transform((text) => text.split(',').map((one) => one.trim()))
+    .pipe(list(cidr(), 1, LOCAL_ADDRESSES_MAX))
+
 /** Variables that win over a source, and the field of `config` that each stands for. */
 const OVERRIDES = {
   // Where the admin server listens, or "off".
@@ -110,6 +123,8 @@ const OVERRIDES = {
   LOG_LEVEL: { field: 'logging.level', schema: directives() },
   // text or json.
   LOG_FORMAT: { field: 'logging.format', schema: format() },
+  // Loopback and link-local addresses that backends may have, with commas between them.
+  LOCAL_ADDRESSES: { field: 'backend.localAddresses', schema: addressesText() },
   // The longest drain, a duration.
   CONNECTION_TERMINATION_DEADLINE: { field: 'connectionTerminationDeadline', schema: deadline() },
   // The shortest drain, a duration.
@@ -150,6 +165,7 @@ export interface Machine {
 
 export function translateProcess(settings: Settings | undefined, env: Overrides, machine: Machine): ProcessSettings {
   const { logging, backend } = settings ?? {}
+  const localAddresses = env.LOCAL_ADDRESSES ?? backend?.localAddresses
   return {
     adminAddr: env.ADMIN_ADDR ?? settings?.adminAddr ?? 'localhost:15000',
     statsAddr: env.STATS_ADDR ?? settings?.statsAddr ?? '[::]:15020',
@@ -173,7 +189,8 @@ export function translateProcess(settings: Settings | undefined, env: Overrides,
       connectTimeoutMs: backend?.connectTimeout ?? 10_000,
       poolIdleTimeoutMs: backend?.poolIdleTimeout ?? 90_000,
       poolMaxSize: backend?.poolMaxSize ?? 1024,
-      requestsPerConnectionMax: backend?.maxRequestsPerConnection ?? 0
+      requestsPerConnectionMax: backend?.maxRequestsPerConnection ?? 0,
+      ...(localAddresses === undefined ? {} : { localAddresses })
     }
   }
 }

@@ -43,9 +43,10 @@ const REFUSED_V6 = [
   'ff00::/8'
 ]
 
-const refused = listOf([...REFUSED_V4, ...REFUSED_V6])
+const refused = rangeList([...REFUSED_V4, ...REFUSED_V6])
 
-function listOf(ranges: readonly string[]): BlockList {
+/** CIDR ranges, and addresses alone. */
+export function rangeList(ranges: readonly string[]): BlockList {
   const list = new BlockList()
   for (const range of ranges) {
     const slash = range.indexOf('/')
@@ -59,14 +60,19 @@ function listOf(ranges: readonly string[]): BlockList {
 
 /** Answers whether an address literal may be dialled. `allow`: CIDR ranges that are allowed in spite of all. */
 export function addressGuard(allow: readonly string[]): (ip: string) => boolean {
-  const allowed = listOf(allow)
+  const allowed = rangeList(allow)
   return (ip) => {
-    // A zone ("fe80::1%eth0") is no part of the address. What is no address at all may not be dialled.
-    const plain = unmapped(ip.replace(/%.*$/, ''))
-    if (isIP(plain) === 0) return false
-    const family = isIPv4(plain) ? 'ipv4' : 'ipv6'
-    return allowed.check(plain, family) || !refused.check(plain, family)
+    const plain = plainAddress(ip)
+    return plain !== null && (isIn(allowed, plain) || !isIn(refused, plain))
   }
+}
+
+export const isIn = (list: BlockList, ip: string): boolean => list.check(ip, isIPv4(ip) ? 'ipv4' : 'ipv6')
+
+/** What is no address at all (null) may not be dialled. A zone ("fe80::1%eth0") is no part of one. */
+export function plainAddress(ip: string): string | null {
+  const plain = unmapped(ip.replace(/%.*$/, ''))
+  return isIP(plain) === 0 ? null : plain
 }
 
 /** The IPv4 address inside an IPv4-mapped or -compatible IPv6 one, which reaches the same host. */

@@ -7,6 +7,7 @@ import { type Balanced, Balancer, isUsable } from './balancer.ts'
 import type { DestinationState } from './destination.ts'
 import type { Health } from './health.ts'
 import type { HostSet } from './host-group.ts'
+import type { MayDial } from './local-guard.ts'
 import type { Resolved } from './resolver.ts'
 
 /** Addresses of one host that are used. */
@@ -38,14 +39,16 @@ export class AddressList<A extends DialledAddress> {
   readonly #set: HostSet
   readonly #make: (address: Address, host: DestinationState) => A
   /** Null: every address may be dialled. */
-  readonly #mayDial: ((ip: string) => boolean) | null
+  readonly #mayDial: MayDial | null
   readonly #balancer: Balancer<A>
 
-  constructor(set: HostSet, make: (address: Address, host: DestinationState) => A) {
+  /** `mayDial`: the guard of the process, if it has one. */
+  constructor(set: HostSet, make: (address: Address, host: DestinationState) => A, mayDial: MayDial | null = null) {
     const { guarded, allow, resilience } = set.options
+    const own = guarded ? addressGuard(allow) : null
     this.#set = set
     this.#make = make
-    this.#mayDial = guarded ? addressGuard(allow) : null
+    this.#mayDial = own === null || mayDial === null ? (own ?? mayDial) : (ip, port) => own(ip) && mayDial(ip, port)
     this.#balancer = new Balancer(resilience)
   }
 
@@ -98,7 +101,9 @@ export class AddressList<A extends DialledAddress> {
     for (const one of before) if (!kept.has(one)) one.closeIdle()
     this.#balancer.renewed(this.#all)
     this.#set.detector?.renewed(this.#all.map(({ health }) => health))
-    this.hasRefusedAddress = this.#mayDial !== null && known.flat().some(({ ip }) => !this.#mayDial!(ip))
+    const mayDial = this.#mayDial
+    this.hasRefusedAddress =
+      mayDial !== null && hosts.some(({ destination }, i) => known[i]!.some(({ ip }) => !mayDial(ip, destination.port)))
   }
 
   /**

@@ -43,7 +43,7 @@ export class EndpointState implements Endpoint, PoolOwner, QueueOwner, DialOwner
     this.isTls = hosts.options.tls !== null
     this.hosts = hosts
     this.shared = shared
-    this.#addresses = new AddressList(hosts, (address, host) => new Pool(this, address, host))
+    this.#addresses = new AddressList(hosts, (address, host) => new Pool(this, address, host), shared.mayDial)
     this.#dialler = new Dialler(this, hosts, shared, this.#addresses)
   }
 

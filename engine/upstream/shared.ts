@@ -4,6 +4,7 @@ import type { ServerEvents } from '#engine/contract/exchange-events.ts'
 import type { Llhttp } from '#engine/http/llhttp.ts'
 import type { SocketLayer } from '#engine/socket/socket-layer.ts'
 import type { TimerWheel } from '#engine/socket/timer-wheel.ts'
+import type { MayDial } from './local-guard.ts'
 import type { MeshTls } from './mesh.ts'
 
 /** What every endpoint of a worker shares. */
@@ -17,6 +18,8 @@ export interface UpstreamShared {
   /** Connections per endpoint. */
   readonly poolMax: number
   readonly requestsPerConnectionMax: number
+  /** Absent: a backend may have any address. */
+  readonly mayDial?: MayDial | null
   readonly observer: UpstreamObserver
 }
 

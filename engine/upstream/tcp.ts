@@ -2,7 +2,6 @@
  * One destination of connections whose bytes are passed on unread. No pool: every client has a connection of its own.
  */
 
-import { networkInterfaces } from 'node:os'
 import type { EndpointOptions } from '#engine/contract/endpoint.ts'
 import type { Dialled, StreamEndpoint, TcpReason, TcpSession } from '#engine/contract/tcp.ts'
 import type { Address } from '#engine/socket/socket-layer.ts'
@@ -20,9 +19,7 @@ import {
 } from './dialler.ts'
 import type { Health } from './health.ts'
 import type { HostSet } from './host-group.ts'
-
-/** How long the addresses of this machine are believed. */
-const OWN_ADDRESSES_MS = 5_000
+import { isOwnAddress } from './own-addresses.ts'
 
 export type StreamOptions = Omit<EndpointOptions, 'tls'>
 
@@ -69,7 +66,7 @@ export class TcpEndpoint implements StreamEndpoint, DialOwner<TcpAddress, TcpAtt
   constructor(hosts: HostSet, shared: DiallerShared) {
     this.hosts = hosts
     this.name = hosts.name
-    const addresses = new AddressList(hosts, (address, host) => new TcpAddress(address, host))
+    const addresses = new AddressList(hosts, (address, host) => new TcpAddress(address, host), shared.mayDial)
     this.#dialler = new Dialler(this, hosts, shared, addresses)
   }
 
@@ -142,19 +139,4 @@ export class TcpEndpoint implements StreamEndpoint, DialOwner<TcpAddress, TcpAtt
     this.#dialler.stopTimers(attempt)
     return true
   }
-}
-
-let own = new Set<string>()
-let ownUntil = 0
-
-/** Whether a connection to `ip` ends on this machine. */
-function isOwnAddress(ip: string): boolean {
-  if (ip.startsWith('127.') || ip === '0.0.0.0' || ip === '::' || ip === '::1') return true
-  const now = performance.now()
-  if (ownUntil <= now) {
-    const all = Object.values(networkInterfaces()).flatMap((addresses) => addresses ?? [])
-    own = new Set(all.map(({ address }) => address))
-    ownUntil = now + OWN_ADDRESSES_MS
-  }
-  return own.has(ip)
 }

@@ -17,6 +17,7 @@ import type { SharedRows } from '#engine/kit/shared-rows.ts'
 import { inProcess } from '#engine/lifecycle/in-process.ts'
 import { Lifecycle } from '#engine/lifecycle/lifecycle.ts'
 import type { RetryObserver } from '#engine/lifecycle/retries.ts'
+import { portOf } from '#engine/schema/net.ts'
 import { openSockets } from '#engine/socket/open-sockets.ts'
 import type { SocketLayer } from '#engine/socket/socket-layer.ts'
 import { TimerWheel } from '#engine/socket/timer-wheel.ts'
@@ -24,6 +25,7 @@ import { Follower } from '#engine/story/follower.ts'
 import type { Story } from '#engine/story/story.ts'
 import { createUpstream, type Upstream } from '#engine/upstream/client.ts'
 import { HostLists } from '#engine/upstream/host-lists.ts'
+import { localGuard } from '#engine/upstream/local-guard.ts'
 import { MeshTls } from '#engine/upstream/mesh.ts'
 import type { UpstreamObserver } from '#engine/upstream/shared.ts'
 import type { WorkerPlace } from '#engine/upstream/thresholds.ts'
@@ -155,7 +157,9 @@ export class WorkerThread {
   #start(snapshot: Snapshot): Lifecycle {
     if (this.#lifecycle !== null) return this.#lifecycle
     const { telemetry } = this.#parts
-    const { upstream } = snapshot.process
+    const { upstream, adminAddr, statsAddr, readinessAddr } = snapshot.process
+    const { localAddresses } = upstream
+    const ports = [adminAddr, statsAddr, readinessAddr].flatMap((address) => portOf(address) ?? [])
     const lifecycle = new Lifecycle({
       router: () => this.#follower.router,
       unrouted: telemetry.unrouted,
@@ -176,6 +180,7 @@ export class WorkerThread {
       idleTimeoutMs: upstream.poolIdleTimeoutMs,
       poolMax: upstream.poolMaxSize,
       requestsPerConnectionMax: upstream.requestsPerConnectionMax,
+      mayDial: localAddresses === undefined ? null : localGuard(localAddresses, new Set(ports)),
       observer: telemetry.upstream,
       rows: this.#parts.rows,
       lists: this.#lists,

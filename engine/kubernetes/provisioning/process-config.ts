@@ -68,6 +68,8 @@ const MIN_DEADLINE = 'connectionMinTerminationDeadline'
 
 /** Not on loopback, where it has no login: the backend of any route may be 127.0.0.1. No route reaches a socket. */
 const ADMIN_ADDRESS = 'unix:/tmp/weir-admin.sock'
+/** A variable of the environment may bring it back, and listeners at it are refused anyway. */
+const ADMIN_PORT = 15_000
 
 function mergedConfig({ rawConfig, logging: { format }, shutdown }: Parameters, level: string | undefined): Raw {
   const { [DEADLINE]: _, [MIN_DEADLINE]: __, ...others } = objectOf(rawConfig.config)
@@ -84,7 +86,8 @@ function graceOf(config: Raw, { terminationDeadlineMs }: ProcessSettings): numbe
 }
 
 function reservedPorts({ adminAddr, statsAddr, readinessAddr }: ProcessSettings): ReadonlySet<number> {
-  return new Set([adminAddr, statsAddr, readinessAddr].map(portOf).filter((port) => port !== null))
+  const own = [adminAddr, statsAddr, readinessAddr].flatMap((address) => portOf(address) ?? [])
+  return new Set([ADMIN_PORT, ...own])
 }
 
 /** At the topmost level that has the field; what is missing has none, so that of what is around it. */

@@ -314,6 +314,13 @@ test('listeners on ports of the process, and of other protocols, have no port of
   const udp = { name: 'udp', port: 53, protocol: 'UDP' }
   assert.deepEqual(portsOf([own, udp, { name: 'web', port: 80, protocol: 'HTTP' }]), [80])
   assert.deepEqual(portsOf([own], { readinessAddr: '[::]:9' }), [15_021])
+  assert.deepEqual(
+    portsOf([
+      { name: 'admin', port: 15_000, protocol: 'HTTP' },
+      { name: 'web', port: 80, protocol: 'HTTP' }
+    ]),
+    [80]
+  )
   assert.equal(portsOf([own, udp]), undefined)
 })
 
