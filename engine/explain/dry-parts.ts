@@ -1,5 +1,6 @@
 /** What a dry run is made of beyond the engine. */
 import type { UpstreamClient } from '#engine/contract/backend.ts'
+import type { HostLists } from '#engine/contract/endpoint.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import type { InProcess } from '#engine/contract/in-process.ts'
 import type { Recorder, Router } from '#engine/contract/route.ts'
@@ -24,6 +25,8 @@ export interface OtherRoute extends Placed {
 }
 
 export interface DryParts {
+  /** Hosts that are known without DNS. */
+  readonly hosts: HostLists
   /** Snapshot -> Runtime, nothing of which begins. */
   build(snapshot: Snapshot, ends: DryEnds): Router
   /** The routes that `ex` was not taken to, the nearest first. */

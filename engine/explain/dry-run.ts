@@ -51,6 +51,8 @@ export interface DryResult {
   readonly runs: readonly HookRun[]
   /** Where the request went. */
   readonly sentTo: Endpoint | null
+  /** Of it, where they are known without DNS; null: they are not. */
+  readonly hosts: readonly string[] | null
   readonly bodyBytes: number
   /** What the backend asks beside or before that. */
   readonly asks: readonly string[]
@@ -83,6 +85,7 @@ export interface Spoken {
 export class DryRun implements Watch {
   #ex: Exchange | null = null
   #sentTo: Endpoint | null = null
+  #hosts: readonly string[] | null = null
   #bodyBytes = 0
   #isRecorded = false
   #detail: string | null = null
@@ -114,7 +117,12 @@ export class DryRun implements Watch {
       timers,
       onBroken: (error) => this.#asks.push(`a hook failed: ${shownText(String(error))}`)
     })
-    const upstream = dryUpstream((ex, endpoint) => this.#sending(ex, endpoint))
+    const upstream = dryUpstream(parts.hosts, (ex, endpoint, hosts) => {
+      this.#sending(ex, endpoint, hosts)
+      if (hosts?.length !== 0) return
+      ex.endpoint = endpoint.name
+      lifecycle.fail(ex, 'NO_ENDPOINT')
+    })
     const built = parts.build(snapshot, {
       upstream,
       lifecycle,
@@ -151,6 +159,7 @@ export class DryRun implements Watch {
         detail: this.#detail,
         runs: this.#runs,
         sentTo: this.#sentTo,
+        hosts: this.#hosts,
         bodyBytes: this.#bodyBytes,
         asks: this.#asks,
         mirrors: this.#mirrors,
@@ -194,10 +203,12 @@ export class DryRun implements Watch {
 
   // --- what the engine tells ---
 
-  #sending(ex: Exchange, endpoint: Endpoint): void {
+  #sending(ex: Exchange, endpoint: Endpoint, hosts: readonly string[] | null): void {
     this.#changed++
     if (ex === this.#ex) {
-      this.#sentTo = endpoint
+      // Where nothing is, it ends with an answer.
+      if (hosts?.length !== 0) this.#sentTo = endpoint
+      this.#hosts = hosts
       const { server, requestBytes } = ex
       if (server !== null || requestBytes === null) this.#bodyBytes = Math.max(ex.requestLength, 0)
       else this.#bodyBytes = requestBytes.length

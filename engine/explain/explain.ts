@@ -2,6 +2,7 @@
 import { buildRuntime, type Runtime, type RuntimeDeps } from '#engine/build/runtime.ts'
 import { headersBeforeAttempt } from '#engine/contract/attempt-headers.ts'
 import type { Buckets } from '#engine/contract/buckets.ts'
+import type { HostLists } from '#engine/contract/endpoint.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import { NO_SERVICES, newStateStore } from '#engine/contract/state-store.ts'
 import { hostOf } from '#engine/http/authority.ts'
@@ -26,6 +27,8 @@ export interface ExplainParts
   /** What buckets hold, of which nothing is taken; null: no gateway runs, so that all are full. */
   readonly buckets: Buckets | null
   readonly places: Places | null
+  /** Hosts that are known without DNS. */
+  readonly hosts: HostLists
 }
 
 export async function explain(snapshot: Snapshot, request: DryRequest, parts: ExplainParts): Promise<Explanation> {
@@ -67,6 +70,7 @@ class Explainer {
         })
         return this.#runtime
       },
+      hosts: this.#parts.hosts,
       others: (ex) => this.#otherRoutes(ex)
     })
     return await run.run((result) => this.#explanation(result, outcomeOf(result), [...notes, ...notesOf(result)]))
@@ -188,7 +192,7 @@ class Explainer {
 
   // --- the backend ---
 
-  #upstream({ ex, sentTo, bodyBytes, asks, mirrors }: DryResult): Upstream | null {
+  #upstream({ ex, sentTo, hosts, bodyBytes, asks, mirrors }: DryResult): Upstream | null {
     if (ex === null || (sentTo === null && asks.length === 0) || ex.backend === null) return null
     const { llm, mcp } = ex
     const found = this.#routeIndex(ex)
@@ -198,6 +202,7 @@ class Explainer {
       backend: ex.backend,
       kind: ex.backendType?.kind ?? '',
       endpoint: sentTo?.name ?? null,
+      hosts: sentTo === null ? null : hosts,
       isTls: sentTo?.isTls === true,
       method: ex.method,
       host: ex.upstreamHost ?? ex.authority,

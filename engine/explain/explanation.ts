@@ -59,6 +59,8 @@ export interface Upstream extends Placed {
   readonly kind: string
   /** Of the attempt; null: what is asked first decides. */
   readonly endpoint: string | null
+  /** Where it is, of which one is chosen; null: DNS is asked. */
+  readonly hosts: readonly string[] | null
   readonly isTls: boolean
   readonly method: string
   readonly host: string

@@ -55,7 +55,7 @@ function stepLines({ policy, phase, places, verdict, detail, ...more }: PolicySt
 }
 
 function upstreamLines(upstream: Upstream): string[] {
-  const { backend, kind, endpoint, isTls, method, host, target, headers, bodyBytes, shares, llm, mcp } = upstream
+  const { backend, kind, endpoint, hosts, isTls, method, host, target, headers, bodyBytes, shares, llm, mcp } = upstream
   const lines = [`backend   ${backend}, ${kind}${at(upstream)}`]
   if (shares.length > 1) {
     lines.push(`  shares  ${shares.map((one) => `${one.backend} ${one.percent} %`).join(', ')}`)
@@ -68,9 +68,18 @@ function upstreamLines(upstream: Upstream): string[] {
   for (const mirror of upstream.mirrors) lines.push(`  copy    to ${mirror}`)
   if (endpoint === null) return lines
   lines.push(`sends     to ${endpoint}${isTls ? ' over TLS' : ''}`, `  ${method} ${target}`, `  Host: ${host}`)
+  if (hosts !== null) lines.splice(-2, 0, `  at      ${shownHosts(hosts)}`)
   for (const [name, value] of headers) lines.push(`  ${name}: ${value}`)
   if (bodyBytes > 0) lines.push(`  ${bodyBytes} bytes of body`)
   return lines
+}
+
+/** A Service may have thousands. */
+const HOSTS_SHOWN = 5
+
+function shownHosts(hosts: readonly string[]): string {
+  const more = hosts.length - HOSTS_SHOWN
+  return `${hosts.slice(0, HOSTS_SHOWN).join(', ')}${more > 0 ? `, and ${more} more` : ''}`
 }
 
 function outcomeLines(outcome: Outcome): string[] {

@@ -4,12 +4,16 @@ import { COMMANDS, HELP, readArguments } from './cli.ts'
 
 test('the command line says what to run', () => {
   assert.deepEqual(readArguments([]), { kind: 'run', source: { kind: 'default' } })
-  assert.deepEqual(readArguments(['-f', 'a.yaml']), { kind: 'run', source: { kind: 'file', path: 'a.yaml' } })
+  assert.deepEqual(readArguments(['-f', 'a.yaml']), { kind: 'run', source: { kind: 'files', paths: ['a.yaml'] } })
   assert.deepEqual(readArguments(['--file=a.yaml', '--validate-only']), {
     kind: 'validate',
-    source: { kind: 'file', path: 'a.yaml' }
+    source: { kind: 'files', paths: ['a.yaml'] }
   })
-  assert.deepEqual(readArguments(['-f', '-']), { kind: 'run', source: { kind: 'stdin' } })
+  assert.deepEqual(readArguments(['-f', '-']), { kind: 'run', source: { kind: 'files', paths: ['-'] } })
+  assert.deepEqual(readArguments(['-f', 'a', '-f', '-', '-f', 'b/']), {
+    kind: 'run',
+    source: { kind: 'files', paths: ['a', '-', 'b/'] }
+  })
   assert.deepEqual(readArguments(['-c', 'binds: []']), { kind: 'run', source: { kind: 'text', text: 'binds: []' } })
   assert.deepEqual(readArguments(['schema']), { kind: 'schema' })
   assert.deepEqual(readArguments(['completion', 'zsh']), { kind: 'completion', shell: 'zsh' })
@@ -20,7 +24,7 @@ test('the command line says what to run', () => {
 test('a request that is to be explained', () => {
   const args = ['explain', '-r', 'PUT http://a/b', '-H', 'X-A: b: c', '-H', 'Y:', '--from', '::1', '--json', '-f', '-']
   assert.deepEqual(readArguments(args), {
-    ...{ kind: 'explain', source: { kind: 'stdin' }, isJson: true },
+    ...{ kind: 'explain', source: { kind: 'files', paths: ['-'] }, isJson: true },
     request: {
       ...{ method: 'PUT', url: 'http://a/b', data: null, from: '::1', httpVersion: undefined, cert: undefined },
       headers: [
@@ -47,7 +51,8 @@ test('a request that is to be explained', () => {
 test('wrong usage says what is wrong and what was meant', () => {
   const messages: [string[], RegExp][] = [
     [['-f', 'a', '-c', 'b'], /one configuration/],
-    [['-f', 'a', '-f', 'b'], /one configuration/],
+    [['-c', 'a', '-c', 'b'], /one configuration/],
+    [['-f', '-', '-f', '-'], /standard input can be read once/],
     [['config.yaml'], /given with -f config\.yaml/],
     [['--validate'], /unknown option '--validate'; did you mean --validate-only\?/],
     [['-f', 'a', '--verison'], /unknown option '--verison'; did you mean --version\?/],

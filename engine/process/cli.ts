@@ -50,10 +50,12 @@ export interface TypedRequest {
   readonly cert: string | undefined
 }
 
+export const STDIN = '-'
+
 /** Where the configuration comes from. */
 export type Source =
-  | { readonly kind: 'file'; readonly path: string }
-  | { readonly kind: 'stdin' }
+  /** Files, folders of manifests, and STDIN once. */
+  | { readonly kind: 'files'; readonly paths: readonly string[] }
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'default' }
 
@@ -99,7 +101,7 @@ export const HELP = `weir: a gateway for HTTP, LLM and MCP traffic
 Usage:
   weir                      run the built-in demonstration on port 3000 (PORT)
   weir -f FILE              run a configuration file, YAML or JSON ("-": standard input)
-  weir -f MANIFEST          serve the Gateways of a manifest of Kubernetes, without a cluster
+  weir -f MANIFEST ...      serve the Gateways of manifests of Kubernetes: files, folders, without a cluster
   weir -c STRING            run a configuration given as text
   weir explain OPTIONS      say what would become of a request: weir explain -h
   weir proxy OPTIONS        be a data plane of that controller: weir proxy -h
@@ -109,7 +111,7 @@ Usage:
   weir mcp-server NAME      be an MCP server of the demonstration on standard streams: clock or notebook
 
 Options:
-  -f, --file FILE           configuration file or manifest; watched, and read again on SIGHUP
+  -f, --file FILE           configuration file, or manifests: -f FILE -f FOLDER; watched, read again on SIGHUP
   -c, --config STRING       configuration text
       --validate-only       check the configuration, print every mistake, exit
   -V, --version             print the version
@@ -145,7 +147,7 @@ Options:
       --http2               HTTP/2 too, if the listener agrees (ALPN); the default of https://
       --http2-prior-knowledge  HTTP/2 alone, also over http://
       --json                for programs
-  -f, --file FILE           configuration file
+  -f, --file FILE           configuration file, or manifests, any number of times
   -c, --config STRING       configuration text
   -h, --help                print this
 
@@ -173,24 +175,24 @@ export function readArguments(args: readonly string[]): Command {
   if (values.help === true) return { kind: 'help' }
   if (values.version === true) return { kind: 'version' }
   const source = sourceOf(values)
-  if (source === 'several') return usage(ONE_SOURCE)
+  if (typeof source === 'string') return usage(source)
   const kind = values['validate-only'] === true ? 'validate' : 'run'
   if (source !== null) return { kind, source }
   if (kind === 'validate') return usage('--validate-only needs a configuration: -f FILE or -c STRING')
   return { kind, source: { kind: 'default' } }
 }
 
-const ONE_SOURCE = 'give one configuration: either -f FILE or -c STRING, once'
-
-/** Null: none is given. */
-function sourceOf(values: Record<string, unknown>): Source | 'several' | null {
-  const [file, ...files] = (values.file ?? []) as string[]
+/** Null: none is given. A text says what is wrong. */
+function sourceOf(values: Record<string, unknown>): Source | string | null {
+  const files = (values.file ?? []) as string[]
   const [text, ...texts] = (values.config ?? []) as string[]
-  if (files.length + texts.length > 0 || (file !== undefined && text !== undefined)) return 'several'
-  if (file === '-') return { kind: 'stdin' }
-  if (file !== undefined) return { kind: 'file', path: file }
+  if (texts.length > 0 || (files.length > 0 && text !== undefined)) return ONE_SOURCE
+  if (files.filter((path) => path === STDIN).length > 1) return 'standard input can be read once'
+  if (files.length > 0) return { kind: 'files', paths: files }
   return text === undefined ? null : { kind: 'text', text }
 }
+
+const ONE_SOURCE = 'give one configuration: either -f FILE, several times for manifests, or -c STRING once'
 
 const REQUEST_EXAMPLE = "-r 'GET http://host:8080/path'"
 /** "GET http://host/", or the URL alone. */
@@ -208,7 +210,7 @@ function explainOf(args: readonly string[]): Command {
   }
   if (values.help === true) return { kind: 'explain-help' }
   const source = sourceOf(values)
-  if (source === 'several') return explainUsage(ONE_SOURCE)
+  if (typeof source === 'string') return explainUsage(source)
   if (source === null) return explainUsage('explain needs a configuration: -f FILE or -c STRING')
   const { request, data = null, from, cert } = values as Partial<Record<'request' | 'data' | 'from' | 'cert', string>>
   const [, method, url] = REQUEST.exec(request?.trim() ?? '') ?? []
@@ -252,7 +254,7 @@ function proxyOf(args: readonly string[]): Command {
   }
   if (values.help === true) return { kind: 'proxy-help' }
   const source = sourceOf(values)
-  if (source === 'several') return wrong(ONE_SOURCE)
+  if (typeof source === 'string') return wrong(source)
   const flags = Object.fromEntries(PROXY_VARIABLES.map((name) => [name, values[name]])) as ProxyFlags
   return { kind: 'proxy', source: source ?? { kind: 'text', text: 'binds: []' }, flags }
 }

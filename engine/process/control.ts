@@ -11,13 +11,14 @@ import type { ConvertedTexts } from '#engine/standalone/converted.ts'
 import type { ReadFile } from '#engine/standalone/file-sources.ts'
 import { formatErrors, hashOf, loadConfig, type SnapshotDraft } from '#engine/standalone/load.ts'
 import type { RemoteTexts } from '#engine/standalone/remote.ts'
+import type { NamedText } from '#engine/standalone/texts.ts'
 import type { Published, Supervisor } from '#engine/workers/supervisor.ts'
 import { explainFailure, type InForce } from './in-force.ts'
 
 export interface ControlPlaneOptions {
   readonly policies: readonly Policy[]
   readonly backends: readonly BackendKind[]
-  /** Named in messages: the file's path, or what stands for it. */
+  /** Of the whole configuration in messages: the path of its file, or what stands for it. */
   readonly name: string
   readonly env: Readonly<Record<string, string | undefined>>
   /** Where relative paths in the configuration begin. */
@@ -48,23 +49,36 @@ export type Loaded = { readonly files: readonly ReadFile[]; readonly urls: Itera
   | { readonly ok: false; readonly count: number; readonly text: string }
 )
 
-/** Validates `text`; every mistake is in the result. `before`: the configuration in force. */
+/**
+ * Validates `texts`: a configuration, or manifests of Kubernetes. Every mistake is in the result. `before`: the
+ * configuration in force.
+ */
 export async function load(
-  text: string,
+  texts: readonly NamedText[],
   options: ControlPlaneOptions,
   before: Snapshot | null = null
 ): Promise<Loaded> {
   return await options.converted.loaded(
     async () =>
-      (await loadIfManifest(text, options, before)) ??
-      (await options.remote.loaded(() => loadNow(text, options, before)))
+      (await loadIfManifest(texts, options, before)) ??
+      refusedTogether(texts) ??
+      (await options.remote.loaded(() => loadNow(texts[0]?.text ?? '', options, before)))
   )
 }
 
-/** What reads manifests is loaded for a text that may be one. */
-async function loadIfManifest(...[text, options, before]: Required<Parameters<typeof load>>): Promise<Loaded | null> {
-  if (!text.includes('apiVersion')) return null
-  return (await import('./manifest.ts')).loadManifest(text, options, before)
+/** Null: there is one text. */
+function refusedTogether(texts: readonly NamedText[]): Loaded | null {
+  if (texts.length <= 1) return null
+  const message = 'is no manifest of Kubernetes, so it cannot be given beside other files'
+  const hint = 'a configuration of weir is one file'
+  const errors = texts.map(({ name: file }) => ({ file, line: 1, column: 1, path: '', message, hint }))
+  return { ok: false, count: errors.length, text: formatErrors(errors), files: [], urls: [] }
+}
+
+/** What reads manifests is loaded where a text may be one. */
+async function loadIfManifest(...[texts, options, before]: Required<Parameters<typeof load>>): Promise<Loaded | null> {
+  if (!texts.some(({ text }) => text.includes('apiVersion'))) return null
+  return (await import('./manifest.ts')).loadManifest(texts, options, before)
 }
 
 function loadNow(text: string, options: ControlPlaneOptions, before: Snapshot | null): Loaded {
@@ -106,17 +120,17 @@ export class ControlPlane {
     return run
   }
 
-  /** Validates `text` and, if it is good, puts it in force everywhere; else what runs stays. */
-  reload(text: string): Promise<void> {
-    const run = this.#queue.then(() => this.#reload(text))
+  /** Validates `texts` and, if they are good, puts them in force everywhere; else what runs stays. */
+  reload(texts: readonly NamedText[]): Promise<void> {
+    const run = this.#queue.then(() => this.#reload(texts))
     this.#queue = run
     return run
   }
 
-  async #reload(text: string): Promise<void> {
+  async #reload(texts: readonly NamedText[]): Promise<void> {
     const { log } = this.#options
     const { snapshot } = this.#inForce.status
-    const loaded = await load(text, this.#options, snapshot)
+    const loaded = await load(texts, this.#options, snapshot)
     this.onFiles(loaded.files, loaded.ok)
     this.#options.remote.follow(loaded.urls, loaded.ok)
     if (loaded.ok && loaded.hash === snapshot?.hash) {

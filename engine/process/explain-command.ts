@@ -9,7 +9,7 @@ import type { ProgramParts } from './parts.ts'
 
 export async function explainRequest(
   { request: typed, isJson }: GatewayCommand & { readonly kind: 'explain' },
-  { draft, hash, places }: Loaded & { readonly ok: true },
+  { draft, hash, places, hosts = {} }: Loaded & { readonly ok: true },
   explain: ProgramParts['explain']
 ): Promise<void> {
   const { data, cert, ...request } = typed
@@ -17,7 +17,7 @@ export async function explainRequest(
   try {
     const body = data?.startsWith('@') ? textOf('-d', data.slice(1)) : data
     const input = { ...request, body, cert: cert === undefined ? null : textOf('--cert', cert) }
-    const explanation = await explain(snapshot, input, { places: places(), buckets: null })
+    const explanation = await explain(snapshot, input, { places: places(), buckets: null, hosts })
     process.stdout.write(isJson ? `${JSON.stringify(explanation, null, 2)}\n` : show(explanation))
     process.exitCode = exitCodeOf(explanation)
   } catch (error) {

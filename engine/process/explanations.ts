@@ -1,5 +1,6 @@
 /** POST /explain: requests under the configuration in force, one after the other, since this thread has other work. */
 import type { AdminOptions } from '#engine/admin/admin.ts'
+import type { HostLists } from '#engine/contract/endpoint.ts'
 import type { ExplainParts } from '#engine/explain/explain.ts'
 import type { Explanation } from '#engine/explain/explanation.ts'
 import { RequestError, type RequestInput } from '#engine/explain/request.ts'
@@ -10,29 +11,35 @@ import type { ConfigStatus } from './in-force.ts'
 export type ExplainRequest = (
   snapshot: Snapshot,
   input: RequestInput,
-  state: Pick<ExplainParts, 'places' | 'buckets'>
+  state: Pick<ExplainParts, 'places' | 'buckets' | 'hosts'>
 ) => Promise<Explanation>
 
 export class Explanations {
   readonly #explain: ExplainRequest
   readonly #status: () => Pick<ConfigStatus, 'snapshot' | 'places'>
   readonly #buckets: ExplainParts['buckets']
+  readonly #hosts: () => HostLists
   #last: Promise<unknown> = Promise.resolve()
 
   constructor(
     explain: ExplainRequest,
     status: () => Pick<ConfigStatus, 'snapshot' | 'places'>,
-    buckets: ExplainParts['buckets']
+    buckets: ExplainParts['buckets'],
+    hosts: () => HostLists
   ) {
     this.#explain = explain
     this.#status = status
     this.#buckets = buckets
+    this.#hosts = hosts
   }
 
   readonly answer: NonNullable<AdminOptions['explain']> = (input) => {
     const { snapshot, places } = this.#status()
     if (snapshot === null) return Promise.resolve({ error: 'no configuration is in force yet' })
-    const answer = this.#last.then(() => this.#explain(snapshot, input, { places, buckets: this.#buckets }))
+    const answer = this.#last.then(() => {
+      const state = { places, buckets: this.#buckets, hosts: this.#hosts() }
+      return this.#explain(snapshot, input, state)
+    })
     const over = () => null
     this.#last = answer.then(over, over)
     return answer.then(

@@ -1,42 +1,53 @@
-/** The configuration is a text: of a file, which is watched, of the command line, or the built-in demonstration. */
+/** The configuration is texts: of files, which are watched, of the command line, or the built-in demonstration. */
 import { listenedOn } from '#engine/socket/listening.ts'
-import { explainUnreadable, readAgain } from '#engine/standalone/read.ts'
-import { type FileWatch, WatchedFiles, watchFile } from '#engine/standalone/watch.ts'
+import { explainUnreadable } from '#engine/standalone/read.ts'
+import { type NamedText, readTextsAgain } from '#engine/standalone/texts.ts'
+import { type FileWatch, WatchedFiles, watchTexts } from '#engine/standalone/watch.ts'
 import type { Published } from '#engine/workers/supervisor.ts'
 import { ControlPlane, type ControlPlaneOptions, type Loaded } from './control.ts'
 import type { SnapshotSource, SourceParts } from './snapshot-source.ts'
 
-export interface ConfigText {
+/** What was given, and the texts that it led to. */
+export interface ConfigInput {
+  /** A file or a folder, watched and read again; null: nothing is behind the text. */
+  readonly path: string | null
+  readonly texts: readonly NamedText[]
+}
+
+export interface ConfigTexts {
   /** Named in messages. */
   readonly name: string
-  readonly text: string
-  /** Watched and read again; null when there is no file. */
-  readonly path: string | null
+  readonly inputs: readonly ConfigInput[]
   readonly isDefault: boolean
 }
+
+export const textsOf = (inputs: readonly ConfigInput[]): readonly NamedText[] => inputs.flatMap(({ texts }) => texts)
 
 const SHARED_PORT =
   'is shared with another process that listens there: each connection goes to one or the other until that one ends'
 
 export class FileSource implements SnapshotSource {
   readonly isRemote = false
-  readonly #source: ConfigText
+  readonly #source: ConfigTexts
   readonly #loaded: Loaded & { ok: true }
   readonly #controlPlane: ControlPlane
   readonly #log: SourceParts['log']
-  #watch: FileWatch | null = null
+  /** What each input has by now. */
+  readonly #inputs: ConfigInput[]
+  #watches: readonly FileWatch[] = []
   /** Files that the configuration refers to: when one of them changes, all is read again. */
   readonly #references = new WatchedFiles(() => this.reload())
   #sharedPorts: readonly number[] = []
   #isClosed = false
 
   constructor(
-    source: ConfigText,
+    source: ConfigTexts,
     loaded: Loaded & { ok: true },
     options: ControlPlaneOptions,
     { inForce, supervisor, log }: SourceParts
   ) {
     this.#source = source
+    this.#inputs = [...source.inputs]
     this.#loaded = loaded
     this.#log = log
     this.#controlPlane = new ControlPlane({ ...options, log }, supervisor, inForce)
@@ -53,30 +64,37 @@ export class FileSource implements SnapshotSource {
   follow(): void {
     for (const port of this.#sharedPorts) this.#log('warn', `port ${port} ${SHARED_PORT}`)
     this.#references.follow(this.#loaded.files, true)
-    const { path, text } = this.#source
-    if (path !== null) this.#watch = this.#watchSource(path, text)
+    this.#watches = this.#inputs.flatMap(({ path, texts }, i) =>
+      path === null ? [] : this.#watchInput(i, path, texts)
+    )
   }
 
-  #watchSource(path: string, known: string): FileWatch {
+  #watchInput(index: number, path: string, known: readonly NamedText[]): FileWatch {
     const onGone = () =>
       this.#log('warn', `${path} cannot be read any more: what runs stays, until it is back and changed`)
-    return watchFile(path, (fresh) => void this.#controlPlane.reload(fresh), { known, onGone })
+    const onChange = (texts: readonly NamedText[]) => {
+      this.#inputs[index] = { path, texts }
+      void this.#controlPlane.reload(textsOf(this.#inputs))
+    }
+    return watchTexts(path, onChange, { known, onGone })
   }
 
   reload(): void {
     if (this.#isClosed) return
-    const { path, text, name } = this.#source
     try {
       // A text from the command line stays as it is; what it refers to may have changed.
-      void this.#controlPlane.reload(path === null ? text : readAgain(path))
+      for (const [i, { path }] of this.#inputs.entries())
+        if (path !== null) this.#inputs[i] = { path, texts: readTextsAgain(path) }
+      void this.#controlPlane.reload(textsOf(this.#inputs))
     } catch (error) {
-      this.#log('error', `${explainUnreadable(name, error as NodeJS.ErrnoException)}; what runs stays`)
+      const { path = this.#source.name } = error as NodeJS.ErrnoException
+      this.#log('error', `${explainUnreadable(path, error as NodeJS.ErrnoException)}; what runs stays`)
     }
   }
 
   close(): void {
     this.#isClosed = true
-    this.#watch?.close()
+    for (const watch of this.#watches) watch.close()
     this.#references.close()
   }
 }

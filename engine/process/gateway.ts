@@ -95,7 +95,8 @@ export class Gateway {
     this.#inForce = new InForce(this.#supervisor, settings.process, log)
     this.#source = settings.source({ inForce: this.#inForce, supervisor: this.#supervisor, log })
     const buckets = lookingBuckets(this.#supervisor.buckets)
-    this.#explanations = new Explanations(parts.explain, () => this.#inForce.status, buckets)
+    const hosts = () => this.#supervisor.hosts
+    this.#explanations = new Explanations(parts.explain, () => this.#inForce.status, buckets, hosts)
     this.#inForce.onReload = (acceptedAtMs) => this.#metrics.reloaded(acceptedAtMs)
     this.#inForce.onInForce = (snapshot) => this.#children.keep(snapshot)
   }

@@ -83,7 +83,7 @@ const OPTIONS: ControlPlaneOptions = {
 
 /** What the terminal would say. */
 function loaded(text: string): Loaded & { readonly says: string } {
-  const found = loadManifest(text, OPTIONS, null)!
+  const found = loadManifest([{ name: OPTIONS.name, text }], OPTIONS, null)!
   return { ...found, says: found.ok ? found.warnings.join('\n') : found.text }
 }
 

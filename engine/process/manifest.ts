@@ -9,7 +9,7 @@ import type { Snapshot } from '#engine/ir/snapshot.ts'
 import { memoryLimit } from '#engine/kit/memory-limit.ts'
 import { withoutKeys } from '#engine/kit/sensitive.ts'
 import { endpointsOf, type ServiceEndpoints } from '#engine/kubernetes/endpoints/index.ts'
-import { isObject, type Manifest, readObjects } from '#engine/kubernetes/manifests/manifest.ts'
+import { isObject, type Manifest, type ManifestPlace, readObjects } from '#engine/kubernetes/manifests/manifest.ts'
 import { complaintsOf } from '#engine/kubernetes/manifests/statuses.ts'
 import { servedTogether } from '#engine/kubernetes/manifests/together.ts'
 import { type KubernetesObject, keyOf, type ObjectKey } from '#engine/kubernetes/objects/object.ts'
@@ -19,17 +19,21 @@ import { type GatewayOutput, newStumbles, type Translation, Translator } from '#
 import { objectOf, type Path, parsePath } from '#engine/schema/placed.ts'
 import { distinct } from '#engine/source/compile.ts'
 import { FAULT, hashOf, loadConfig, type SnapshotDraft } from '#engine/standalone/load.ts'
-import { readManifest } from '#engine/standalone/manifest.ts'
+import { type ManifestDocument, readManifest } from '#engine/standalone/manifest.ts'
 import { type ConfigError, formatErrors, formatPath } from '#engine/standalone/problems.ts'
-import type { Source } from '#engine/standalone/source.ts'
+import type { NamedText } from '#engine/standalone/texts.ts'
 import type { ControlPlaneOptions, Loaded } from './control.ts'
 
-/** Null: `text` is no manifest. Never throws. */
-export function loadManifest(text: string, options: ControlPlaneOptions, before: Snapshot | null): Loaded | null {
-  const documents = readManifest(text, isObject)
+/** Null: `texts` are no manifests. Never throws. */
+export function loadManifest(
+  texts: readonly NamedText[],
+  options: ControlPlaneOptions,
+  before: Snapshot | null
+): Loaded | null {
+  const documents = readManifest(texts, isObject)
   if (documents === null) return null
   try {
-    return loadDocuments(documents, text, options, before)
+    return loadDocuments(documents, hashOfTexts(texts), options, before)
   } catch (error) {
     // A reload must never end what runs.
     const message = `${FAULT} (${String(error)}): please report it`
@@ -37,9 +41,16 @@ export function loadManifest(text: string, options: ControlPlaneOptions, before:
   }
 }
 
+/** All of them together tell which configuration this is. */
+const hashOfTexts = (texts: readonly NamedText[]): string =>
+  hashOf(
+    texts[0]?.text ?? '',
+    texts.slice(1).map(({ name, text }) => ({ path: name, text }))
+  )
+
 function loadDocuments(
-  documents: readonly Source[],
-  text: string,
+  documents: readonly ManifestDocument[],
+  hash: string,
   options: ControlPlaneOptions,
   before: Snapshot | null
 ): Loaded {
@@ -47,15 +58,15 @@ function loadDocuments(
     documents.map(({ value, broken }) => (broken ? null : value)),
     resourcesOf(options.policies, options.backends)
   )
-  const where = new Where(options.name, documents, manifest)
+  const where = new Where(documents, manifest)
   const mistakes = [...where.syntax(), ...manifest.findings.map((finding) => where.finding(finding))]
-  if (mistakes.length > 0) return refused(mistakes)
+  if (mistakes.length > 0) return refused(where.inOrder(mistakes))
   const translation = translated(manifest.objects, options)
   const complaints = [...translation.statuses].flatMap(([key, status]) =>
     complaintsOf(status).map(({ isRefused, ...complaint }) => ({ isRefused, error: where.complaint(key, complaint) }))
   )
   const errors = complaints.flatMap(({ isRefused, error }) => (isRefused ? [error] : []))
-  if (errors.length > 0) return refused(errors)
+  if (errors.length > 0) return refused(where.inOrder(errors))
   const accumulating = new Set(options.policies.filter((one) => one.accumulates === true).map(({ name }) => name))
   const together = servedTogether(inOrder(translation, manifest), accumulating)
   const draft = together.draft ?? nothing(options)
@@ -64,13 +75,13 @@ function loadDocuments(
   )
   const stumbles = newStumbles().filter(({ place }) => !translation.statuses.has(place.key))
   const unread = stumbles.map(({ place: { key }, message }) => where.complaint(key, { message, path: [] }))
-  const doubts = [...complaints.map(({ error }) => error), ...left, ...unread].toSorted(byPlace)
+  const doubts = where.inOrder([...complaints.map(({ error }) => error), ...left, ...unread])
   const warnings = [...translation.gateways.values()].flatMap((output) => output.warnings)
   const { hosts, notes } = hostsOf(manifest.objects, together.services)
   return {
     ok: true,
     draft: share(before, draft),
-    hash: hashOf(text),
+    hash,
     warnings: [
       ...[...manifest.notes, ...notes, ...(together.draft === null ? [NO_GATEWAY] : [])].map(
         (note) => `${options.name}: ${note}`
@@ -96,11 +107,8 @@ function nothing({ policies, backends, env, name }: ControlPlaneOptions): Snapsh
 }
 
 function refused(errors: readonly ConfigError[]): Loaded {
-  const sorted = errors.toSorted(byPlace)
-  return { ok: false, count: sorted.length, text: formatErrors(sorted), files: [], urls: [] }
+  return { ok: false, count: errors.length, text: formatErrors(errors), files: [], urls: [] }
 }
-
-const byPlace = (a: ConfigError, b: ConfigError): number => a.line - b.line || a.column - b.column
 
 const distinctTexts = (all: readonly string[]): string[] => [...new Set(all)]
 
@@ -143,29 +151,35 @@ function hostsOf(objects: readonly KubernetesObject[], services: ReadonlySet<str
 const NAMED = /^(\w+) (?:([^/:\s]+)\/)?([^/:\s]+)(?:: |$)/
 const PATH = /^(?:spec|data|metadata)(?:[.[][^\s:]*)?(?=:|$)/
 
-/** Places of objects and of their fields in the file. */
+/** Places of objects and of their fields in the files. */
 class Where {
-  readonly #file: string
-  readonly #documents: readonly Source[]
+  readonly #documents: readonly ManifestDocument[]
   readonly #places: Manifest['places']
 
-  constructor(file: string, documents: readonly Source[], { places }: Manifest) {
-    this.#file = file
+  constructor(documents: readonly ManifestDocument[], { places }: Manifest) {
     this.#documents = documents
     this.#places = places
   }
 
+  /** As the files were given, and by the lines of each. */
+  inOrder(errors: readonly ConfigError[]): readonly ConfigError[] {
+    const files = new Map([...new Set(this.#documents.map(({ file }) => file))].map((file, i) => [file, i]))
+    const rank = ({ file }: ConfigError) => files.get(file) ?? 0
+    return errors.toSorted((a, b) => rank(a) - rank(b) || a.line - b.line || a.column - b.column)
+  }
+
   syntax(): ConfigError[] {
-    return this.#documents.flatMap(({ problems, position }) =>
+    return this.#documents.flatMap(({ file, problems, position }) =>
       distinct(problems).map(({ offset, path, message, hint }) =>
-        this.#error(position(offset), formatPath(path), message, hint)
+        this.#error({ file, ...position(offset) }, formatPath(path), message, hint)
       )
     )
   }
 
-  finding({ document, path, object, pathInObject, message, at, hint }: Manifest['findings'][number]): ConfigError {
-    const { position, locate } = this.#documents[document]!
-    return this.#error(position(locate(path, at)), titleOf(object, pathInObject), message, hint)
+  finding(finding: Manifest['findings'][number]): ConfigError {
+    const { object, pathInObject, message, at, hint, first } = finding
+    const mending = first === undefined ? hint : `the first is at ${placeText(this.#nameOf(first))}`
+    return this.#error(this.#placeIn(finding, at), titleOf(object, pathInObject), message, mending)
   }
 
   complaint(key: ObjectKey, { message, path }: { readonly message: string; readonly path: Path }): ConfigError {
@@ -183,25 +197,35 @@ class Where {
   placeOf(sentence: string): string {
     const [start = '', kind = '', namespace = '', name = ''] = NAMED.exec(sentence) ?? []
     const [path = ''] = PATH.exec(sentence.slice(start.length)) ?? []
-    const { line, column } = this.#positionOf(`${kind}/${namespace}/${name}`, parsePath(path))
-    return `${this.#file}:${line}:${column}`
+    return placeText(this.#positionOf(`${kind}/${namespace}/${name}`, parsePath(path)))
   }
 
   /** Of an object itself: where its name is. */
   #positionOf(key: ObjectKey, path: Path): Position {
     const place = this.#places.get(key)
-    if (place === undefined) return { line: 1, column: 1 }
-    const { position, locate } = this.#documents[place.document]!
-    return position(locate([...place.path, ...(path.length === 0 ? ['metadata', 'name'] : path)], 'key'))
+    if (place === undefined) return { file: this.#documents[0]?.file ?? '', line: 1, column: 1 }
+    if (path.length === 0) return this.#nameOf(place)
+    return this.#placeIn({ ...place, path: [...place.path, ...path] }, 'key')
   }
 
-  #error({ line, column }: Position, path: string, message: string, hint?: string): ConfigError {
-    const own = { file: this.#file, line, column, path, message: withoutKeys(message) }
+  #nameOf(object: ManifestPlace): Position {
+    return this.#placeIn({ ...object, path: [...object.path, 'metadata', 'name'] }, 'key')
+  }
+
+  #placeIn({ document, path }: ManifestPlace, at: 'key' | 'value'): Position {
+    const { file, position, locate } = this.#documents[document]!
+    return { file, ...position(locate(path, at)) }
+  }
+
+  #error({ file, line, column }: Position, path: string, message: string, hint?: string): ConfigError {
+    const own = { file, line, column, path, message: withoutKeys(message) }
     return hint === undefined ? own : { ...own, hint: withoutKeys(hint) }
   }
 }
 
-type Position = ReturnType<Source['position']>
+type Position = Pick<ConfigError, 'file' | 'line' | 'column'>
+
+const placeText = ({ file, line, column }: Position): string => `${file}:${line}:${column}`
 
 function titleOf(object: string, path: Path): string {
   return [object, formatPath(path)].filter((part) => part !== '').join(': ')

@@ -80,7 +80,7 @@ test('exit codes: help 0, wrong usage 2, invalid configuration 3 with every mist
   assert.match(missing.output, /cannot read .*no-such-file\.yaml: there is no such file\n/)
   const directory = runProgram(['-f', folder])
   assert.equal(await directory.exited(), 3)
-  assert.ok(directory.output.includes(`cannot read ${folder}: it is a folder, not a file`))
+  assert.ok(directory.output.includes(`cannot read ${folder}: it is a folder without a file *.yaml, *.yml or *.json`))
   const endless = runProgram(['--validate-only', '-f', '/dev/zero'])
   assert.equal(await endless.exited(), 3)
   assert.match(endless.output, /cannot read \/dev\/zero: it is longer than 64 MiB/)

@@ -4,23 +4,25 @@ import { dirname, resolve } from 'node:path'
 import { ConvertedTexts } from '#engine/standalone/converted.ts'
 import { explainUnreadable, readConfig } from '#engine/standalone/read.ts'
 import { RemoteTexts } from '#engine/standalone/remote.ts'
-import { EXIT_CONFIG, EXIT_USAGE, type GatewayCommand, type Source } from './cli.ts'
+import { readTexts } from '#engine/standalone/texts.ts'
+import { EXIT_CONFIG, EXIT_USAGE, type GatewayCommand, type Source, STDIN } from './cli.ts'
 import { type ControlPlaneOptions, type Loaded, load } from './control.ts'
-import { type ConfigText, FileSource } from './file-source.ts'
+import { type ConfigInput, type ConfigTexts, FileSource, textsOf } from './file-source.ts'
 import { Gateway } from './gateway.ts'
 import type { ProgramParts } from './parts.ts'
 import { leave, plural } from './words.ts'
 
 export async function runGateway(command: GatewayCommand, parts: ProgramParts): Promise<void> {
-  const text = await readSource(command.source, parts)
-  if (text !== null) await loadAndRun(command, text, parts)
+  const source = await readSource(command.source, parts)
+  if (source !== null) await loadAndRun(command, source, parts)
 }
 
-async function loadAndRun(command: GatewayCommand, source: ConfigText, parts: ProgramParts): Promise<void> {
-  const folder = source.path === null ? process.cwd() : dirname(resolve(source.path))
+async function loadAndRun(command: GatewayCommand, source: ConfigTexts, parts: ProgramParts): Promise<void> {
+  const [input] = source.inputs
+  const folder = input?.path == null ? process.cwd() : dirname(resolve(input.texts[0]?.name ?? ''))
   const texts = { remote: new RemoteTexts(), converted: new ConvertedTexts(parts.convert) }
   const options = { ...parts, name: source.name, env: process.env, folder, ...texts, log: () => {} }
-  const loaded = await load(source.text, options)
+  const loaded = await load(textsOf(source.inputs), options)
   if (loaded.ok && command.kind === 'explain') {
     const { explainRequest } = await import('./explain-command.ts')
     await explainRequest(command, loaded, parts.explain)
@@ -49,7 +51,7 @@ async function loadAndRun(command: GatewayCommand, source: ConfigText, parts: Pr
 }
 
 function gatewayOf(
-  source: ConfigText,
+  source: ConfigTexts,
   loaded: Loaded & { ok: true },
   options: ControlPlaneOptions,
   parts: ProgramParts
@@ -60,25 +62,42 @@ function gatewayOf(
 }
 
 /** Null when it cannot be read: the user has been told. */
-async function readSource(source: Source, { demo, program }: ProgramParts): Promise<ConfigText | null> {
-  try {
-    if (source.kind === 'text') return { name: 'command line', text: source.text, path: null, isDefault: false }
-    if (source.kind === 'stdin') return { name: 'stdin', text: readConfig(0), path: null, isDefault: false }
-    if (source.kind === 'file') {
-      return { name: source.path, text: readConfig(source.path), path: source.path, isDefault: false }
-    }
-  } catch (error) {
-    const name = source.kind === 'file' ? source.path : 'standard input'
-    leave(EXIT_CONFIG, `weir: ${explainUnreadable(name, error as NodeJS.ErrnoException)}\n`)
-    return null
-  }
+async function readSource(source: Source, { demo, program }: ProgramParts): Promise<ConfigTexts | null> {
+  if (source.kind === 'text') return textAlone('command line', source.text)
+  if (source.kind === 'files') return readFiles(source.paths)
   const port = process.env.PORT || '3000'
   if (!/^\d{1,5}$/.test(port) || Number(port) < 1 || Number(port) > 65_535) {
     leave(EXIT_USAGE, `weir: PORT must be a whole number from 1 to 65535, not '${port}'\n`)
     return null
   }
-  const text = await demo(port, program)
-  return { name: 'built-in demonstration', text, path: null, isDefault: true }
+  return { ...textAlone('built-in demonstration', await demo(port, program)), isDefault: true }
+}
+
+const textAlone = (name: string, text: string): ConfigTexts => ({
+  name,
+  inputs: [{ path: null, texts: [{ name, text }] }],
+  isDefault: false
+})
+
+function readFiles(paths: readonly string[]): ConfigTexts | null {
+  try {
+    const inputs = paths.map(readInput)
+    const names = inputs.map(({ path, texts }) => path ?? texts[0]?.name)
+    return { name: names.join(', '), inputs, isDefault: false }
+  } catch (error) {
+    const { path = '' } = error as NodeJS.ErrnoException
+    leave(EXIT_CONFIG, `weir: ${explainUnreadable(path, error as NodeJS.ErrnoException)}\n`)
+    return null
+  }
+}
+
+function readInput(path: string): ConfigInput {
+  if (path !== STDIN) return { path, texts: readTexts(path) }
+  try {
+    return { path: null, texts: [{ name: 'stdin', text: readConfig(0) }] }
+  } catch (error) {
+    throw Object.assign(error as Error, { path: 'standard input' })
+  }
 }
 
 function countOf({ draft }: Loaded & { ok: true }): string {

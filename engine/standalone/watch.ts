@@ -1,14 +1,14 @@
 /**
- * Watching one configuration file. What is watched is the folder, not the file: editors and deploy
- * tools replace files by renaming, and Kubernetes swaps a symbolic link beside the file (..data), so
- * the file that was opened first never changes. Events only say that it is worth looking; whether
- * something changed is decided by content.
+ * Watching one configuration file, or the manifests of a folder. What is watched of a file is its folder: editors and
+ * deploy tools replace files by renaming, and Kubernetes swaps a symbolic link beside the file (..data), so the file
+ * that was opened first never changes. Events only say that it is worth looking; whether something changed is decided
+ * by content.
  */
 import { createHash } from 'node:crypto'
 import { type FSWatcher, realpathSync, statSync, watch } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import type { ReadFile } from './file-sources.ts'
-import { readAgain } from './read.ts'
+import { filesOf, type NamedText, readTextsAgain } from './texts.ts'
 
 /** Writers that truncate and write, or replace several links, are given this long to finish. */
 const DEBOUNCE_MS = 20
@@ -18,9 +18,9 @@ const POLL_MS_MIN = 1_000
 /** Reading and hashing 13 MB takes 40 ms. */
 const LARGE_BYTES = 1024 * 1024
 
-export interface WatchOptions {
-  /** The text that is already in force: only another one is a change. Default: what the file has now. */
-  readonly known?: string
+export interface WatchOptions<T = string> {
+  /** What is already in force: only something else is a change. Default: what the file has now. */
+  readonly known?: T
   /** Time between two looks without an event; at least 1000. Default 2000. */
   readonly pollMs?: number
   /** The file is not there, or cannot be read, when it is looked at without an event: said once, until it is back. */
@@ -36,7 +36,18 @@ export interface FileWatch {
  * cannot be read is waited for. Does not keep the process alive.
  */
 export function watchFile(path: string, onChange: (text: string) => void, options: WatchOptions = {}): FileWatch {
-  return new Watcher(resolve(path), onChange, options)
+  const { known, ...rest } = options
+  const texts = known === undefined ? {} : { known: [{ name: path, text: known }] }
+  return new Watcher(path, ([found]) => onChange(found?.text ?? ''), { ...rest, ...texts })
+}
+
+/** The same for a path that may lead to a folder: `onChange` gets the texts of all of its files. */
+export function watchTexts(
+  path: string,
+  onChange: (texts: readonly NamedText[]) => void,
+  options: WatchOptions<readonly NamedText[]> = {}
+): FileWatch {
+  return new Watcher(path, onChange, options)
 }
 
 /** The files that a configuration refers to, watched one by one. */
@@ -80,26 +91,30 @@ export class WatchedFiles {
 
 class Watcher implements FileWatch {
   readonly #path: string
-  readonly #onChange: (text: string) => void
+  readonly #onChange: (texts: readonly NamedText[]) => void
   readonly #poll: NodeJS.Timeout
-  /** By folder: that of the path, and that of the file which it leads to. */
+  /** By folder: that of the path, that of the file which it leads to, and the path itself where it is a folder. */
   readonly #watchers = new Map<string, FSWatcher>()
   #debounce: NodeJS.Timeout | null = null
   #hash: string | null
   #isGone = false
   /** Of the large file that was read last: when a poll finds the same, it is not read again. */
   #stamp = ''
-  /** A poll has found nothing in the file, and nothing has come since. */
-  #isEmpty = false
+  /** Files in which a poll has found nothing, and nothing has come since. */
+  #emptyCount = 0
   readonly #onGone: () => void
 
-  constructor(path: string, onChange: (text: string) => void, options: WatchOptions) {
+  constructor(
+    path: string,
+    onChange: (texts: readonly NamedText[]) => void,
+    options: WatchOptions<readonly NamedText[]>
+  ) {
     const { known, pollMs = POLL_MS, onGone = () => {} } = options
     this.#path = path
     this.#onChange = onChange
     this.#onGone = onGone
-    const text = known ?? readText(path)
-    this.#hash = text === null ? null : hash(text)
+    const texts = known ?? readNow(path)
+    this.#hash = texts === null ? null : hash(texts)
     this.#rewatch()
     this.#poll = setInterval(() => this.#look(true), Math.max(POLL_MS_MIN, pollMs)).unref()
     // The file may have changed between the caller's reading of it and now.
@@ -124,9 +139,9 @@ class Watcher implements FileWatch {
     this.#rewatch()
     const stamp = stampOf(this.#path)
     if (isPoll && stamp !== '' && stamp === this.#stamp) return
-    const text = readText(this.#path)
+    const texts = readNow(this.#path)
     this.#stamp = stamp
-    if (text === null) {
+    if (texts === null) {
       // Between removal and replacement there is no file, but not for as long as that.
       if (isPoll && !this.#isGone) this.#onGone()
       this.#isGone ||= isPoll
@@ -134,21 +149,23 @@ class Watcher implements FileWatch {
     }
     this.#isGone = false
     // Truncated, and not written yet: it is empty when it stays so.
-    const isHalfWritten = text === '' && !this.#isEmpty
-    this.#isEmpty = text === '' && (isPoll || this.#isEmpty)
-    const now = hash(text)
+    const emptyCount = texts.filter(({ text }) => text === '').length
+    const isHalfWritten = emptyCount > this.#emptyCount
+    this.#emptyCount = isPoll ? emptyCount : Math.min(emptyCount, this.#emptyCount)
+    const now = hash(texts)
     if (now === this.#hash || isHalfWritten) return
     // No event has reported the change, so it may go on.
     if (isPoll) this.#soon()
     else {
       this.#hash = now
-      this.#onChange(text)
+      this.#onChange(texts)
     }
   }
 
   /** Follows links to wherever they lead now. */
   #rewatch(): void {
-    const folders = new Set([dirname(this.#path), dirname(realPath(this.#path))])
+    const found = [this.#path, ...foundAt(this.#path)].flatMap((file) => [dirname(file), dirname(realPath(file))])
+    const folders = new Set(found.map((folder) => resolve(folder)))
     for (const [folder, watcher] of this.#watchers) {
       if (folders.has(folder)) continue
       watcher.close()
@@ -173,17 +190,27 @@ class Watcher implements FileWatch {
   }
 }
 
-/** What changes with a large file, but within a tick of its clock; '' for small ones, which are as quickly read. */
+/** What changes with large files, but within a tick of a clock; '' for small ones, which are as quickly read. */
 function stampOf(path: string): string {
-  const stat = statSync(path, { throwIfNoEntry: false })
-  if (stat === undefined || stat.size < LARGE_BYTES) return ''
-  return `${stat.dev} ${stat.ino} ${stat.size} ${stat.mtimeMs} ${stat.ctimeMs}`
+  const stats = foundAt(path).flatMap((file) => statSync(file, { throwIfNoEntry: false }) ?? [])
+  if (stats.reduce((sum, { size }) => sum + size, 0) < LARGE_BYTES) return ''
+  return stats.map(({ dev, ino, size, mtimeMs, ctimeMs }) => `${dev} ${ino} ${size} ${mtimeMs} ${ctimeMs}`).join()
 }
 
-/** The file's text, or null when it is not there or cannot be read (yet). */
-function readText(path: string): string | null {
+/** Files that are there now. */
+function foundAt(path: string): readonly string[] {
   try {
-    return readAgain(path)
+    return filesOf(path)
+  } catch {
+    // Nothing is there yet, or any more: what comes is found by what is watched around it.
+    return []
+  }
+}
+
+/** The texts, or null when one is not there or cannot be read (yet). */
+function readNow(path: string): readonly NamedText[] | null {
+  try {
+    return readTextsAgain(path)
   } catch {
     // Between removal and replacement there is no file; a change is reported once there is one.
     return null
@@ -199,6 +226,8 @@ function realPath(path: string): string {
   }
 }
 
-function hash(text: string): string {
-  return createHash('sha256').update(text).digest('base64')
+function hash(texts: readonly NamedText[]): string {
+  const sum = createHash('sha256')
+  for (const { name, text } of texts) sum.update(`${name}\0${text}\0`)
+  return sum.digest('base64')
 }

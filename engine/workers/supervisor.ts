@@ -160,6 +160,11 @@ export class Supervisor {
     this.broadcast({ kind: 'mesh', credentials })
   }
 
+  /** Those that are known without DNS now. */
+  get hosts(): HostLists['all'] {
+    return this.#lists?.all ?? {}
+  }
+
   /** Holds for the workers of today and for their successors. */
   setLevel(level: string): void {
     this.#logging = { ...this.#logging, level }

@@ -23,6 +23,8 @@ export interface ManifestFinding extends ManifestPlace, Pick<Finding, 'message' 
   readonly object: string
   /** In the object. */
   readonly pathInObject: Path
+  /** Of an object that is given twice: where the other one is. */
+  readonly first?: ManifestPlace
 }
 
 export interface Manifest {
@@ -81,9 +83,11 @@ class Reader {
 
   #object(placed: Placed, document: number): void {
     const { raw, path } = placed
+    const whereOf = (pathInObject: Path) => ({
+      ...{ document, path: [...path, ...pathInObject], object: nameOf(placed), pathInObject }
+    })
     const report = (pathInObject: Path, message: string, at: Finding['at'], hint?: string): void => {
-      const where = { document, path: [...path, ...pathInObject], object: nameOf(placed), pathInObject }
-      this.findings.push({ ...where, message, at, hint })
+      this.findings.push({ ...whereOf(pathInObject), message, at, hint })
     }
     const { apiVersion, kind } = raw
     if (typeof apiVersion !== 'string' || typeof kind !== 'string') {
@@ -108,8 +112,11 @@ class Reader {
     }
     const object = created(found.kind, filled)
     const key = keyOf(object)
-    if (this.places.has(key)) report(['metadata', 'name'], 'is given twice: keep one of them', 'value')
-    else {
+    const first = this.places.get(key)
+    if (first !== undefined) {
+      const twice = { message: 'is given twice: keep one of them', at: 'value', hint: undefined } as const
+      this.findings.push({ ...whereOf(['metadata', 'name']), ...twice, first })
+    } else {
       this.places.set(key, { document, path })
       this.objects.push(object)
     }

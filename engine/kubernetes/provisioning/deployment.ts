@@ -121,6 +121,13 @@ const ownPort = (name: string, port: number | null) =>
   port === null ? [] : [{ name, containerPort: port, protocol: 'TCP' }]
 
 /**
+ * It asks every second, so that a pod gets requests as soon as it serves. What it waits for is the controller, which may
+ * be away for long, and then a build: 5,000 routes take seconds, and ten times that where the node is slow. To start it
+ * again mends neither, and behind some of that the kubelet would wait for five minutes each time.
+ */
+const STARTUP_SECONDS_MAX = 3_600
+
+/**
  * A pod that ends says no at once, and goes on serving for CONNECTION_MIN_TERMINATION_DEADLINE: a preStop hook would
  * wait for the same a second time. No liveness probe: to kill a process that is busy makes the others busier.
  */
@@ -128,7 +135,7 @@ function probes(port: number | null): Raw {
   if (port === null) return {}
   const httpGet = { path: '/healthz/ready', port, scheme: 'HTTP' }
   return {
-    startupProbe: { httpGet, periodSeconds: 1, failureThreshold: 60 },
+    startupProbe: { httpGet, periodSeconds: 1, failureThreshold: STARTUP_SECONDS_MAX },
     readinessProbe: { httpGet, periodSeconds: 5, failureThreshold: 3 }
   }
 }
