@@ -1,6 +1,6 @@
 /**
- * Manifests of Kubernetes: several YAML documents in one text or in several, each an object. They mean here what they mean to
- * kubectl, so $NAME is no variable in them.
+ * Manifests of Kubernetes: several YAML documents in one text or in several, each an object. They mean here what they
+ * mean to kubectl, so $NAME is no variable in them.
  */
 import { readPlainSource, readSource, type Source } from './source.ts'
 import { TEXT_LENGTH_MAX } from './source-shape.ts'

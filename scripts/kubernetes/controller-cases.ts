@@ -1,34 +1,21 @@
 /**
- * `weir controller` as a process, with the rights that it asks for and no others: statuses, the way to a data plane, an
- * API server that goes and comes back, and a second controller that takes over.
+ * `weir controller` as a process: statuses, the way to a data plane, an API server that goes and comes back, and a
+ * second controller that takes over.
  */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { setTimeout as after } from 'node:timers/promises'
-import { freePort } from '#bench/load/ports.ts'
-import { CLUSTER_RULES, OWN_RULES } from '#engine/kubernetes/controller/rules.ts'
 import { SnapshotClient } from '#engine/kubernetes/stream/index.ts'
-import { type RunningProgram, runProgram } from '#engine/testing/program.ts'
-import type { ApiClient, ApiObject } from './client.ts'
+import type { ApiObject } from './client.ts'
+import {
+  AUDIENCE,
+  ControllerStage,
+  GATEWAY_V1,
+  object,
+  type Placed,
+  type StartedController
+} from './controller-stage.ts'
 import type { Judged } from './judge.ts'
 import type { KubernetesServers } from './servers.ts'
 
-const OWN = 'weir-system'
 const DEMO = 'controlled'
-const ACCOUNT = 'weir-controller'
-const AUDIENCE = 'weir.dev'
-const GATEWAY_V1 = 'gateway.networking.k8s.io/v1'
-const RBAC_V1 = 'rbac.authorization.k8s.io/v1'
-const WAIT_MS_MAX = 60_000
-const RETRY_MS = 100
-
-const object = (apiVersion: string, kind: string, name: string, rest: object, namespace?: string): ApiObject => ({
-  apiVersion,
-  kind,
-  metadata: { name, ...(namespace === undefined ? {} : { namespace }) },
-  ...rest
-})
 
 const inDemo = (apiVersion: string, kind: string, name: string, spec: object): ApiObject =>
   object(apiVersion, kind, name, { spec }, DEMO)
@@ -43,24 +30,6 @@ function backend(name: string): ApiObject {
   return inDemo('weir.dev/v1alpha1', 'GatewayBackend', name, { static: { host: 'a.example', port: 80 } })
 }
 
-/** What the controller may do, for its ServiceAccount. */
-const RIGHTS: readonly (readonly [plural: string, object: ApiObject])[] = [
-  ['namespaces', object('v1', 'Namespace', OWN, {})],
-  ['namespaces', object('v1', 'Namespace', DEMO, {})],
-  ['serviceaccounts', object('v1', 'ServiceAccount', ACCOUNT, {}, OWN)],
-  ['clusterroles', object(RBAC_V1, 'ClusterRole', ACCOUNT, { rules: CLUSTER_RULES })],
-  ['roles', object(RBAC_V1, 'Role', ACCOUNT, { rules: OWN_RULES }, OWN)],
-  ['clusterrolebindings', object(RBAC_V1, 'ClusterRoleBinding', ACCOUNT, bindingTo('ClusterRole'))],
-  ['rolebindings', object(RBAC_V1, 'RoleBinding', ACCOUNT, bindingTo('Role'), OWN)]
-]
-
-function bindingTo(kind: string) {
-  return {
-    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind, name: ACCOUNT },
-    subjects: [{ kind: 'ServiceAccount', name: ACCOUNT, namespace: OWN }]
-  }
-}
-
 const CLASS = object(GATEWAY_V1, 'GatewayClass', 'controlled', {
   spec: { controllerName: 'weir.dev/gateway-controller' }
 })
@@ -69,7 +38,8 @@ const GATEWAY = inDemo(GATEWAY_V1, 'Gateway', 'edge', {
   listeners: [{ name: 'web', port: 8080, protocol: 'HTTP' }]
 })
 
-const RESOURCES: readonly (readonly [plural: string, object: ApiObject])[] = [
+const RESOURCES: readonly Placed[] = [
+  ['namespaces', object('v1', 'Namespace', DEMO, {})],
   ['services', inDemo('v1', 'Service', 'shop', { ports: [{ port: 80 }] })],
   ['gatewayclasses', CLASS],
   ['gateways', GATEWAY],
@@ -110,56 +80,42 @@ export async function controllerCases(servers: KubernetesServers): Promise<Judge
   }
 }
 
-/** Resources at an API server, and the controllers that run. */
 class Stage {
-  readonly #servers: KubernetesServers
-  readonly #admin: ApiClient
-  readonly #folder = mkdtempSync(join(tmpdir(), 'weir-controller-'))
-  readonly #controllers: RunningProgram[] = []
+  readonly #stage: ControllerStage
+  readonly #first: StartedController
   #plane: SnapshotClient | null = null
 
-  constructor(servers: KubernetesServers) {
-    this.#servers = servers
-    this.#admin = servers.clientOf('admin')
+  constructor(stage: ControllerStage, first: StartedController) {
+    this.#stage = stage
+    this.#first = first
   }
 
   static async open(servers: KubernetesServers): Promise<Stage> {
-    const stage = new Stage(servers)
-    for (const [plural, one] of [...RIGHTS, ...RESOURCES]) await stage.#make(plural, one)
-    await stage.#startController()
-    return stage
+    const stage = await ControllerStage.open(servers)
+    for (const one of RESOURCES) await stage.make(one)
+    return new Stage(stage, await stage.startController())
   }
 
   async close(): Promise<void> {
     this.#plane?.close()
-    for (const controller of this.#controllers) await controller.stop()
-    rmSync(this.#folder, { recursive: true })
+    await this.#stage.close()
   }
 
-  /** Waits until the condition says so. */
   async says(plural: string, name: string, type: string, says: string): Promise<Judged> {
-    let found = ''
-    const isFound = await this.#until(async () => {
-      found = conditionOf(await this.#get(plural, name), type)
-      return found.startsWith(says)
-    })
-    return { name: `controller: ${plural} ${name} is ${type}: ${says}`, why: isFound ? null : found }
+    return await this.#stage.says(`controller: ${plural} ${name}`, () => this.#get(plural, name), type, says)
   }
 
   /** With an address, and a data plane that shows the token of the ServiceAccount that was provisioned. */
   async programs(): Promise<Judged> {
-    const name = 'edge-controlled'
-    const service = object('v1', 'Service', name, {}, DEMO)
-    const isThere = await this.#until(async () => (await this.#get('services', name)).metadata?.name === name)
-    if (!isThere) return { name: 'controller: a data plane', why: `there is no Service ${name}` }
-    await this.#admin.patchStatus(service, 'services', { loadBalancer: { ingress: [{ ip: '192.0.2.10' }] } })
+    const account = `edge-${CLASS.metadata.name}`
+    const hasService = await this.#stage.addressFor(DEMO, account)
+    if (!hasService) return { name: 'controller: a data plane', why: `there is no Service ${account}` }
     const pending = await this.says('gateways', 'edge', 'Programmed', 'False Pending')
     if (pending.why !== null) return pending
-    const { data = {} } = (await this.#get('configmaps', name)) as { readonly data?: Readonly<Record<string, string>> }
-    const ca = Object.values(data).find((text) => text.includes('BEGIN CERTIFICATE')) ?? ''
-    const token = await this.#tokenOf(DEMO, name, AUDIENCE)
+    const ca = await this.#stage.authorityOf(DEMO, account)
+    const token = await this.#stage.tokenOf(DEMO, account, { audiences: [AUDIENCE] })
     this.#plane = new SnapshotClient({
-      address: `127.0.0.1:${this.#port}`,
+      address: `127.0.0.1:${this.#first.port}`,
       ca: () => ca,
       token: () => token,
       gateway: `${DEMO}/edge`,
@@ -181,9 +137,10 @@ class Stage {
       return objects.map(({ metadata }) => metadata.resourceVersion).join()
     }
     const before = await versions()
-    for (let i = 0; i < 10; i++) await this.#make('configmaps', object('v1', 'ConfigMap', `beside-${i}`, {}, DEMO))
+    for (let i = 0; i < 10; i++)
+      await this.#stage.make(['configmaps', object('v1', 'ConfigMap', `beside-${i}`, {}, DEMO)])
     // What comes last has its status when everything before has been looked at.
-    await this.#make('gatewaybackends', backend('last'))
+    await this.#stage.make(['gatewaybackends', backend('last')])
     await this.says('gatewaybackends', 'last', 'Accepted', 'True')
     const afterwards = await versions()
     return {
@@ -193,99 +150,32 @@ class Stage {
   }
 
   async survivesApiServer(): Promise<Judged> {
-    const [controller] = this.#controllers
-    await this.#servers.restartApiServer(() => controller!.logged('the API server cannot be reached'))
-    await this.#make('httproutes', route('restarted', 'shop'))
+    const { program } = this.#first
+    await this.#stage.servers.restartApiServer(() => program.logged('the API server cannot be reached'))
+    await this.#stage.make(['httproutes', route('restarted', 'shop')])
     return await this.says('httproutes', 'restarted', 'Accepted', 'True Accepted')
   }
 
   /** The first gives the Lease back as it ends. */
   async handsOver(): Promise<Judged> {
-    const [first] = this.#controllers
-    await this.#startController()
-    first!.signal('SIGTERM')
-    const code = await first!.exited()
+    const { program } = this.#first
+    await this.#stage.startController()
+    program.signal('SIGTERM')
+    const code = await program.exited()
     if (code !== 0) return { name: 'controller: it ends when it is asked to', why: `exit code ${code}` }
-    await this.#make('httproutes', route('second', 'shop'))
+    await this.#stage.make(['httproutes', route('second', 'shop')])
     return await this.says('httproutes', 'second', 'Accepted', 'True Accepted')
   }
 
   /** Before the API server starts again: it refuses everything until it has read its rules. */
   wasNeverRefused(): Judged {
-    const refused = this.#controllers[0]!.output.split('\n').filter((line) => /\b403\b|forbidden/.test(line))
+    const refused = this.#first.program.output.split('\n').filter((line) => /\b403\b|forbidden/.test(line))
     return { name: 'controller: it has the rights that it needs', why: refused[0] ?? null }
   }
 
-  #port = 0
-
-  async #startController(): Promise<void> {
-    this.#port = await freePort()
-    const kubeconfig = join(this.#folder, 'kubeconfig')
-    writeFileSync(kubeconfig, await this.#kubeconfig(), { mode: 0o600 })
-    const at = `127.0.0.1:${this.#port}`
-    const args = ['controller', `--kubeconfig=${kubeconfig}`, `--listen=${at}`, `--controller-address=${at}`]
-    const env = { POD_NAMESPACE: OWN, STATS_ADDR: 'off', READINESS_ADDR: 'off' }
-    const controller = runProgram(args, '', env)
-    this.#controllers.push(controller)
-    await controller.logged('everything is known')
-  }
-
-  /** JSON is YAML. */
-  async #kubeconfig(): Promise<string> {
-    const { origin, ca } = this.#servers
-    const cluster = { server: origin, 'certificate-authority-data': Buffer.from(ca).toString('base64') }
-    return JSON.stringify({
-      'current-context': 'here',
-      contexts: [{ name: 'here', context: { cluster: 'here', user: ACCOUNT } }],
-      clusters: [{ name: 'here', cluster }],
-      users: [{ name: ACCOUNT, user: { token: await this.#tokenOf(OWN, ACCOUNT) } }]
-    })
-  }
-
-  async #tokenOf(namespace: string, account: string, audience?: string): Promise<string> {
-    const spec = audience === undefined ? {} : { audiences: [audience] }
-    const path = `/api/v1/namespaces/${namespace}/serviceaccounts/${account}/token`
-    const body = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec }
-    const answer = await this.#admin.ask('POST', path, { body })
-    return (answer.body.status as { readonly token: string }).token
-  }
-
-  async #make(plural: string, one: ApiObject): Promise<void> {
-    const { status, body } = await this.#admin.create(one, plural)
-    if (status !== 201) throw new Error(`${one.kind} ${one.metadata.name}: ${status} ${body.message}`)
-  }
-
-  async #get(plural: string, name: string): Promise<ApiObject> {
+  #get(plural: string, name: string): Promise<ApiObject> {
     const known = RESOURCES.find(([other]) => other === plural)?.[1]
     const { apiVersion = 'v1', metadata: { namespace } = { namespace: DEMO } } = known ?? {}
-    const { body } = await this.#admin.get(object(apiVersion, '', name, {}, namespace as string | undefined), plural)
-    return body
+    return this.#stage.get(plural, apiVersion, name, namespace)
   }
-
-  async #until(condition: () => Promise<boolean>): Promise<boolean> {
-    const late = AbortSignal.timeout(WAIT_MS_MAX)
-    while (!late.aborted) {
-      if (await condition()) return true
-      await after(RETRY_MS)
-    }
-    return false
-  }
-}
-
-interface StatusWithConditions {
-  readonly conditions?: readonly Condition[]
-  readonly parents?: readonly { readonly conditions?: readonly Condition[] }[]
-}
-
-interface Condition {
-  readonly type: string
-  readonly status: string
-  readonly reason: string
-  readonly message: string
-}
-
-function conditionOf({ status }: ApiObject, type: string): string {
-  const { conditions, parents = [] } = (status ?? {}) as StatusWithConditions
-  const found = (conditions ?? parents[0]?.conditions ?? []).find((one) => one.type === type)
-  return found === undefined ? 'nothing' : `${found.status} ${found.reason} ${found.message}`
 }

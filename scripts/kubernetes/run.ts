@@ -12,6 +12,7 @@ import { ACCEPTED, REFUSED } from '#engine/kubernetes/testing/tables.ts'
 import { policies } from '#policies/index.ts'
 import { controllerCases } from './controller-cases.ts'
 import { exchangeCases } from './exchanges.ts'
+import { faultCases } from './fault-cases.ts'
 import { gatewayApiSchemas, SCHEMAS_FILE } from './gateway-api-schemas.ts'
 import { install } from './install.ts'
 import { Judge, type Judged } from './judge.ts'
@@ -47,7 +48,7 @@ export async function runKubernetes(print: (line: string) => void, hasMisses: bo
     all.push(...(await provisioningCases(client)), ...(await parametersCases(servers)))
     all.push(manifestSchemas())
     all.push(...(await exchangeCases(servers)))
-    all.push(...(await controllerCases(servers)))
+    all.push(...(await controllerCases(servers)), ...(await faultCases(servers)))
   } finally {
     await servers.stop()
   }

@@ -1,17 +1,20 @@
 /** An API server with its etcd, on loopback, at ports of their own: RBAC, tokens, certificates made at the start. */
-import { generateKeyPairSync } from 'node:crypto'
+import { createPrivateKey, generateKeyPairSync, type KeyObject } from 'node:crypto'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as after } from 'node:timers/promises'
+import { type JWTPayload, SignJWT } from 'jose'
+import { request } from 'undici'
 import { freePort } from '#bench/load/ports.ts'
-import { authority } from '#engine/testing/certificates.ts'
+import { authority, type Pair } from '#engine/testing/certificates.ts'
 import { type RunningProgram, runCommand } from '#engine/testing/program.ts'
 import { ApiClient } from './client.ts'
 import { serverPrograms } from './programs.ts'
 
 const START_MS_MAX = 180_000
 const RETRY_MS = 100
+const ISSUER = 'https://kubernetes.default.svc'
 const LOOPBACK = '127.0.0.1'
 
 /** Of the file of tokens: one who may do everything, one who may do nothing. */
@@ -28,6 +31,14 @@ export interface KubernetesServers {
   clientOf(user: keyof typeof USERS): ApiClient
   tokenOf(user: keyof typeof USERS): string
   clientWith(token: string): ApiClient
+  /** A certificate by which a client is `user`. */
+  certificateOf(user: string): Pair
+  /** A token of a ServiceAccount, by the claims that the API server checks (RFC 7519). */
+  signedToken(claims: JWTPayload): Promise<string>
+  /** SIGSTOP: a server that is there, and says nothing. SIGCONT ends it. */
+  signal(server: 'etcd' | 'apiServer', signal: 'SIGSTOP' | 'SIGCONT'): void
+  /** etcd forgets every version but the newest of each object. */
+  compact(): Promise<void>
   /** The API server ends and starts again at its port; etcd stays. `away`: what is done while there is none. */
   restartApiServer(away: () => Promise<void>): Promise<void>
   stop(): Promise<void>
@@ -40,7 +51,7 @@ export async function startKubernetes(address: string = LOOPBACK): Promise<Kuber
   const running: RunningProgram[] = []
   const clients: ApiClient[] = []
   const [clientPort, peerPort, port] = [await freePort(), await freePort(), await freePort()]
-  const { ca, files } = credentials(folder, address)
+  const { ca, files, issueClient, signingKey } = credentials(folder, address)
   const run = (program: string, settings: Readonly<Record<string, string>>) => {
     const args = Object.entries(settings).map(([name, value]) => `--${name}=${value}`)
     const started = runCommand(program, args)
@@ -48,8 +59,9 @@ export async function startKubernetes(address: string = LOOPBACK): Promise<Kuber
     running.push(started)
     return started
   }
-  run(programs.etcd, etcdSettings(join(folder, 'etcd'), clientPort, peerPort))
-  const settings = apiServerSettings(address, port, `http://${LOOPBACK}:${clientPort}`, folder, files)
+  const etcd = run(programs.etcd, etcdSettings(join(folder, 'etcd'), clientPort, peerPort))
+  const etcdOrigin = `http://${LOOPBACK}:${clientPort}`
+  const settings = apiServerSettings(address, port, etcdOrigin, folder, files)
   let apiServer = run(programs.apiServer, settings)
   const origin = `https://${address}:${port}`
   const clientWith = (token: string) => {
@@ -63,6 +75,11 @@ export async function startKubernetes(address: string = LOOPBACK): Promise<Kuber
     clientOf: (user) => clientWith(USERS[user].token),
     tokenOf: (user) => USERS[user].token,
     clientWith,
+    certificateOf: issueClient,
+    signedToken: (claims) =>
+      new SignJWT({ iss: ISSUER, ...claims }).setProtectedHeader({ alg: 'RS256' }).sign(signingKey),
+    signal: (server, signal) => (server === 'etcd' ? etcd : apiServer).signal(signal),
+    compact: () => compact(etcdOrigin),
     async restartApiServer(away) {
       await apiServer.stop()
       running.splice(running.indexOf(apiServer), 1)
@@ -86,15 +103,39 @@ export async function startKubernetes(address: string = LOOPBACK): Promise<Kuber
   }
 }
 
+/** Through the JSON gateway of etcd: https://etcd.io/docs/v3.6/dev-guide/api_grpc_gateway */
+async function compact(origin: string): Promise<void> {
+  const ask = async (path: string, body: object) => {
+    const { statusCode, body: answer } = await request(`${origin}${path}`, {
+      method: 'POST',
+      body: JSON.stringify(body)
+    })
+    if (statusCode !== 200) throw new Error(`etcd: ${path}: ${statusCode} ${await answer.text()}`)
+    return (await answer.json()) as { readonly header: { readonly revision: string } }
+  }
+  const { header } = await ask('/v3/kv/range', { key: Buffer.from('/').toString('base64') })
+  await ask('/v3/kv/compaction', { revision: header.revision, physical: true })
+}
+
 interface Files {
   readonly cert: string
   readonly key: string
   readonly tokens: string
+  readonly clients: string
   readonly signing: string
   readonly verifying: string
 }
 
-function credentials(folder: string, address: string): { readonly ca: string; readonly files: Files } {
+interface Credentials {
+  /** PEM. */
+  readonly ca: string
+  readonly files: Files
+  readonly issueClient: (user: string) => Pair
+  /** Of tokens of ServiceAccounts. */
+  readonly signingKey: KeyObject
+}
+
+function credentials(folder: string, address: string): Credentials {
   const file = (name: string, text: string) => {
     const path = join(folder, name)
     writeFileSync(path, text, { mode: 0o600 })
@@ -107,15 +148,18 @@ function credentials(folder: string, address: string): { readonly ca: string; re
     privateKeyEncoding: { type: 'pkcs1', format: 'pem' },
     publicKeyEncoding: { type: 'spki', format: 'pem' }
   })
+  const clients = authority('clients-ca')
   const lines = Object.values(USERS).map(({ line }) => line)
   const files = {
     cert: file('server.crt', server.cert),
     key: file('server.key', server.key),
     tokens: file('tokens.csv', `${lines.join('\n')}\n`),
+    clients: file('clients.crt', clients.cert),
     signing: file('accounts.key', privateKey),
     verifying: file('accounts.pub', publicKey)
   }
-  return { ca: own.cert, files }
+  const issueClient = (user: string) => clients.issue(`/CN=${user}`)
+  return { ca: own.cert, files, issueClient, signingKey: createPrivateKey(privateKey) }
 }
 
 const etcdSettings = (folder: string, clientPort: number, peerPort: number) => ({
@@ -139,7 +183,8 @@ const apiServerSettings = (address: string, port: number, etcd: string, folder: 
   'tls-cert-file': files.cert,
   'tls-private-key-file': files.key,
   'token-auth-file': files.tokens,
-  'service-account-issuer': 'https://kubernetes.default.svc',
+  'client-ca-file': files.clients,
+  'service-account-issuer': ISSUER,
   'service-account-signing-key-file': files.signing,
   'service-account-key-file': files.verifying,
   'authorization-mode': 'RBAC',

@@ -121,9 +121,9 @@ const ownPort = (name: string, port: number | null) =>
   port === null ? [] : [{ name, containerPort: port, protocol: 'TCP' }]
 
 /**
- * It asks every second, so that a pod gets requests as soon as it serves. What it waits for is the controller, which may
- * be away for long, and then a build: 5,000 routes take seconds, and ten times that where the node is slow. To start it
- * again mends neither, and behind some of that the kubelet would wait for five minutes each time.
+ * The startup probe asks every second, so that a pod gets requests as soon as it serves. It waits for the controller,
+ * which may be away for long, and then for a build: 5,000 routes take seconds, and ten times that on a slow node. A
+ * restart mends neither, and after some of them the kubelet waits for five minutes each time.
  */
 const STARTUP_SECONDS_MAX = 3_600
 
