@@ -11,6 +11,7 @@ import { SharedRows } from '#engine/kit/shared-rows.ts'
 import type { DialOptions } from '#engine/socket/socket-layer.ts'
 import { TimerWheel } from '#engine/socket/timer-wheel.ts'
 import { createUpstream } from '#engine/upstream/client.ts'
+import { HostLists } from '#engine/upstream/host-lists.ts'
 import { MeshTls } from '#engine/upstream/mesh.ts'
 import { buildTcp } from './tcp.ts'
 
@@ -28,7 +29,7 @@ function snapshotOf(protocol: 'TCP' | 'TLS', tls: object | null, transport: obje
   } as unknown as Snapshot
 }
 
-function build(snapshot: Snapshot) {
+function build(snapshot: Snapshot, lists: HostLists | null = null) {
   const dialled: [tls: unknown, keepaliveMs: number | undefined][] = []
   const connect = (_address: unknown, _done: unknown, tls: unknown, dial?: DialOptions) => {
     dialled.push([tls, dial?.keepaliveMs])
@@ -44,7 +45,7 @@ function build(snapshot: Snapshot) {
     poolMax: 1,
     requestsPerConnectionMax: 0,
     observer: { connected() {}, connectFailed() {}, retried() {} },
-    lists: null,
+    lists,
     rows: new SharedRows(SharedRows.create(), () => performance.now()),
     worker: { index: 0, count: 1 }
   })
@@ -95,4 +96,20 @@ test('a reference that cannot be followed is refused for its share of the connec
   deepEqual(reasons, ['INVALID_BACKEND', 'INVALID_BACKEND'])
   equal(dialled.length, 2)
   equal(problems.length, 0)
+})
+
+test('a Service without endpoints refuses its share of the connections, and nothing else is tried', () => {
+  const snapshot = snapshotOf('TCP', null, { tls: null, tcp: null })
+  const [listener] = snapshot.binds[0]!.listeners as unknown as [{ tcpRoutes: { backends: unknown[] }[] }]
+  listener.tcpRoutes[0]!.backends.push({ backend: 'shop', weight: 3, policies: {} })
+  const shop = { ...snapshot.backends.db, host: 'shop.demo.svc.cluster.invalid' }
+  Object.assign(snapshot.backends, { shop })
+  const lists = new HostLists()
+  lists.change({ 'shop.demo.svc.cluster.invalid:1': [] })
+  const { table, dialled } = build(snapshot, lists)
+  const route = table.find(5)!.find('')!.route('')!
+  const reasons: unknown[] = []
+  for (let i = 0; i < 8; i++) route.dial({ attempts: 0, localPort: 5 } as never, (reason) => reasons.push(reason))
+  deepEqual(reasons, Array(6).fill('NO_ENDPOINT'))
+  equal(dialled.length, 2)
 })

@@ -28,9 +28,12 @@ export interface TcpDeps {
 
 /** Backends that one connection is tried on. */
 const BACKENDS_MAX = 3
-/** Failures before a byte was sent, which another backend may not have. */
+/**
+ * Failures before a byte was sent, which another backend may not have. A Service without endpoints is none of them: its
+ * share of the connections is refused (Gateway API, TCPRouteRule.backendRefs).
+ */
 const ELSEWHERE: ReadonlySet<TcpReason> = new Set([
-  ...(['CONNECT_FAILURE', 'CONNECT_TIMEOUT', 'DNS_FAILURE', 'NO_ENDPOINT'] as const),
+  ...(['CONNECT_FAILURE', 'CONNECT_TIMEOUT', 'DNS_FAILURE'] as const),
   'NO_MESH_CERTIFICATE'
 ])
 

@@ -1,7 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { SPOKEN_DEFAULT } from '#engine/contract/endpoint.ts'
 import { fakeExchange } from '#engine/testing/exchange.ts'
+import { startOrigin } from '#engine/testing/origin.ts'
+import { rawClient } from '#engine/testing/raw.ts'
+import { type Stack, startStack } from '#engine/testing/stack.ts'
+import { HostLists } from '#engine/upstream/host-lists.ts'
 import { weighted } from './weighted.ts'
 
 function run(weights: readonly number[], exchanges: number, down: readonly number[] = []): number[] {
@@ -56,4 +61,32 @@ test('every full round gives each choice exactly its weight', () => {
     }),
     { numRuns: 50 }
   )
+})
+
+test('a Service without endpoints has its share of the requests answered with 503', async (t) => {
+  const origin = await startOrigin((response) => response.end('shop'))
+  const host = 'empty.demo.svc.cluster.invalid'
+  const lists = new HostLists()
+  lists.change({ [`${host}:80`]: [] })
+  const stack: Stack = await startStack({ upstream: 1, lists, serve: (ex) => serve(ex) })
+  t.after(() => {
+    stack.close()
+    origin.close()
+  })
+  const options = { guarded: false, allow: [], connectTimeoutMs: 5_000, tls: null, http: SPOKEN_DEFAULT }
+  const choice = (name: string, port: number, weight: number) => {
+    const endpoint = stack.upstream.endpoint({ host: name, port, unixPath: null }, options)
+    const isUsable = () => endpoint.usable
+    return { name, weight, isUsable, serve: (ex: Parameters<typeof serve>[0]) => stack.upstream.send(ex, endpoint) }
+  }
+  const serve = weighted([choice('127.0.0.1', origin.port, 1), choice(host, 80, 3)])
+  const statuses: string[] = []
+  for (let i = 0; i < 8; i++) {
+    const client = await rawClient(stack.port)
+    client.send('GET / HTTP/1.1\r\nHost: shop.example\r\nConnection: close\r\n\r\n')
+    await client.untilEnd()
+    client.close()
+    statuses.push(client.received.split(' ')[1]!)
+  }
+  assert.deepEqual(statuses.toSorted(), [...Array(2).fill('200'), ...Array(6).fill('503')])
 })
