@@ -24,6 +24,9 @@ export const invalidBackend: BackendKind = {
   kind: 'invalid',
   protocol: 'http',
   config: invalidConfig,
-  stream: () => 'INVALID_BACKEND',
+  stream: ({ unread }: InvalidBackend, endsTls: boolean) =>
+    unread === null || endsTls
+      ? 'INVALID_BACKEND'
+      : { to: { ...unread, unixPath: null }, guarded: false, allow: [], transport: undefined },
   compile
 }

@@ -1,6 +1,6 @@
 /** TCP routes: what their backends say of connections holds, and what cannot hold is a mistake. */
 
-import { deepEqual, equal, match } from 'node:assert/strict'
+import { deepEqual, equal } from 'node:assert/strict'
 import { test } from 'node:test'
 import { backends } from '#backends/index.ts'
 import type { Problem } from '#engine/contract/config-error.ts'
@@ -62,7 +62,7 @@ function build(snapshot: Snapshot, lists: HostLists | null = null) {
 
 test('connectTimeout and keepalives of a backend hold for TCP routes to it', () => {
   const { table, streamOptions, dialled, problems } = build(snapshotOf('TCP', null, { tls: null, tcp: TCP }))
-  deepEqual(streamOptions, [{ guarded: false, allow: [], connectTimeoutMs: 1_000, keepaliveMs: 5_000 }])
+  deepEqual(streamOptions, [{ guarded: false, allow: [], connectTimeoutMs: 1_000, keepaliveMs: 5_000, tls: null }])
   const giveUp = table
     .find(5)!
     .find('')!
@@ -72,20 +72,44 @@ test('connectTimeout and keepalives of a backend hold for TCP routes to it', () 
   giveUp()
   equal(problems.length, 0)
   deepEqual(build(snapshotOf('TCP', null, { tls: null, tcp: null })).streamOptions, [
-    { guarded: false, allow: [], connectTimeoutMs: 9 }
+    { guarded: false, allow: [], connectTimeoutMs: 9, tls: null }
   ])
 })
 
-test('a backend with backendTLS gets no clear text of a TLS that ends here', () => {
-  const { problems } = build(snapshotOf('TLS', {}, { tls: TLS, tcp: null }))
-  match(problems[0]!.message, /"db" has backendTLS and would get clear text/)
+test('TLS of ours begins where that of the client ends, and nowhere else', () => {
+  const transport = { tls: { ...TLS, hostname: 'db.test' }, tcp: TCP }
+  const options = { guarded: false, allow: [], connectTimeoutMs: 1_000, keepaliveMs: 5_000 }
+  const ends = build(snapshotOf('TLS', {}, transport))
+  deepEqual(ends.streamOptions, [{ ...options, tls: { serverName: 'db.test', ca: null } }])
   // What is passed on may be TLS already.
-  equal(build(snapshotOf('TLS', null, { tls: TLS, tcp: null })).problems.length, 0)
+  deepEqual(build(snapshotOf('TLS', null, transport)).streamOptions, [{ ...options, tls: null }])
+  deepEqual(build(snapshotOf('TCP', null, transport)).streamOptions, [{ ...options, tls: null }])
+})
+
+test('what could not be secured is refused where TLS ends, and goes on where it is passed on unread', () => {
+  const reasons: unknown[] = []
+  const dialled = [{}, null].map((tls) => {
+    const snapshot = snapshotOf('TLS', tls, {})
+    const unread = { host: '127.0.0.1', port: 1 }
+    const db = { kind: 'invalid', reference: 'BackendTLSPolicy demo/db', reason: 'Invalid', unread, policies: {} }
+    Object.assign(snapshot.backends, { db })
+    const { table, dialled } = build(snapshot)
+    const route = table.find(5)!.find('')!.route('')!
+    route.dial({ attempts: 0, localPort: 5 } as never, (reason) => reasons.push(reason))
+    return dialled.length
+  })
+  deepEqual([reasons, dialled], [['INVALID_BACKEND'], [0, 1]])
 })
 
 test('a reference that cannot be followed is refused for its share of the connections, and nothing else is tried', () => {
   const snapshot = snapshotOf('TCP', null, { tls: null, tcp: null })
-  const invalid = { kind: 'invalid', reference: 'Service demo/db', reason: 'BackendNotFound', policies: {} }
+  const invalid = {
+    kind: 'invalid',
+    reference: 'Service demo/db',
+    reason: 'BackendNotFound',
+    unread: null,
+    policies: {}
+  }
   const [listener] = snapshot.binds[0]!.listeners as unknown as [{ tcpRoutes: { backends: unknown[] }[] }]
   listener.tcpRoutes[0]!.backends.push({ backend: 'gone', weight: 1, policies: {} })
   Object.assign(snapshot.backends, { gone: invalid })

@@ -1,6 +1,7 @@
 /** Listeners of a Snapshot with TCP behind them -> what a worker asks for every connection to their ports. */
 import type { AccessLogPlan } from '#engine/contract/access-log.ts'
 import type { BackendKind, StreamDestination } from '#engine/contract/backend.ts'
+import { endpointOptions } from '#engine/contract/backend-transport/transport.ts'
 import type { Problem } from '#engine/contract/config-error.ts'
 import type { RecorderLabels } from '#engine/contract/route.ts'
 import type {
@@ -108,6 +109,8 @@ interface Choice {
   readonly weight: number
   readonly backend: string
   readonly proxy: 'v1' | 'v2' | null
+  /** TLS towards the server; a PROXY header goes before it. */
+  readonly beginsTls: boolean
   /** Where a connection goes, or why nowhere. */
   endpoint(session: TcpSession): StreamEndpoint | TcpReason
   usable(): boolean
@@ -145,10 +148,11 @@ class Route implements TcpRoute {
         done(endpoint, null)
         return
       }
-      giveUp = endpoint.connect(session, (reason, wire) => {
+      const header = choice.proxy === null ? '' : writeProxyHeader(choice.proxy, session)
+      giveUp = endpoint.connect(session, choice.beginsTls ? header : '', (reason, wire) => {
         if (reason !== null && ELSEWHERE.has(reason)) next(reason)
         else {
-          if (wire !== null && choice.proxy !== null) wire.write(writeProxyHeader(choice.proxy, session))
+          if (wire !== null && header !== '' && !choice.beginsTls) wire.write(header)
           done(reason, wire)
         }
       })
@@ -166,14 +170,12 @@ function compile(reference: WeightedBackend, build: TcpBuild): Choice {
   const backend = Object.hasOwn(backends, name) ? backends[name] : undefined
   const tcp = reference.policies.tcp as { readonly proxyProtocol?: 'v1' | 'v2' } | undefined
   const kind = backend === undefined ? undefined : build.deps.backends.find((one) => one.kind === backend.kind)
-  const target = kind?.stream?.(backend as never)
+  const target = kind?.stream?.(backend as never, build.endsTls)
   const transport = typeof target === 'object' ? target.transport : undefined
-  const of = { weight, backend: name, proxy: tcp?.proxyProtocol ?? transport?.tcp?.proxyProtocol ?? null }
-  // Where TLS does not end here, the client may be the one to begin it.
-  if (build.endsTls && (transport?.tls ?? null) !== null) {
-    const message = `TLS ends here, and TCP routes begin none: "${name}" has backendTLS and would get clear text`
-    build.problems.push({ path: `${build.path}.backend`, message })
-  }
+  const proxy = tcp?.proxyProtocol ?? transport?.tcp?.proxyProtocol ?? null
+  // Where TLS does not end here, the client is the one to begin it.
+  const beginsTls = build.endsTls && (transport?.tls ?? null) !== null
+  const of = { weight, backend: name, proxy, beginsTls }
   const find = backend === undefined ? 'there is no such backend' : endpointOf(target, build)
   if (typeof find === 'string') {
     build.problems.push({ path: `${build.path}.backend`, message: `${find}: "${name}"` })
@@ -185,18 +187,19 @@ function compile(reference: WeightedBackend, build: TcpBuild): Choice {
 /** Or what is wrong with the backend. */
 function endpointOf(
   target: StreamDestination | TcpReason | undefined,
-  { snapshot, deps }: TcpBuild
+  { snapshot, deps, endsTls }: TcpBuild
 ): Pick<Choice, 'endpoint' | 'usable'> | string {
   if (target === undefined) return 'bytes of TCP cannot go to a backend of models or of MCP servers'
   if (typeof target === 'string') return { endpoint: () => target, usable: always }
   const { to, guarded, allow, transport } = target
-  const keepaliveMs = transport?.tcp?.keepaliveMs ?? null
-  const options = {
+  const { connectTimeoutMs } = snapshot.process.upstream
+  const host = to !== null && 'host' in to ? to.host : ''
+  const { resilience: _, ...all } = endpointOptions({ host, hasTls: false }, transport, {
     guarded,
     allow,
-    connectTimeoutMs: transport?.tcp?.connectTimeoutMs ?? snapshot.process.upstream.connectTimeoutMs,
-    ...(keepaliveMs === null ? {} : { keepaliveMs })
-  }
+    connectTimeoutMs
+  })
+  const options = endsTls ? all : { ...all, tls: null }
   if (to !== null) {
     const endpoint = deps.upstream.stream(to, options)
     return { endpoint: () => endpoint, usable: () => endpoint.usable }

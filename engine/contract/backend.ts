@@ -99,8 +99,11 @@ export interface BackendKind extends BackendType {
   readonly config?: BackendConfig
   /** Child processes that it has while it is configured. */
   readonly children?: (backend: never) => readonly Pick<ChildSpec, 'target' | 'cmd' | 'args' | 'env' | 'cwd'>[]
-  /** Of plain servers: where bytes of TCP go, or why they cannot. Absent: nowhere. */
-  readonly stream?: (backend: never) => StreamDestination | TcpReason
+  /**
+   * Of plain servers: where bytes of TCP go, or why they cannot. `endsTls`: they come out of TLS that ends here.
+   * Absent: nowhere.
+   */
+  readonly stream?: (backend: never, endsTls: boolean) => StreamDestination | TcpReason
   /** Build time: called once per backend and host rewriting mode. */
   readonly compile: (backend: never, context: BackendContext) => CompiledBackend
   /**

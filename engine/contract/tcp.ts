@@ -73,13 +73,16 @@ export interface StreamEndpoint {
   readonly name: string
   /** False while every address of it is ejected by health. */
   readonly usable: boolean
-  /** Connects for `session`, whose `release` is set with the wire. Returns a function that gives up. */
-  connect(session: TcpSession, done: Dialled): () => void
+  /**
+   * Connects for `session`, whose `release` is set with the wire. `preamble`: said in clear text before everything
+   * else, also before TLS. Returns a function that gives up.
+   */
+  connect(session: TcpSession, preamble: string, done: Dialled): () => void
 }
 
 export interface StreamClient {
-  /** The state of a destination, made once and kept over reloads. `tls` is not looked at: bytes go as they came. */
-  stream(destination: Destination | HostGroup, options: Omit<EndpointOptions, 'tls'>): StreamEndpoint
+  /** The state of a destination, made once and kept over reloads. */
+  stream(destination: Destination | HostGroup, options: EndpointOptions): StreamEndpoint
 }
 
 /** Where the observability data of such connections goes; called once for each. */

@@ -58,7 +58,7 @@ function shake(below: Handle, client: TlsClient, shared: TlsShared, done: Connec
   const handle = shared.handles.wrapTls(below, client.context.context, false) as ClientHandle
   // The judgement is ours (TlsClient.judge), so a handshake with a wrong certificate comes to its end.
   handle.setVerifyMode(true, false)
-  handle.setALPNProtocols(alpnList(client.protocols))
+  if (client.protocols.length > 0) handle.setALPNProtocols(alpnList(client.protocols))
   if (client.sni !== '') handle.setServername(client.sni)
   const session = client.takeSession()
   if (session !== undefined) handle.setSession(session)

@@ -29,7 +29,7 @@ import { type HostLists, NamedHosts } from './host-lists.ts'
 import { OutlierDetector } from './outlier.ts'
 import { ProxyProtocolEndpoint } from './proxy-protocol.ts'
 import type { UpstreamShared } from './shared.ts'
-import { type StreamOptions, TcpEndpoint } from './tcp.ts'
+import { ofBytes, TcpEndpoint } from './tcp.ts'
 import { type ThresholdKind, Thresholds, type WorkerPlace } from './thresholds.ts'
 
 /** More is no help to people. */
@@ -101,12 +101,12 @@ export function createUpstream(shared: UpstreamOptions): Upstream {
         // Every Endpoint was made by endpoint() above.
       ;(endpoint as EndpointState | ProxyProtocolEndpoint).send(ex)
     },
-    stream(destination: Destination | HostGroup, options: StreamOptions): StreamEndpoint {
+    stream(destination: Destination | HostGroup, options: EndpointOptions): StreamEndpoint {
       const key = keyOf(destination, options)
       let stream = streams.get(key)
       if (stream === undefined) {
         if (streams.size >= ENDPOINTS_MAX) forgetUnused(streams)
-        stream = new TcpEndpoint(hostsOf(destination, { ...options, tls: null }, shared), shared)
+        stream = new TcpEndpoint(hostsOf(destination, ofBytes(options), shared), shared)
         streams.set(key, stream)
       }
       return stream

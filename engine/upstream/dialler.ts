@@ -91,8 +91,8 @@ export interface DiallerShared extends Connector {
 
 /** An endpoint that wants connections. */
 export interface DialOwner<A, T extends DialAttempt<A>> {
-  /** What connections begin with, before TLS; '' for nothing. */
-  readonly preamble: string
+  /** What a connection begins with, before TLS; '' for nothing. */
+  preambleOf(attempt: T): string
   /** How long an address may take before another one is tried beside it, in milliseconds; null: for ever. */
   readonly raceAfterMs: number | null
   /** Goes on with `attempt`: by next() and connect(), at once or when there may be another connection. */
@@ -197,7 +197,7 @@ export class Dialler<A extends DialledAddress, T extends DialAttempt<A>> impleme
 
   #options(attempt: T): DialOptions {
     const { keepaliveMs } = this.#hosts.options
-    const { preamble } = this.#owner
+    const preamble = this.#owner.preambleOf(attempt)
     const reached = () => this.#shared.timers.disarm(attempt.slow)
     return keepaliveMs === undefined ? { preamble, reached } : { keepaliveMs, preamble, reached }
   }

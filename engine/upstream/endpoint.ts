@@ -61,6 +61,10 @@ export class EndpointState implements Endpoint, PoolOwner, QueueOwner, DialOwner
     return ''
   }
 
+  preambleOf(): string {
+    return this.preamble
+  }
+
   /** Others wait for the connection that an idle one stands for. */
   get isContended(): boolean {
     return false

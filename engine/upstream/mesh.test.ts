@@ -138,7 +138,7 @@ describe('addresses with an identity', () => {
     const stream = stack.upstream.stream(to, OPTIONS)
     const dial = () =>
       new Promise<string | null>((resolve) => {
-        stream.connect({ attempts: 0, localPort: 1 } as TcpSession, (reason, wire) => {
+        stream.connect({ attempts: 0, localPort: 1 } as TcpSession, '', (reason, wire) => {
           wire?.destroy()
           resolve(reason)
         })

@@ -34,7 +34,7 @@ test('a backend has all its attempts, however many the one before it has used', 
   const { endpoint, dialled } = await endpointOf(2)
   const session = { attempts: 4, localPort: 1, release: null } as unknown as TcpSession
   const ends: (string | null)[] = []
-  endpoint.connect(session, (reason) => ends.push(reason))
+  endpoint.connect(session, '', (reason) => ends.push(reason))
   deepEqual([dialled, ends], [['10.0.0.1', '10.0.0.2'], [null]])
   equal(session.attempts, 6)
 })
@@ -42,6 +42,6 @@ test('a backend has all its attempts, however many the one before it has used', 
 test('four addresses of a backend are tried and no more', async () => {
   const { endpoint, dialled } = await endpointOf(6)
   const ends: (string | null)[] = []
-  endpoint.connect({ attempts: 0, localPort: 1 } as TcpSession, (reason) => ends.push(reason))
+  endpoint.connect({ attempts: 0, localPort: 1 } as TcpSession, '', (reason) => ends.push(reason))
   deepEqual([dialled.length, ends], [4, ['CONNECT_FAILURE']])
 })

@@ -21,7 +21,11 @@ import type { Health } from './health.ts'
 import type { HostSet } from './host-group.ts'
 import { isOwnAddress } from './own-addresses.ts'
 
-export type StreamOptions = Omit<EndpointOptions, 'tls'>
+/** Nothing is known of the protocol of the bytes, so none is offered (ALPN) but what the configuration says. */
+export function ofBytes(options: EndpointOptions): EndpointOptions {
+  const { tls } = options
+  return tls === null ? options : { ...options, tls: { ...tls, alpn: tls.alpn ?? [] } }
+}
 
 class TcpAddress implements DialledAddress {
   readonly address: Address
@@ -43,12 +47,14 @@ class TcpAddress implements DialledAddress {
 
 class TcpAttempt extends DialAttempt<TcpAddress> {
   readonly session: TcpSession
+  readonly preamble: string
   readonly done: Dialled
 
-  constructor(dialler: Dialler<TcpAddress, TcpAttempt>, session: TcpSession, done: Dialled) {
+  constructor(dialler: Dialler<TcpAddress, TcpAttempt>, session: TcpSession, preamble: string, done: Dialled) {
     // Those of the backends before this one are in session.attempts too, and none of its addresses has been tried.
     super(dialler, session, null, session.attempts + ATTEMPTS_MAX)
     this.session = session
+    this.preamble = preamble
     this.done = done
   }
 }
@@ -56,7 +62,6 @@ class TcpAttempt extends DialAttempt<TcpAddress> {
 export class TcpEndpoint implements StreamEndpoint, DialOwner<TcpAddress, TcpAttempt> {
   readonly name: string
   readonly hosts: HostSet
-  readonly preamble = ''
   /** Some servers speak first, and lock out clients that connect and leave: one connection at a time. */
   readonly raceAfterMs = null
   /** Connections that exist or are being made. */
@@ -74,8 +79,8 @@ export class TcpEndpoint implements StreamEndpoint, DialOwner<TcpAddress, TcpAtt
     return this.#dialler.addresses.isUsable
   }
 
-  connect(session: TcpSession, done: Dialled): () => void {
-    const attempt = new TcpAttempt(this.#dialler, session, done)
+  connect(session: TcpSession, preamble: string, done: Dialled): () => void {
+    const attempt = new TcpAttempt(this.#dialler, session, preamble, done)
     this.total++
     this.dial(attempt)
     return () => this.#giveUp(attempt)
@@ -88,6 +93,10 @@ export class TcpEndpoint implements StreamEndpoint, DialOwner<TcpAddress, TcpAtt
     const isLoop = 'ip' in address && address.port === attempt.session.localPort && isOwnAddress(address.ip)
     if (isLoop) this.#end(attempt, 'LOOP_DETECTED')
     else this.#dialler.connect(attempt, next)
+  }
+
+  preambleOf({ preamble }: TcpAttempt): string {
+    return preamble
   }
 
   dialling({ address }: Dial<TcpAddress>): void {
@@ -119,7 +128,6 @@ export class TcpEndpoint implements StreamEndpoint, DialOwner<TcpAddress, TcpAtt
   }
 
   report(attempt: TcpAttempt, code: DialError): void {
-    // TLS of ours is that of a mesh alone.
     this.#end(attempt, code === 'UPSTREAM_TLS' || code === 'UPSTREAM_NOT_HTTP2' ? 'CONNECT_FAILURE' : code)
   }
 

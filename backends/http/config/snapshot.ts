@@ -28,6 +28,8 @@ export interface InvalidBackend {
   readonly reference: string
   /** "BackendNotFound". */
   readonly reason: string
+  /** Where bytes of TCP go all the same that are passed on unread; null: nowhere. */
+  readonly unread: { readonly host: string; readonly port: number } | null
   readonly policies: PolicySet
 }
 

@@ -191,6 +191,7 @@ for (const [title, validation, conditions, message] of REFUSED) {
       kind: 'invalid',
       reference: 'BackendTLSPolicy demo/tls',
       reason: conditions[0],
+      unread: null,
       policies: {}
     })
     const found = backendTlsConditions(one, ObjectStore.of([one, ...objects]))

@@ -29,11 +29,12 @@ function entryOf(name: string, named: NamedBackend, objects: Objects, options: R
   if (port === null) return staticEntry(name, objectKey('GatewayBackend', namespace, own), objects)
   const key = objectKey('Service', namespace, own)
   const spec = objectOf(objects.get('Service', namespace, own)?.spec)
-  const entry: Part = {
-    value: { name, host: `${hostOf(spec, namespace, own, options)}:${port}` },
-    origins: [[[], { key, path: ['spec'] }]]
-  }
-  return 'stream' in named ? entry : withBackendTls(entry, named.service, objects, faults)
+  const host = hostOf(spec, namespace, own, options)
+  const entry: Part = { value: { name, host: `${host}:${port}` }, origins: [[[], { key, path: ['spec'] }]] }
+  const service = { namespace, name: own, port }
+  if (!('stream' in named)) return withBackendTls(entry, service, objects, faults)
+  // TLS begins where that of the client ends. The policy is no matter of what is passed on unread.
+  return withBackendTls(entry, service, objects, faults, { unread: { host, port } })
 }
 
 /** Services have the name that a cluster's DNS has for them; those of type ExternalName are another server's. */
@@ -60,7 +61,13 @@ function portOf({ namespace, name, port }: PortOfService, objects: Objects): Ser
 }
 
 /** As the BackendTLSPolicy says that is for the port. */
-function withBackendTls(entry: Part, service: PortOfService, objects: Objects, faults: Fault[]): Part {
+function withBackendTls(
+  entry: Part,
+  service: PortOfService,
+  objects: Objects,
+  faults: Fault[],
+  otherwise: Raw = {}
+): Part {
   const policy = backendTlsOf(service, portOf(service, objects)?.name, objects)
   if (policy === null) return entry
   faults.push(...policy.faults)
@@ -73,7 +80,10 @@ function withBackendTls(entry: Part, service: PortOfService, objects: Objects, f
   const [, namespace, name] = policy.key.split('/')
   const reference = `BackendTLSPolicy ${namespace}/${name}`
   // Rather none than a connection that nothing secures.
-  return { value: { name: value.name, invalid: { reference, reason: policy.reason } }, origins: [[[], place]] }
+  return {
+    value: { name: value.name, invalid: { reference, reason: policy.reason, ...otherwise } },
+    origins: [[[], place]]
+  }
 }
 
 /** As appProtocol of the port says, where no policy says otherwise. */

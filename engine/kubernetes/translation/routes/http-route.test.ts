@@ -320,6 +320,7 @@ test('a rule without backends, and one whose backends get nothing, answers 500',
       kind: 'invalid',
       reference: 'HTTPRoute demo/r',
       reason: 'NoBackendRefs',
+      unread: null,
       policies: {}
     })
     deepEqual(faults, [])

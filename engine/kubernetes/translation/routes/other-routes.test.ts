@@ -89,3 +89,19 @@ test('connections that cannot go anywhere are refused by weight', () => {
     { backend: 'demo.r_TCPRoute_invalid_NoBackendRefs', weight: 1, policies: {} }
   ])
 })
+
+test('TLS to a Service is that of its BackendTLSPolicy, and what cannot be secured may pass unread alone', () => {
+  const validation = (more: object) => ({ hostname: 'db.example', ...more })
+  const backends = [{ wellKnownCACertificates: 'System' }, { wellKnownCACertificates: 'x.example/own' }].map((one) => {
+    const spec = { targetRefs: [{ group: '', kind: 'Service', name: 'shop' }], validation: validation(one) }
+    const objects = [service('shop', [{ port: 80 }]), object('BackendTLSPolicy', 'tls', { spec })]
+    const route = object('TLSRoute', 'r', { spec: { rules: [{ backendRefs: REFS }] } })
+    return compiled(route, objects).snapshot.backends['demo.shop_80_stream'] as unknown as Record<string, unknown>
+  })
+  const [good, bad] = backends
+  const tls = { hostname: 'db.example', ca: null, cert: null, key: null, subjectAltNames: null, verify: 'full' }
+  deepEqual(good!.transport, { tls, tcp: null })
+  const unread = { host: 'shop.demo.svc.cluster.local', port: 80 }
+  const reference = 'BackendTLSPolicy demo/tls'
+  deepEqual(bad, { kind: 'invalid', reference, reason: 'Invalid', unread, policies: {} })
+})
