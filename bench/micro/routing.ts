@@ -1,7 +1,8 @@
 /** Matching: what a request pays for its route, with one route of each kind and with many. */
 import type { Bench } from 'tinybench'
 import type { Router } from '#engine/contract/route.ts'
-import { type NamedRoute, routerOf } from '#engine/testing/build-router.ts'
+import type { RouterRoute } from '#engine/routing/misses.ts'
+import { routerOf } from '#engine/testing/build-router.ts'
 import { type ExchangeOptions, fakeExchange } from '#engine/testing/exchange.ts'
 
 /** Calls per sample: one call is shorter than the clock can tell. */
@@ -28,7 +29,7 @@ export function register(bench: Bench): void {
 
 /** `count` routes of each kind, so that no table is empty. */
 function routerWith(count: number): Router {
-  const routes: NamedRoute[] = []
+  const routes: RouterRoute[] = []
   const none = { headers: [], query: [] }
   for (let i = 0; i < count; i++) {
     const prefix = `/api/${i % 70}/${i}`

@@ -21,7 +21,8 @@ const NOT_RECORDED: ServiceRecorder = { record() {} }
 const AS_SERVICE: HostRewrite = 'auto'
 
 /** A backend, and what it was compiled with. */
-interface KnownBackend {
+export interface KnownBackend {
+  readonly name: string
   readonly backend: Backend
   readonly connectTimeoutMs: number
   readonly maxBufferBytes: number
@@ -29,6 +30,8 @@ interface KnownBackend {
   /** Backends that it asks as services, by name. */
   readonly uses: ReadonlyMap<string, UsedService>
   readonly compiled: CompiledBackend
+  /** The last configuration that it is a part of, by the number of its build. */
+  usedIn: number
 }
 
 /** Under what a backend is known: its name and how its host is rewritten, or that it is a service. */
@@ -48,6 +51,14 @@ class KnownBackends {
   get all(): KnownBackend[] {
     return [...this.#byMode.values()].flatMap((names) => [...names.values()])
   }
+
+  /** Takes over `fresh`, and forgets what is not used in this build. */
+  keep(build: number, fresh: KnownBackends): void {
+    for (const [mode, names] of fresh.#byMode) for (const [name, known] of names) this.set(mode, name, known)
+    for (const names of this.#byMode.values()) {
+      for (const [name, { usedIn }] of names) if (usedIn !== build) names.delete(name)
+    }
+  }
 }
 
 /** What the next configuration may take over. */
@@ -64,8 +75,10 @@ export class BackendCompiler {
   readonly #snapshot: Snapshot
   readonly #deps: RuntimeDeps
   readonly #problems: Problem[]
-  readonly #before: KnownBackends
-  readonly #done = new KnownBackends()
+  readonly #build: number
+  readonly #known: KnownBackends
+  /** What the configuration before did not have, or had otherwise. It goes on if this one is refused. */
+  readonly #fresh = new KnownBackends()
   /** Of backends that are written in a policy. */
   readonly #inPlace: Background[] = []
   readonly #services = new Map<string, CompiledBackend>()
@@ -74,13 +87,14 @@ export class BackendCompiler {
   /** Answers are read after they have passed: known with the frontend plans. */
   keepsAnswers = false
 
-  /** Problems are appended to `problems`. */
-  constructor(snapshot: Snapshot, deps: RuntimeDeps, problems: Problem[], before: BackendCache) {
+  /** Problems are appended to `problems`. `build`: number of this one. */
+  constructor(snapshot: Snapshot, deps: RuntimeDeps, problems: Problem[], before: BackendCache, build: number) {
     this.#snapshot = snapshot
     this.#deps = deps
     this.#problems = problems
     this.isOfBefore = before.upstream === deps.upstream
-    this.#before = this.isOfBefore ? before.known : new KnownBackends()
+    this.#known = this.isOfBefore ? before.known : new KnownBackends()
+    this.#build = build
     this.services = new ServiceTable({
       backends: snapshot.backends,
       kinds: deps.backends,
@@ -92,45 +106,55 @@ export class BackendCompiler {
 
   /** What has left the configuration is forgotten. */
   keep(cache: BackendCache): void {
+    this.#known.keep(this.#build, this.#fresh)
     cache.upstream = this.#deps.upstream
-    cache.known = this.#done
+    cache.known = this.#known
   }
 
-  /** What the backends of routes, and the services that they ask, do beside requests. */
+  /** What the backends of routes, and the services that they ask, do beside requests: after `keep`. */
   get background(): Background[] {
-    const all = this.#done.all
+    const { all } = this.#known
     const used = [...all.flatMap(({ uses }) => [...uses.values()]), ...this.#usedOnce.values()]
     const compiled = [...all, ...used].map((one) => one.compiled)
     return [...compiled.flatMap(({ background }) => background ?? []), ...this.#inPlace]
   }
 
   /** Undefined: there is none of that name. */
-  named(name: string, hostRewrite: HostRewrite): CompiledBackend | undefined {
-    const known = this.#done.get(hostRewrite, name)
-    if (known !== undefined) return known.compiled
-    const { backends } = this.#snapshot
-    const backend = Object.hasOwn(backends, name) ? backends[name] : undefined
+  named(name: string, hostRewrite: HostRewrite): KnownBackend | undefined {
+    const known = this.#known.get(hostRewrite, name)
+    if (known !== undefined && this.adopt(known)) return known
+    const made = this.#fresh.get(hostRewrite, name)
+    if (made !== undefined) return made
+    const backend = this.#find(name)
     if (backend === undefined) return undefined
-    const fresh = this.#unchanged(backend, name, hostRewrite) ?? this.#fresh(backend, name, hostRewrite)
-    this.#done.set(hostRewrite, name, fresh)
-    return fresh.compiled
+    const fresh = this.#compiled(backend, name, hostRewrite)
+    this.#fresh.set(hostRewrite, name, fresh)
+    return fresh
   }
 
-  #unchanged(backend: Backend, name: string, hostRewrite: HostRewrite): KnownBackend | null {
-    const before = this.#before.get(hostRewrite, name)
+  #find(name: string): Backend | undefined {
+    const { backends } = this.#snapshot
+    return Object.hasOwn(backends, name) ? backends[name] : undefined
+  }
+
+  /** Takes over what the configuration before had, if it would be made the same again. */
+  adopt(known: KnownBackend): boolean {
+    if (known.usedIn === this.#build) return true
     const { connectTimeoutMs, maxBufferBytes, keepsAnswers } = this.#settings
     const isSame =
-      before?.backend === backend &&
-      before.connectTimeoutMs === connectTimeoutMs &&
-      before.maxBufferBytes === maxBufferBytes &&
-      before.keepsAnswers === keepsAnswers &&
-      this.services.has(before.uses)
-    return isSame ? before : null
+      known.backend === this.#find(known.name) &&
+      known.connectTimeoutMs === connectTimeoutMs &&
+      known.maxBufferBytes === maxBufferBytes &&
+      known.keepsAnswers === keepsAnswers &&
+      this.services.has(known.uses)
+    if (isSame) known.usedIn = this.#build
+    return isSame
   }
 
-  #fresh(backend: Backend, name: string, hostRewrite: HostRewrite): KnownBackend {
+  #compiled(backend: Backend, name: string, hostRewrite: HostRewrite): KnownBackend {
     const uses = new Map<string, UsedService>()
-    return { backend, ...this.#settings, uses, compiled: this.#compile(backend, name, hostRewrite, uses) }
+    const compiled = this.#compile(backend, name, hostRewrite, uses)
+    return { name, backend, ...this.#settings, uses, compiled, usedIn: this.#build }
   }
 
   get #settings() {

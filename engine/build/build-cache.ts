@@ -2,28 +2,41 @@
  * What a configuration may take over from the one before: what a reload does not change is not built again, so that one
  * changed route among thousands costs what one route costs.
  */
-import type { CompiledBackend } from '#engine/contract/backend.ts'
+import type { DialectFinder } from '#engine/contract/exchange.ts'
 import type { RequestIdRules } from '#engine/contract/request-id.ts'
 import type { PolicyPlaces, Route } from '#engine/contract/route.ts'
 import type { Places } from '#engine/ir/places.ts'
 import type { PolicySet, RouteSpec } from '#engine/ir/snapshot.ts'
+import { isSameList } from '#engine/kit/same-list.ts'
 import { RouterCache } from '#engine/routing/router-cache.ts'
-import { BackendCache } from './backend-compiler.ts'
-import type { CompiledPolicy, FrontendPlans, Hooks, Level, PolicyCache, Reference, RouteChain } from './policies.ts'
+import { BackendCache, type KnownBackend } from './backend-compiler.ts'
+import type { FrontendPlans, Hooks, Level, RouteChain } from './policies.ts'
+import { type CompiledPolicy, PolicyCache } from './policy-cache.ts'
 import type { RouteDescription } from './runtime-types.ts'
 
-/** A route, and what it was made of beside its policies. */
-export interface KnownRoute {
+/** What routes of a listener depend on beside their own policies and backends. */
+export interface RouteContext {
   /** Of the gateway and the listener. */
   readonly policies: readonly PolicySet[]
   readonly maxBufferBytes: number
-  readonly chain: RouteChain
   readonly preRouting: Hooks
   readonly frontend: FrontendPlans
-  readonly references: readonly Reference[]
-  /** In the order of the references. */
-  readonly backends: readonly (CompiledBackend | undefined)[]
+}
+
+/** Whether policies around routes give the same under both. */
+export const isAround = (a: RouteContext, b: RouteContext): boolean =>
+  a.maxBufferBytes === b.maxBufferBytes && isSameList(a.policies, b.policies)
+
+/** A route, and what it was made of. */
+export interface KnownRoute {
+  readonly context: RouteContext
+  readonly chain: RouteChain
+  /** Policies of it and of its references, and backends. */
+  readonly parts: readonly (CompiledPolicy | KnownBackend)[]
+  /** It is the same wherever it stands. */
+  readonly isMovable: boolean
   readonly route: Route
+  readonly dialect: DialectFinder | null
   readonly description: RouteDescription
   readonly standing: Standing
 }
@@ -32,17 +45,25 @@ export interface KnownListener {
   readonly policies: readonly PolicySet[]
   readonly requestId: RequestIdRules | undefined
   readonly made: readonly CompiledPolicy[]
-  readonly preRouting: Hooks
-  readonly routes: Map<RouteSpec, KnownRoute>
+  readonly context: RouteContext
+  readonly specs: readonly RouteSpec[]
+  /** As `specs`. */
+  readonly routes: KnownRoute[]
 }
 
 export class BuildCache {
-  policies: PolicyCache = new Map()
+  readonly policies = new PolicyCache()
   /** By port and name. */
   listeners: ReadonlyMap<string, KnownListener> = new Map()
   frontend: FrontendPlans = { log: null, tracing: null, metrics: null }
   readonly backends = new BackendCache()
   readonly router = new RouterCache()
+  #builds = 0
+
+  /** Number of the build that begins. */
+  begin(): number {
+    return ++this.#builds
+  }
 }
 
 /** What stands around the routes of a listener. */
@@ -64,26 +85,31 @@ export function placesIn(levels: readonly Level[], places: Places | null): Polic
 
 /** Where a route stands: at another place when those ahead of it come or go, which is no reason to build it anew. */
 export class Standing {
-  around: AroundRoutes
+  #around: AroundRoutes
   /** Among the routes of the listener. */
-  index: number
+  #index: number
   readonly of: PolicyPlaces
 
   /** `own`: policies of the route itself. */
   constructor(around: AroundRoutes, index: number, own: PolicySet) {
-    this.around = around
-    this.index = index
+    this.#around = around
+    this.#index = index
     this.of = {
       placesOf: (policy) => placesIn(this.#levels(own), null).placesOf!(policy),
-      sourceOf: (path) => this.around.places?.find(path) ?? null
+      sourceOf: (path) => this.#around.places?.find(path) ?? null
     }
   }
 
+  move(around: AroundRoutes, index: number): void {
+    this.#around = around
+    this.#index = index
+  }
+
   #levels(policies: PolicySet): readonly Level[] {
-    return [...this.around.levels, { path: `${this.path}.policies`, attachment: '', policies }]
+    return [...this.#around.levels, { path: `${this.path}.policies`, attachment: '', policies }]
   }
 
   get path(): string {
-    return `${this.around.path}.routes[${this.index}]`
+    return `${this.#around.path}.routes[${this.#index}]`
   }
 }

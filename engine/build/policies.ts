@@ -16,6 +16,7 @@ import type { CompiledMatch, HookOwner, HookOwners } from '#engine/contract/rout
 import type { TracingPlan } from '#engine/contract/tracing.ts'
 import { mergePolicies } from '#engine/ir/merge.ts'
 import type { PolicySet } from '#engine/ir/snapshot.ts'
+import { type CompiledPolicy, PolicyCache } from './policy-cache.ts'
 import type { ServiceTable, UsedService } from './services.ts'
 
 /** Policies of one attachment point and where it stands in the configuration. */
@@ -78,26 +79,14 @@ export interface FrontendPlans {
 /** The part of CompileContext that is not the same for every policy. */
 type CompiledFor = Pick<CompileContext, 'matches' | 'attachment'>
 
-/** One configuration of one policy, compiled. */
-export interface CompiledPolicy {
-  /** Name, JSON of the configuration, and what else it was compiled for. */
-  readonly key: string
-  readonly policy: Policy
-  readonly config: unknown
-  readonly compiled: Compiled
-  readonly owner: HookOwner
-  /** Backends that it asks as services, by name. */
-  readonly uses: ReadonlyMap<string, UsedService>
-}
-
-/** What is compiled, by key. JSON shows secrets as "<redacted>", so there may be several under one. */
-export type PolicyCache = Map<string, CompiledPolicy[]>
-
 /** What the compiler is lent. */
 export interface CompilerParts {
   readonly lent: PolicyServices
   readonly services: ServiceTable
   readonly collectors: Collectors
+  readonly cache: PolicyCache
+  /** Number of this build. */
+  readonly build: number
 }
 
 export class PolicyCompiler {
@@ -107,18 +96,19 @@ export class PolicyCompiler {
   readonly #services: ServiceTable
   readonly #collectors: Collectors
   readonly #problems: Problem[]
-  /** Of the configuration before: what is in this one too keeps its form, and the caches that are in it. */
-  readonly #before: PolicyCache
-  readonly #done: PolicyCache = new Map()
+  readonly #cache: PolicyCache
+  readonly #build: number
+  /** What the configuration before did not have: of one that is refused nothing stays. */
+  readonly #fresh = new PolicyCache()
 
-  /** `policies`: the registry, in run order. Problems are appended to `problems`. `before`: what `cache` was then. */
+  /** `policies`: the registry, in run order. Problems are appended to `problems`. */
   constructor(
     policies: readonly Policy[],
-    { lent, services, collectors }: CompilerParts,
-    problems: Problem[],
-    before: PolicyCache = new Map()
+    { lent, services, collectors, cache, build }: CompilerParts,
+    problems: Problem[]
   ) {
-    this.#before = before
+    this.#cache = cache
+    this.#build = build
     this.#collectors = collectors
     this.#policies = policies
     this.#accumulating = new Set(policies.filter((policy) => policy.accumulates).map((policy) => policy.name))
@@ -127,33 +117,31 @@ export class PolicyCompiler {
     this.#problems = problems
   }
 
-  /** All that this configuration uses. */
-  get cache(): PolicyCache {
-    return this.#done
+  /** What no part of the configuration uses any more is forgotten. */
+  keep(): void {
+    this.#cache.keep(this.#build, this.#fresh)
   }
 
-  /** Whether what a chain was made of would be made the same again. */
-  holds(made: readonly CompiledPolicy[]): boolean {
-    return made.every(({ uses }) => this.#services.has(uses))
+  /** Takes over what a chain of the configuration before was made of, if it would be made the same again. */
+  adopt(made: readonly CompiledPolicy[]): boolean {
+    for (const one of made) {
+      if (one.usedIn === this.#build) continue
+      if (one.uses.size > 0 && !this.#services.has(one.uses)) return false
+      one.usedIn = this.#build
+    }
+    return true
   }
 
-  /** Takes over what a chain of the configuration before was made of. */
-  adopt(made: readonly CompiledPolicy[]): void {
-    for (const one of made) this.#keep(one)
-  }
-
-  #keep(made: CompiledPolicy): void {
-    const known = this.#done.get(made.key)
-    if (known === undefined) this.#done.set(made.key, [made])
-    else if (!known.includes(made)) known.push(made)
-  }
-
-  /** What the compiled policies do beside requests, and the services that they ask, each once. */
+  /** What the compiled policies do beside requests, and the services that they ask, each once: after `keep`. */
   get background(): Background[] {
-    const entries = [...this.#done.values()].flat()
-    const services = entries.flatMap(({ uses }) => [...uses.values()].map((used) => used.compiled))
-    const all = [...entries.map(({ compiled }) => compiled), ...services]
-    return [...new Set(all.flatMap(({ background }) => background ?? []))]
+    const found = new Set<Background>()
+    for (const { compiled, uses } of this.#cache.all()) {
+      if (compiled.background !== undefined) found.add(compiled.background)
+      for (const { compiled: service } of uses.values()) {
+        if (service.background !== undefined) found.add(service.background)
+      }
+    }
+    return [...found]
   }
 
   /** The chain of a route; `levels` come least precise first. */
@@ -256,9 +244,9 @@ export class PolicyCompiler {
     ])
     const isSame = (made: CompiledPolicy) =>
       made.policy === policy && isDeepStrictEqual(made.config, config) && this.#services.has(made.uses)
-    const done = this.#done.get(key)?.find(isSame) ?? this.#before.get(key)?.find(isSame)
+    const done = this.#cache.find(key, isSame) ?? this.#fresh.find(key, isSame)
     if (done !== undefined) {
-      this.#keep(done)
+      done.usedIn = this.#build
       return done
     }
     let compiled: Compiled = {}
@@ -273,8 +261,8 @@ export class PolicyCompiler {
       const inside = error instanceof FieldError ? pathInside(error.path) : ''
       this.#problems.push({ path: `${path}${inside}`, message: (error as Error).message })
     }
-    const made = { key, policy, config, compiled, owner: ownerOf(policy, config), uses }
-    this.#keep(made)
+    const made = { key, policy, config, compiled, owner: ownerOf(policy, config), uses, usedIn: this.#build }
+    this.#fresh.add(made)
     return made
   }
 }

@@ -14,22 +14,26 @@ import {
   type Snapshot,
   type WeightedBackend
 } from '#engine/ir/snapshot.ts'
+import { Alignment } from '#engine/kit/alignment.ts'
 import { RetryBudget } from '#engine/kit/retry-budget.ts'
 import { isSameList } from '#engine/kit/same-list.ts'
 import { compileMatch } from '#engine/routing/candidate.ts'
-import { buildRouter, type ListenerIndex, type RouteIndex } from '#engine/routing/router.ts'
+import { buildRouter, type ListenerIndex } from '#engine/routing/router.ts'
 import { BackendCompiler } from './backend-compiler.ts'
 import {
   type AroundRoutes,
   BuildCache,
+  isAround,
   type KnownListener,
   type KnownRoute,
   placesIn,
+  type RouteContext,
   Standing
 } from './build-cache.ts'
 import { collectorsOf } from './collectors.ts'
 import {
   type FrontendPlans,
+  type Hooks,
   joined,
   type Level,
   type PlacedMirror,
@@ -54,7 +58,7 @@ export function buildRuntime(snapshot: Snapshot, deps: RuntimeDeps): Runtime {
   const router = buildRouter(
     snapshot.binds,
     (place) => builder.listener(place),
-    (spec, place) => builder.route(spec, place),
+    (specs) => builder.routes(specs),
     builder.problems,
     builder.routerCache
   )
@@ -68,7 +72,7 @@ export function buildRuntime(snapshot: Snapshot, deps: RuntimeDeps): Runtime {
     route: traced((ex: Exchange) => router.route(ex), builder.tracer),
     ...builder.unrouted(),
     tcp,
-    describe: () => ({ version, hash, acceptedAt, routes: builder.routes })
+    describe: () => ({ version, hash, acceptedAt, routes: builder.descriptions() })
   })
 }
 
@@ -80,7 +84,6 @@ interface Around extends AroundRoutes {
 
 class Builder {
   readonly problems: Problem[] = []
-  readonly routes: RouteDescription[] = []
   readonly #snapshot: Snapshot
   readonly #deps: RuntimeDeps
   readonly #policies: PolicyCompiler
@@ -89,6 +92,7 @@ class Builder {
   /** Null: no request has a trace. */
   readonly tracer: Tracer | null
   readonly #cache: BuildCache
+  readonly #build: number
   readonly #listeners = new Map<string, KnownListener>()
   /** The listener whose routes are being built, and what the configuration before had of it. */
   #listener: KnownListener | null = null
@@ -105,9 +109,11 @@ class Builder {
     const collectors = collectorsOf(maxBufferBytes, deps.fail)
     const lent = { ...deps.services, maxBufferBytes }
     this.#cache = lent.state('build.policies', () => new BuildCache())
-    this.#backends = new BackendCompiler(snapshot, deps, this.problems, this.#cache.backends)
-    const parts = { lent, collectors, services: this.#backends.services }
-    this.#policies = new PolicyCompiler(deps.policies, parts, this.problems, this.#cache.policies)
+    this.#build = this.#cache.begin()
+    const build = this.#build
+    this.#backends = new BackendCompiler(snapshot, deps, this.problems, this.#cache.backends, build)
+    const parts = { lent, collectors, services: this.#backends.services, cache: this.#cache.policies, build }
+    this.#policies = new PolicyCompiler(deps.policies, parts, this.problems)
     const frontend = this.#policies.frontend(snapshot.gateway.frontend)
     const { log, tracing, metrics } = this.#cache.frontend
     const isSame = log === frontend.log && tracing === frontend.tracing && metrics === frontend.metrics
@@ -122,7 +128,7 @@ class Builder {
 
   /** What has left the configuration is forgotten. */
   keep(): void {
-    this.#cache.policies = this.#policies.cache
+    this.#policies.keep()
     this.#cache.listeners = this.#listeners
     this.#cache.frontend = this.#frontend
     this.#backends.keep(this.#cache.backends)
@@ -131,6 +137,10 @@ class Builder {
   get background(): readonly Background[] {
     const exports = [...flushOf(this.tracer), ...metricsOf(this.#frontend, this.#deps)]
     return [...new Set([...this.#policies.background, ...this.#backends.background, ...exports])]
+  }
+
+  descriptions(): readonly RouteDescription[] {
+    return [...this.#listeners.values()].flatMap(({ routes }) => routes.map(({ description }) => description))
   }
 
   /** Without a plan for the log, the thread's own recorder of such exchanges does. */
@@ -174,7 +184,7 @@ class Builder {
       return null
     }
     const also = { dialect, recorder, ...placesIn(pre, places), ...(requestId === undefined ? {} : { requestId }) }
-    return { name, port, ...known.preRouting, ...also }
+    return { name, port, ...known.context.preRouting, ...also }
   }
 
   /** The listener whose routes come next. */
@@ -187,54 +197,67 @@ class Builder {
       before !== null &&
       before.requestId === requestId &&
       isSameList(before.policies, policies) &&
-      this.#policies.holds(before.made)
-    if (isSame) this.#policies.adopt(before.made)
+      this.#policies.adopt(before.made)
     const hooks = isSame ? null : this.#policies.preRouting(levels)
-    const preRouting = hooks === null ? before!.preRouting : withRequestId(hooks, requestId)
+    const preRouting = hooks === null ? before!.context.preRouting : withRequestId(hooks, requestId)
     const made = hooks === null ? before!.made : hooks.made
+    const { routes: specs } = this.#around!.listener
+    const context = this.#context(preRouting, before)
     this.#before = before
-    this.#listener = { policies, requestId, made, preRouting, routes: new Map() }
+    this.#listener = { policies, requestId, made, context, specs, routes: [] }
     this.#listeners.set(key, this.#listener)
     return this.#listener
   }
 
-  route(spec: RouteSpec, { route: index }: RouteIndex): Route {
-    const known = this.#before?.routes.get(spec) ?? null
-    const isSame = known !== null && this.#holds(known)
-    if (isSame) for (const { made } of [known.chain, ...known.references]) this.#policies.adopt(made)
-    const made =
-      isSame && this.#isServedAlike(known, spec) ? known : this.#made(spec, index, isSame ? known.chain : null)
-    made.standing.around = this.#around!
-    made.standing.index = index
-    this.#listener!.routes.set(spec, made)
-    this.routes.push(made.description)
-    const { dialect } = made.route
-    if (dialect != null && !this.#dialects.includes(dialect)) this.#dialects.push(dialect)
-    return made.route
+  /** The same object as before where nothing of it has changed. */
+  #context(preRouting: Hooks, before: KnownListener | null): RouteContext {
+    const policies = this.#around!.levels.map((level) => level.policies)
+    const { maxBufferBytes } = this.#snapshot.frontend.http
+    const context = { policies, maxBufferBytes, preRouting, frontend: this.#frontend }
+    const isSame =
+      before !== null &&
+      isAround(before.context, context) &&
+      before.context.preRouting === preRouting &&
+      before.context.frontend === this.#frontend
+    return isSame ? before.context : context
   }
 
-  /** Whether the policies around a route give what they gave. */
-  #holds({ policies, maxBufferBytes, chain }: KnownRoute): boolean {
-    return (
-      maxBufferBytes === this.#snapshot.frontend.http.maxBufferBytes &&
-      this.#around!.levels.every((level, i) => level.policies === policies[i]) &&
-      // Where they stand is a part of them.
-      chain.mirrors.length === 0 &&
-      this.#policies.holds(chain.made)
-    )
+  /** Those of the listener that was built last, in their order. */
+  routes(specs: readonly RouteSpec[]): readonly Route[] {
+    const { routes } = this.#listener!
+    const known = this.#before?.routes ?? []
+    const alignment = new Alignment(this.#before?.specs ?? [], specs)
+    const dialects = new Set<DialectFinder>()
+    for (let i = 0; i < specs.length; i++) {
+      const made = this.#route(specs[i]!, i, known[alignment.placeOf(i)])
+      if (made.dialect !== null) dialects.add(made.dialect)
+      routes.push(made)
+    }
+    this.#dialects.push(...dialects)
+    return routes.map(({ route }) => route)
   }
 
-  /** Whether the rest of what the route was made of is what it was. */
-  #isServedAlike({ preRouting, frontend, backends, references }: KnownRoute, spec: RouteSpec): boolean {
-    return (
-      this.#backends.isOfBefore &&
-      preRouting === this.#listener!.preRouting &&
-      frontend === this.#frontend &&
-      spec.backends.every(({ backend }, i) => {
-        const compiled = this.#backends.named(backend, references[i]!.settings.hostRewrite)
-        return compiled !== undefined && compiled === backends[i]
-      })
-    )
+  #route(spec: RouteSpec, index: number, known: KnownRoute | undefined): KnownRoute {
+    if (known === undefined) return this.#made(spec, index, null)
+    if (!this.#isSame(known)) return this.#made(spec, index, this.#holds(known) ? known.chain : null)
+    known.standing.move(this.#around!, index)
+    return known
+  }
+
+  /** Whether all that a route was made of is what it was: of thousands this is asked with every change of one. */
+  #isSame({ context, isMovable, parts }: KnownRoute): boolean {
+    if (context !== this.#listener!.context || !isMovable || !this.#backends.isOfBefore) return false
+    for (const part of parts) {
+      if (part.usedIn === this.#build) continue
+      if (!('policy' in part ? this.#policies.adopt([part]) : this.#backends.adopt(part))) return false
+    }
+    return true
+  }
+
+  /** Whether the policies around a route, and its own, give what they gave. */
+  #holds({ context, chain }: KnownRoute): boolean {
+    // Where mirrors stand is a part of them.
+    return chain.mirrors.length === 0 && isAround(context, this.#listener!.context) && this.#policies.adopt(chain.made)
   }
 
   #made(spec: RouteSpec, index: number, known: RouteChain | null): KnownRoute {
@@ -248,7 +271,8 @@ class Builder {
     const levels = [...around.levels, { path: `${path}.policies`, attachment, policies: spec.policies }]
     const chain = known ?? this.#policies.chain(levels, matches)
     const { names, requestHooks, responseHooks, hookOwners, settings, retry, mirrors, readsTimes } = chain
-    const { preRouting } = this.#listener!
+    const { context } = this.#listener!
+    const { preRouting } = context
     const references = this.#policies.references(spec.backends, { path, attachment }, matches, settings)
     const answers = answerHooks(references)
     const served = this.#serve(spec.backends, references, `${path}.backends`)
@@ -288,23 +312,11 @@ class Builder {
       keepsRequest: keepsRequest || isRead(this.#frontend, 'readsRequests'),
       recorder: this.#deps.recorderFor({ route: name, rule, listener: listener.name, port }, this.#frontend.log)
     })
-    const policies = around.levels.map((level) => level.policies)
-    const { maxBufferBytes } = this.#snapshot.frontend.http
-    const backends = spec.backends.map(({ backend }, i) =>
-      this.#backends.named(backend, references[i]!.settings.hostRewrite)
+    const backends = spec.backends.flatMap(
+      ({ backend }, i) => this.#backends.named(backend, references[i]!.settings.hostRewrite) ?? []
     )
-    return {
-      policies,
-      maxBufferBytes,
-      chain,
-      preRouting,
-      frontend: this.#frontend,
-      references,
-      backends,
-      route,
-      description,
-      standing
-    }
+    const parts = [...new Set([...chain.made, ...references.flatMap((one) => one.made), ...backends])]
+    return { context, chain, parts, isMovable: mirrors.length === 0, route, dialect, description, standing }
   }
 
   #retry(plan: RetryPlan | null): RouteRetry | null {
@@ -363,6 +375,8 @@ class Builder {
   }
 
   #backend(name: string, { hostRewrite }: RouteSettings, path: string): CompiledBackend {
-    return this.#backends.named(name, hostRewrite) ?? this.#backends.refuse(path, `there is no backend "${name}"`)
+    return (
+      this.#backends.named(name, hostRewrite)?.compiled ?? this.#backends.refuse(path, `there is no backend "${name}"`)
+    )
   }
 }

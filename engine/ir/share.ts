@@ -3,6 +3,8 @@
  * object, and what was compiled from that object need not be compiled again.
  */
 
+import { commonEnds, isSameList } from '#engine/kit/same-list.ts'
+
 /**
  * `next`, with every part that equals its counterpart in `before` replaced by it; `before` itself when all is
  * equal. For plain data, which must not be changed afterwards. Entries of a list that have a name are
@@ -21,20 +23,22 @@ function shared(before: unknown, next: unknown): unknown {
 }
 
 function sharedList(before: readonly unknown[], next: readonly unknown[]): readonly unknown[] {
+  const { start, end } = commonEnds(before, next)
+  const inMiddle = next.length - end
+  if (start === inMiddle && before.length === next.length) return before
+  const others = before.slice(start, before.length - end)
   let byName: Map<unknown, unknown> | null = null
-  let isSame = before.length === next.length
-  const out = next.map((entry, i) => {
-    let other = before[i]
-    const name = nameOf(entry)
+  const out = next.slice()
+  for (let i = start; i < inMiddle; i++) {
+    let other = others[i - start]
+    const name = nameOf(next[i])
     if (name !== undefined && nameOf(other) !== name) {
-      byName ??= new Map(before.map((candidate) => [nameOf(candidate), candidate]))
+      byName ??= new Map(others.map((candidate) => [nameOf(candidate), candidate]))
       other = byName.get(name)
     }
-    const made = shared(other, entry)
-    if (!Object.is(made, before[i])) isSame = false
-    return made
-  })
-  return isSame ? before : out
+    out[i] = shared(other, next[i])
+  }
+  return isSameList(before, out) ? before : out
 }
 
 function sharedObject(before: Plain, next: Plain): Plain {

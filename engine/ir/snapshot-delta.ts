@@ -1,4 +1,5 @@
 /** Snapshots on their way to somebody who has another one: what is the same object in both does not travel. */
+import { Alignment } from '#engine/kit/alignment.ts'
 import { share } from './share.ts'
 import type { Backend, Bind, Listener, RouteSpec, Snapshot } from './snapshot.ts'
 
@@ -20,34 +21,69 @@ type RouteRun = readonly [from: number, count: number]
 
 /** `previous`: what the receiver got last; parts of `snapshot` that are the same objects are not sent. */
 export function encodeDelta<T extends Content>(previous: T | null, snapshot: T): SnapshotDelta<T> {
-  const places = new Map(routesOf(previous).map((route, i) => [route, i]))
+  const held = heldRoutes(previous)
   const binds = snapshot.binds.map((bind) => ({
     ...bind,
-    listeners: bind.listeners.map((listener) => ({ ...listener, routes: encodeRoutes(listener.routes, places) }))
+    listeners: bind.listeners.map((listener) => {
+      const { from, routes } = held.get(keyOf(bind, listener)) ?? { from: 0, routes: [] }
+      return { ...listener, routes: encodeRoutes(routes, from, listener.routes) }
+    })
   }))
-  const before = previous?.backends ?? {}
-  const has = (of: Content['backends'], name: string) => Object.hasOwn(of, name)
-  const changed = ([name, backend]: [string, Backend]) => !has(before, name) || before[name] !== backend
-  const backends = Object.fromEntries(Object.entries(snapshot.backends).filter(changed))
-  const goneBackends = Object.keys(before).filter((name) => !has(snapshot.backends, name))
-  return { ...snapshot, binds, backends, goneBackends }
+  return { ...snapshot, binds, ...changesOf(previous?.backends ?? {}, snapshot.backends) }
 }
 
-function encodeRoutes(routes: readonly RouteSpec[], places: ReadonlyMap<RouteSpec, number>): (RouteSpec | RouteRun)[] {
-  const found: (RouteSpec | [number, number])[] = []
-  let run: [number, number] | null = null
-  for (const route of routes) {
-    const place = places.get(route)
-    if (place === undefined) {
-      run = null
-      found.push(route)
-    } else if (run !== null && place === run[0] + run[1]) run[1]++
-    else {
-      run = [place, 1]
-      found.push(run)
+function changesOf(before: Content['backends'], after: Content['backends']) {
+  const backends: Record<string, Backend> = {}
+  const goneBackends: string[] = []
+  if (before !== after) {
+    for (const [name, backend] of Object.entries(after)) {
+      if (!Object.hasOwn(before, name) || before[name] !== backend) backends[name] = backend
+    }
+    for (const name of Object.keys(before)) if (!Object.hasOwn(after, name)) goneBackends.push(name)
+  }
+  return { backends, goneBackends }
+}
+
+const keyOf = ({ port }: Pick<Bind, 'port'>, { name }: Pick<Listener, 'name'>): string => `${port} ${name}`
+
+/** By listener; `from`: the place of the first among all routes. */
+function heldRoutes(snapshot: Content | null) {
+  const held = new Map<string, { readonly from: number; readonly routes: readonly RouteSpec[] }>()
+  let from = 0
+  for (const bind of snapshot?.binds ?? []) {
+    for (const listener of bind.listeners) {
+      held.set(keyOf(bind, listener), { from, routes: listener.routes })
+      from += listener.routes.length
     }
   }
+  return held
+}
+
+/** `from`: the place of the first of `before` among all routes. */
+function encodeRoutes(
+  before: readonly RouteSpec[],
+  from: number,
+  routes: readonly RouteSpec[]
+): (RouteSpec | RouteRun)[] {
+  const found: (RouteSpec | [number, number])[] = []
+  const alignment = new Alignment(before, routes)
+  const { start, end } = alignment
+  addRun(found, from, start)
+  for (let i = start; i < routes.length - end; i++) {
+    const place = alignment.placeOf(i)
+    if (place < 0) found.push(routes[i]!)
+    else addRun(found, from + place, 1)
+  }
+  addRun(found, from + before.length - end, end)
   return found
+}
+
+/** A run that goes on where the one before ends is one with it. */
+function addRun(found: (RouteSpec | [number, number])[], from: number, count: number): void {
+  if (count === 0) return
+  const last = found.at(-1)
+  if (Array.isArray(last) && last[0] + last[1] === from) last[1] += count
+  else found.push([from, count])
 }
 
 /**
@@ -55,11 +91,8 @@ function encodeRoutes(routes: readonly RouteSpec[], places: ReadonlyMap<RouteSpe
  * RangeError when the delta is for another one.
  */
 export function applyDelta<T extends Content>(previous: T | null, delta: SnapshotDelta<T>): T {
-  const known = routesOf(previous)
+  const known = [...heldRoutes(previous).values()].flatMap(({ routes }) => routes)
   const { goneBackends, ...rest } = delta
-  const gone = new Set(goneBackends)
-  const kept = Object.entries(previous?.backends ?? {}).filter(([name]) => !gone.has(name))
-  const backends = Object.fromEntries([...kept, ...Object.entries(delta.backends)])
   const binds = delta.binds.map((bind) => ({
     ...bind,
     listeners: bind.listeners.map((listener) => ({
@@ -67,8 +100,15 @@ export function applyDelta<T extends Content>(previous: T | null, delta: Snapsho
       routes: listener.routes.flatMap((route) => (isRun(route) ? routesIn(known, route) : [route]))
     }))
   }))
+  const before = previous?.backends ?? {}
+  const kept = goneBackends.length === 0 ? before : withoutNames(before, new Set(goneBackends))
+  const backends = Object.keys(delta.backends).length === 0 ? kept : { ...kept, ...delta.backends }
   // Delta<T> is T but for the two that are put in again.
   return share(previous, { ...rest, binds, backends } as unknown as T)
+}
+
+function withoutNames(backends: Content['backends'], names: ReadonlySet<string>): Content['backends'] {
+  return Object.fromEntries(Object.entries(backends).filter(([name]) => !names.has(name)))
 }
 
 function isRun(route: RouteSpec | RouteRun): route is RouteRun {
@@ -79,8 +119,4 @@ function routesIn(known: readonly RouteSpec[], [from, count]: RouteRun): readonl
   const routes = known.slice(from, from + count)
   if (routes.length !== count) throw new RangeError(`routes ${from} to ${from + count} of ${known.length}`)
   return routes
-}
-
-function routesOf(snapshot: Content | null): RouteSpec[] {
-  return snapshot?.binds.flatMap(({ listeners }) => listeners.flatMap((listener) => listener.routes)) ?? []
 }

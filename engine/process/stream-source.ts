@@ -19,6 +19,8 @@ import type { SnapshotSource, SourceParts } from './snapshot-source.ts'
 
 /** What has changed is on disk so soon: drafts may be large, and 50 of them come in a second. */
 const KEEP_AFTER_MS = 5_000
+/** Or later: to write 5,000 routes takes 0.2 s, in which nothing is put in force. This share of the time is for it. */
+const KEEP_SHARE = 0.01
 
 export class StreamSource implements SnapshotSource {
   readonly isRemote = true
@@ -31,6 +33,8 @@ export class StreamSource implements SnapshotSource {
   #client: SnapshotClient | null = null
   #unkept: Held | null = null
   #keeping: NodeJS.Timeout | null = null
+  /** How long the last one took to write. */
+  #keptInMs = 0
 
   constructor(settings: ProxySettings, local: SnapshotDraft, parts: SourceParts) {
     this.#settings = settings
@@ -122,21 +126,26 @@ export class StreamSource implements SnapshotSource {
   #keepSoon(held: Held): void {
     if (this.#file === null) return
     this.#unkept = held
-    this.#keeping ??= setTimeout(() => {
-      this.#keeping = null
-      this.#keep()
-    }, KEEP_AFTER_MS).unref()
+    this.#keeping ??= setTimeout(
+      () => {
+        this.#keeping = null
+        this.#keep()
+      },
+      Math.max(KEEP_AFTER_MS, this.#keptInMs / KEEP_SHARE)
+    ).unref()
   }
 
   #keep(): void {
     const held = this.#unkept
     this.#unkept = null
     if (held === null) return
+    const begun = performance.now()
     try {
       this.#file?.write(held)
     } catch (error) {
       this.#parts.log('warn', `what is in force cannot be kept: ${(error as Error).message}`)
     }
+    this.#keptInMs = performance.now() - begun
   }
 }
 

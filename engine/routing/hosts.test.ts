@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import fc from 'fast-check'
 import { HostTable } from './hosts.ts'
 
 function tableOf(...names: readonly string[]): HostTable<string> {
@@ -38,4 +39,27 @@ test('map keeps every host name', () => {
   })
   assert.deepEqual(seen.toSorted(), names)
   assert.equal(mapped.find('a.com'), 5)
+})
+
+test('a table made from another one has its values but for the changes, however many were made', () => {
+  const names = ['*', '*.com', '*.a.com', ...Array.from({ length: 150 }, (_, i) => `h${i}.a.com`)]
+  const change = fc.tuple(fc.constantFrom(...names), fc.option(fc.nat(), { nil: undefined, freq: 3 }))
+  const rounds = fc.array(fc.array(change, { minLength: 1, maxLength: 9 }), { maxLength: 60 })
+  const check = fc.property(rounds, (all) => {
+    let table = new HostTable<number>()
+    const expected = new Map<string, number>()
+    for (const changes of all) {
+      const before = table
+      const held = [...before.entries()]
+      table = before.with(changes)
+      for (const [name, value] of changes) {
+        if (value === undefined) expected.delete(name)
+        else expected.set(name, value)
+      }
+      assert.deepEqual(new Map(table.entries()), expected)
+      for (const name of names) assert.equal(table.get(name), expected.get(name))
+      assert.deepEqual([...before.entries()], held)
+    }
+  })
+  fc.assert(check, { numRuns: 30 })
 })

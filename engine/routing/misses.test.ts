@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type ExchangeOptions, fakeExchange } from '#engine/testing/exchange.ts'
 import type { MatchSpec } from './candidate.ts'
-import { type MatchedRoute, missesOf, nearestOf, nearestText } from './misses.ts'
+import { missesOf, nearestOf, nearestText, type RouterRoute } from './misses.ts'
 
-const on = (name: string, match: Partial<MatchSpec>, hostnames: readonly string[] = []): MatchedRoute => ({
+const on = (name: string, match: Partial<MatchSpec>, hostnames: readonly string[] = []): RouterRoute => ({
   name,
   hostnames,
   matches: [{ path: { prefix: '/' }, headers: [], query: [], ...match }]

@@ -5,8 +5,8 @@ import { compilePattern, type Pattern } from '#engine/kit/pattern.ts'
 import { isSensitive, redactText, withoutKeys } from '#engine/kit/sensitive.ts'
 import { headerReader, type MatchSpec, type PathSpec, QueryMemo, type ValueSpec } from './candidate.ts'
 
-/** A route of a listener, as far as matching reads it. */
-export interface MatchedRoute {
+/** A route of a listener, as far as routing reads it; those of the Snapshot have this shape. */
+export interface RouterRoute {
   readonly name: string
   readonly hostnames: readonly string[]
   readonly matches: readonly MatchSpec[]
@@ -33,7 +33,7 @@ const LOOKED_AT_MAX = 256
 const TEXT_CHARS_MAX = 80
 
 /** One for each match of the first routes that `ex` does not fit; none for those that it fits. `max`: of matches. */
-export function missesOf(routes: readonly MatchedRoute[], ex: Exchange, host: string, max = LOOKED_AT_MAX): Miss[] {
+export function missesOf(routes: readonly RouterRoute[], ex: Exchange, host: string, max = LOOKED_AT_MAX): Miss[] {
   const misses: Miss[] = []
   const path = decodedPath(ex.path)
   let looked = 0
@@ -56,7 +56,7 @@ export function nearestOf(misses: readonly Miss[]): Miss | undefined {
 }
 
 /** The nearest miss of each route that does not fit, the nearest route first. */
-export function nearestFirst(routes: readonly MatchedRoute[], ex: Exchange, host: string): Miss[] {
+export function nearestFirst(routes: readonly RouterRoute[], ex: Exchange, host: string): Miss[] {
   const misses = missesOf(routes, ex, host)
   const perRoute = Map.groupBy(misses, ({ routeIndex }) => routeIndex)
   // Of a route with several matches one that fits is enough.
@@ -70,7 +70,7 @@ function compare(a: Miss, b: Miss): number {
 
 /** For the log of a request without a route. `sourceOf`: where a match was written; null: unknown. */
 export function nearestText(
-  routes: readonly MatchedRoute[],
+  routes: readonly RouterRoute[],
   ex: Exchange,
   host: string,
   sourceOf: (inside: string) => string | null = () => null
@@ -85,7 +85,7 @@ export function nearestText(
 
 type Found = Pick<Miss, 'part' | 'why'> & Partial<Pick<Miss, 'agreed'>>
 
-function missOf(route: MatchedRoute, match: MatchSpec, ex: Exchange, host: string, path: string): Found | null {
+function missOf(route: RouterRoute, match: MatchSpec, ex: Exchange, host: string, path: string): Found | null {
   if (!isAmong(host, route.hostnames)) {
     return { part: 'host', why: `its hostnames are ${cut(route.hostnames.join(' '))}, asked is ${cut(host)}` }
   }

@@ -1,10 +1,10 @@
 /** What a router takes over from the one before: the tables of hosts whose routes have not changed. */
 import type { Problem } from '#engine/contract/config-error.ts'
 import type { Route } from '#engine/contract/route.ts'
-import { isSameList } from '#engine/kit/same-list.ts'
-import { type Candidate, compileCandidate, type MatchSpec, type PathSpec } from './candidate.ts'
+import { commonEnds, isSameList } from '#engine/kit/same-list.ts'
+import { type Candidate, compileCandidate, type PathSpec } from './candidate.ts'
 import { HostTable } from './hosts.ts'
-import type { MatchedRoute } from './misses.ts'
+import type { RouterRoute } from './misses.ts'
 import { PathTable } from './paths.ts'
 
 /** Path tables to try in turn for a host, most specific host name first. */
@@ -15,33 +15,33 @@ interface Entry {
   readonly candidate: Candidate
 }
 
-/** The matches of a route. */
-interface RouteMatches {
-  readonly matched: MatchedRoute
+interface Host {
   readonly entries: readonly Entry[]
+  readonly table: PathTable
 }
 
-interface RouterRoute {
-  readonly hostnames: readonly string[]
-  readonly matches: readonly MatchSpec[]
-}
-
-interface HostEntries {
-  readonly entries: Entry[]
-  table: PathTable | null
-}
-
-/** The hosts of one listener. */
+/** The hosts of one listener, and the routes that they were made of. */
 interface ListenerHosts {
-  readonly tables: ReadonlyMap<string, HostEntries>
-  readonly hosts: HostTable<Chain>
+  readonly specs: readonly RouterRoute[]
+  readonly routes: readonly Route[]
+  readonly own: HostTable<Host>
+  /** Those of them with a star. */
+  readonly wildcards: HostTable<PathTable>
+  readonly chains: HostTable<Chain>
 }
 
 const EVERY_HOST = ['*']
+const NO_HOSTS: ListenerHosts = {
+  specs: [],
+  routes: [],
+  own: new HostTable(),
+  wildcards: new HostTable(),
+  chains: new HostTable()
+}
 
 /** Of the routers of one thread, of which each takes over from the one before. */
 export class RouterCache {
-  readonly #routes = new WeakMap<Route, RouteMatches>()
+  readonly #entries = new WeakMap<Route, readonly Entry[]>()
   #before: ReadonlyMap<string, ListenerHosts> = new Map()
   #made = new Map<string, ListenerHosts>()
 
@@ -56,60 +56,112 @@ export class RouterCache {
   }
 
   /** `key`: names the listener over configurations. `path`: of it, for problems. Routes as `specs`. */
-  hostsOf(
+  chainsOf(
     key: string,
     specs: readonly RouterRoute[],
     routes: readonly Route[],
     path: string,
     problems: Problem[]
-  ): { readonly hosts: HostTable<Chain>; readonly matched: readonly MatchedRoute[] } {
-    const report = (route: number, match: number, error: unknown) =>
-      problems.push({ path: `${path}.routes[${route}].matches[${match}]`, message: (error as Error).message })
-    const tables = new Map<string, HostEntries>()
-    const matched = specs.map((spec, r) => {
-      const known = this.#matchesOf(routes[r]!, spec, (m, error) => report(r, m, error))
-      for (const hostname of spec.hostnames.length === 0 ? EVERY_HOST : spec.hostnames) {
-        const host = tables.get(hostname)
-        if (host === undefined) tables.set(hostname, { entries: [...known.entries], table: null })
-        else host.entries.push(...known.entries)
-      }
-      return known.matched
-    })
-    const before = this.#before.get(key)
-    let isSame = before?.tables.size === tables.size
-    for (const [hostname, host] of tables) {
-      const other = before?.tables.get(hostname)
-      if (other !== undefined && isSameList(other.entries, host.entries)) host.table = other.table
-      else {
-        isSame = false
-        host.table = tableOf(host.entries, ({ route, matchIndex }, error) =>
-          report(routes.indexOf(route), matchIndex, error)
-        )
-      }
-    }
-    const hosts = isSame ? before!.hosts : chainsOf(tables)
-    this.#made.set(key, { tables, hosts })
-    return { hosts, matched }
+  ): HostTable<Chain> {
+    const report: Report = ({ route, matchIndex }, error) =>
+      problems.push({
+        path: `${path}.routes[${routes.indexOf(route)}].matches[${matchIndex}]`,
+        message: (error as Error).message
+      })
+    const before = this.#before.get(key) ?? NO_HOSTS
+    const stale = staleHosts(before, specs, routes)
+    const made =
+      stale.size === 0 ? before : withHosts(before, stale, this.#entriesOf(stale, specs, routes, report), report)
+    this.#made.set(key, { ...made, specs, routes })
+    return made.chains
   }
 
-  #matchesOf(route: Route, spec: RouterRoute, report: (match: number, error: unknown) => void): RouteMatches {
-    const known = this.#routes.get(route)
+  /** Of these hosts alone, in the order of the routes. */
+  #entriesOf(
+    hostnames: ReadonlySet<string>,
+    specs: readonly RouterRoute[],
+    routes: readonly Route[],
+    report: Report
+  ): ReadonlyMap<string, readonly Entry[]> {
+    const found = new Map<string, Entry[]>()
+    for (let i = 0; i < specs.length; i++) {
+      for (const hostname of namesOf(specs[i]!)) {
+        if (!hostnames.has(hostname)) continue
+        const entries = this.#candidatesOf(routes[i]!, specs[i]!, report)
+        const known = found.get(hostname)
+        if (known === undefined) found.set(hostname, [...entries])
+        else known.push(...entries)
+      }
+    }
+    return found
+  }
+
+  #candidatesOf(route: Route, spec: RouterRoute, report: Report): readonly Entry[] {
+    const known = this.#entries.get(route)
     if (known !== undefined) return known
-    const entries = spec.matches.flatMap((match, m) => {
+    const made = spec.matches.flatMap((match, matchIndex) => {
       try {
-        return [{ path: match.path, candidate: compileCandidate(match, route, m) }]
+        return [{ path: match.path, candidate: compileCandidate(match, route, matchIndex) }]
       } catch (error) {
-        report(m, error)
+        report({ route, matchIndex }, error)
         return []
       }
     })
-    const made = { matched: { name: route.name, hostnames: spec.hostnames, matches: spec.matches }, entries }
-    this.#routes.set(route, made)
+    this.#entries.set(route, made)
     return made
   }
 }
 
-function tableOf(entries: readonly Entry[], report: (candidate: Candidate, error: unknown) => void): PathTable {
+type Report = (match: Pick<Candidate, 'route' | 'matchIndex'>, error: unknown) => void
+
+const namesOf = ({ hostnames }: RouterRoute): readonly string[] => (hostnames.length === 0 ? EVERY_HOST : hostnames)
+
+/** The names of hosts whose routes may be others than before, or stand in another order. */
+function staleHosts(before: ListenerHosts, specs: readonly RouterRoute[], routes: readonly Route[]): Set<string> {
+  const { start, end } = commonEnds(before.routes, routes)
+  const moved = [...before.specs.slice(start, before.specs.length - end), ...specs.slice(start, specs.length - end)]
+  return new Set(moved.flatMap(namesOf))
+}
+
+/** `entries`: of the hosts that are stale; those without are gone. */
+function withHosts(
+  before: ListenerHosts,
+  stale: ReadonlySet<string>,
+  entries: ReadonlyMap<string, readonly Entry[]>,
+  report: Report
+): ListenerHosts {
+  const changes = new Map<string, Host | undefined>()
+  for (const hostname of stale) {
+    const fresh = entries.get(hostname)
+    const old = before.own.get(hostname)
+    if (fresh === undefined) changes.set(hostname, undefined)
+    else if (old === undefined || !isSameList(old.entries, fresh)) {
+      changes.set(hostname, { entries: fresh, table: tableOf(fresh, report) })
+    }
+  }
+  const own = before.own.with(changes)
+  if ([...changes.keys()].some(hasStar)) return { ...before, own, ...allChains(own) }
+  const { wildcards, chains } = before
+  const changed = [...changes].map(([hostname, host]): [string, Chain | undefined] => [
+    hostname,
+    host && [host.table, ...wildcards.covering(hostname)]
+  ])
+  return { ...before, own, chains: chains.with(changed) }
+}
+
+const hasStar = (hostname: string): boolean => hostname.startsWith('*')
+
+function allChains(own: ListenerHosts['own']): Pick<ListenerHosts, 'wildcards' | 'chains'> {
+  const wildcards = new HostTable<PathTable>()
+  for (const [hostname, { table }] of own.entries()) if (hasStar(hostname)) wildcards.set(hostname, table)
+  const chains = own.map(({ table }, hostname): Chain => {
+    const above = wildcards.covering(hostname)
+    return hasStar(hostname) ? above : [table, ...above]
+  })
+  return { wildcards, chains }
+}
+
+function tableOf(entries: readonly Entry[], report: Report): PathTable {
   const table = new PathTable()
   for (const { path, candidate } of entries) {
     try {
@@ -119,10 +171,4 @@ function tableOf(entries: readonly Entry[], report: (candidate: Candidate, error
     }
   }
   return table
-}
-
-function chainsOf(tables: ReadonlyMap<string, HostEntries>): HostTable<Chain> {
-  const byHost = new HostTable<PathTable>()
-  for (const [hostname, { table }] of tables) byHost.set(hostname, table!)
-  return byHost.map((_, hostname) => byHost.covering(hostname))
 }

@@ -2,25 +2,28 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import type { Problem } from '#engine/contract/config-error.ts'
+import type { Route } from '#engine/contract/route.ts'
 import type { RouteMatch, ValueMatch } from '#engine/ir/snapshot.ts'
-import { type NamedRoute, routerOf } from '#engine/testing/build-router.ts'
+import { routerOf } from '#engine/testing/build-router.ts'
 import { type ExchangeOptions, fakeExchange } from '#engine/testing/exchange.ts'
 import { type ReferenceListener, referenceRoute } from '#engine/testing/reference-router.ts'
 import type { MatchSpec } from './candidate.ts'
+import type { RouterRoute } from './misses.ts'
+import { RouterCache } from './router-cache.ts'
 
 const anything: MatchSpec = { path: { prefix: '/' }, headers: [], query: [] }
 const on = (match: Partial<MatchSpec>): MatchSpec => ({ ...anything, ...match })
-const route = (name: string, ...matches: readonly Partial<MatchSpec>[]): NamedRoute => ({
+const route = (name: string, ...matches: readonly Partial<MatchSpec>[]): RouterRoute => ({
   name,
   hostnames: [],
   matches: matches.length === 0 ? [anything] : matches.map(on)
 })
-const hosted = (name: string, hostnames: readonly string[], match: Partial<MatchSpec> = {}): NamedRoute => ({
+const hosted = (name: string, hostnames: readonly string[], match: Partial<MatchSpec> = {}): RouterRoute => ({
   name,
   hostnames,
   matches: [on(match)]
 })
-const listener = (hostname: string, ...routes: readonly NamedRoute[]) => ({ name: `on ${hostname}`, hostname, routes })
+const listener = (hostname: string, ...routes: readonly RouterRoute[]) => ({ name: `on ${hostname}`, hostname, routes })
 const exact = (name: string, value: string) => ({ name, value: { exact: value } })
 
 /** Name of the route taken, or the code that says why there is none. */
@@ -34,7 +37,7 @@ function ask(listeners: readonly ReturnType<typeof listener>[], options: Exchang
 
 interface Case {
   readonly is: string
-  readonly routes: readonly NamedRoute[]
+  readonly routes: readonly RouterRoute[]
   readonly request: ExchangeOptions
   readonly takes: string
 }
@@ -458,3 +461,35 @@ test('5,000 routes answer as the reference does', () => {
 function withNames(spec: ReferenceListener, l: number) {
   return listener(spec.hostname, ...spec.routes.map((r, i) => ({ ...r, name: `${l}/${i}` })))
 }
+
+test('a router that takes over from the one before routes as one that is made from nothing', () => {
+  const hostnames = ['a.com', 'b.a.com', '*.a.com', '*']
+  const spec = fc.record({
+    name: fc.constantFrom('1', '2', '3', '4'),
+    hostnames: fc.subarray(hostnames),
+    matches: fc.array(
+      fc.constantFrom('/', '/x', '/x/y').map((prefix) => on({ path: { prefix } })),
+      { minLength: 1 }
+    )
+  })
+  const specs = fc.array(spec, { minLength: 1, maxLength: 6 })
+  // The same objects come and go, and stand elsewhere.
+  const lists = specs.chain((all) => fc.array(fc.shuffledSubarray(all), { minLength: 2, maxLength: 8 }))
+  const hosts = ['a.com', 'b.a.com', 'c.a.com', 'other']
+  const check = fc.property(lists, (rounds) => {
+    const cache = new RouterCache()
+    const made = new Map<RouterRoute, Route>()
+    for (const routes of rounds) {
+      const binds = [{ port: 80, listeners: [listener('*', ...routes)] }]
+      const [next, fresh] = [routerOf(binds, [], cache, made), routerOf(binds, [], undefined, made)]
+      for (const authority of hosts) {
+        for (const target of ['/', '/x', '/x/y/z']) {
+          const [one, other] = [fakeExchange({ authority, target }), fakeExchange({ authority, target })]
+          assert.equal(next.route(one), fresh.route(other))
+          assert.deepEqual([one.route?.name, one.matchIndex], [other.route?.name, other.matchIndex])
+        }
+      }
+    }
+  })
+  fc.assert(check, { numRuns: 200 })
+})

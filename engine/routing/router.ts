@@ -10,9 +10,9 @@ import type { ClientTls } from '#engine/contract/transport.ts'
 import { hostOf } from '#engine/http/authority.ts'
 import { decodedPath, isPlainPath, meansSlashes, readingsOf } from '#engine/http/path.ts'
 import { REQUEST_DEFAULTS, type RequestRules } from '#engine/http/request-rules.ts'
-import { type Candidate, type MatchSpec, QueryMemo } from './candidate.ts'
+import { type Candidate, QueryMemo } from './candidate.ts'
 import { HostTable } from './hosts.ts'
-import { type MatchedRoute, nearestText } from './misses.ts'
+import { nearestText, type RouterRoute } from './misses.ts'
 import { receiveRequest } from './receive.ts'
 import { type Chain, RouterCache } from './router-cache.ts'
 
@@ -35,11 +35,6 @@ interface ListenerTls {
   readonly clientCa: string | null
   readonly allowsUnverified?: boolean
 }
-export interface RouterRoute {
-  readonly hostnames: readonly string[]
-  readonly matches: readonly MatchSpec[]
-}
-
 /** Where a listener stands in the configuration. */
 export interface ListenerIndex {
   readonly port: number
@@ -47,20 +42,16 @@ export interface ListenerIndex {
   readonly bind: number
 }
 
-/** Where a route stands in the configuration. */
-export interface RouteIndex extends ListenerIndex {
-  readonly route: number
-}
-
 /**
- * Builds the router. `compileListener` is called once per listener, and then `compileRoute` once per route
- * of it. Problems (two listeners for one host, expressions that do not compile) are appended to `problems`;
- * the router may only be used when there are none. `cache`: of the router that this one takes the place of.
+ * Builds the router. `compileListener` is called once per listener, and then `compileRoutes` for the routes of it,
+ * which it returns in their order. Problems (two listeners for one host, expressions that do not compile) are appended
+ * to `problems`; the router may only be used when there are none. `cache`: of the router that this one takes the place
+ * of.
  */
 export function buildRouter<R extends RouterRoute>(
   binds: readonly RouterBind<R>[],
   compileListener: (place: ListenerIndex) => ListenerParts,
-  compileRoute: (spec: R, place: RouteIndex) => Route,
+  compileRoutes: (specs: readonly R[], place: ListenerIndex) => readonly Route[],
   problems: Problem[],
   cache = new RouterCache()
 ): Router {
@@ -78,9 +69,9 @@ export function buildRouter<R extends RouterRoute>(
       }
       const place = { bind: b, listener: l, port: bind.port }
       const parts = compileListener(place)
-      const routes = listener.routes.map((spec, route) => compileRoute(spec, { ...place, route }))
-      const { hosts, matched } = cache.hostsOf(`${bind.port} ${listener.name}`, listener.routes, routes, path, problems)
-      listeners.set(listener.hostname, new RoutedListener(parts, hosts, memo, listener, matched, path))
+      const routes = compileRoutes(listener.routes, place)
+      const chains = cache.chainsOf(`${bind.port} ${listener.name}`, listener.routes, routes, path, problems)
+      listeners.set(listener.hostname, new RoutedListener(parts, chains, memo, listener, path))
     })
   })
   if (problems.length === 0) cache.keep()
@@ -130,14 +121,13 @@ class RoutedListener implements Listener {
   readonly #tls: ListenerTls | null
   readonly #rules: RequestRules
   /** In the order of the configuration. */
-  readonly #routes: readonly MatchedRoute[]
+  readonly #routes: readonly RouterRoute[]
 
   constructor(
     parts: ListenerParts,
     hosts: HostTable<Chain>,
     memo: QueryMemo,
-    { tls = null, requests = REQUEST_DEFAULTS }: Pick<RouterListener, 'tls' | 'requests'>,
-    routes: readonly MatchedRoute[],
+    { tls = null, requests = REQUEST_DEFAULTS, routes }: Pick<RouterListener, 'tls' | 'requests' | 'routes'>,
     path: string
   ) {
     this.name = parts.name

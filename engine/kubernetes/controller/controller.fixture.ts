@@ -43,6 +43,7 @@ const good = (type: string, { metadata }: KubernetesObject) => ({
 /** Everything is accepted. What has not changed is the same object. */
 class AcceptingTranslator {
   updates = 0
+  #before: readonly ObjectKey[] = []
   readonly #outputs = new Map<KubernetesObject, GatewayOutput>()
   readonly #statuses = new Map<ObjectKey, { readonly of: KubernetesObject; readonly status: object }>()
 
@@ -59,7 +60,10 @@ class AcceptingTranslator {
       return [`${namespace}/${name}`, made]
     })
     const all = STATUS_KINDS.flatMap((kind) => objects.list(kind))
-    return { gateways: new Map(gateways), statuses: new Map(all.map((one) => [keyOf(one), this.#statusOf(one)])) }
+    const statuses = new Map(all.map((one): [ObjectKey, object] => [keyOf(one), this.#statusOf(one)]))
+    const changedStatuses = new Set([...this.#before, ...statuses.keys()])
+    this.#before = [...statuses.keys()]
+    return { gateways: new Map(gateways), statuses, changedStatuses }
   }
 
   #statusOf(one: KubernetesObject): object {

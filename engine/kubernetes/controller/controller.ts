@@ -175,7 +175,7 @@ export class Controller {
     this.#logStumbles()
     if (isEndpointsOnly) return
     onTranslated?.(time.now() - begun)
-    this.#writeStatuses()
+    this.#writeStatuses(changed === null)
   }
 
   /** Objects over which weir has stumbled, of kinds whose statuses do not say so. */
@@ -187,18 +187,19 @@ export class Controller {
     }
   }
 
-  #writeStatuses(): void {
+  /** `isWhole`: of all objects; otherwise those that the last translation has changed, and those of Gateways. */
+  #writeStatuses(isWhole: boolean): void {
     if (this.#translation === null) return
-    const statuses = this.#gateways.statuses(this.#translation)
-    for (const complaint of this.#complaints.newOf(statuses)) this.#options.log('warn', complaint)
-    this.#statuses.desire(statuses)
+    const changes = this.#gateways.statuses(this.#translation, isWhole)
+    for (const complaint of this.#complaints.newOf(changes, isWhole)) this.#options.log('warn', complaint)
+    this.#statuses.desire(changes, isWhole)
   }
 
   /** What statuses are made of has changed, beside the objects. */
   #writeSoon(): void {
     this.#statusDelay ??= this.#options.time.after(STATUS_DELAY_MS, () => {
       this.#statusDelay = null
-      this.#writeStatuses()
+      this.#writeStatuses(false)
     })
   }
 
@@ -220,7 +221,7 @@ export class Controller {
     if (this.#translation !== null) this.#gateways.update(this.#translation, new Set(), null)
     this.#provisioner.lead(true)
     this.#statuses.lead(true)
-    this.#writeStatuses()
+    this.#writeStatuses(true)
   }
 
   /** Tries again while it does not open, and is `wanted`. */

@@ -12,7 +12,7 @@ import type { Fault } from '#engine/kubernetes/translation/parts.ts'
 import { addressesOf, type GatewayAddress, gatewayStatus } from './gateway-status.ts'
 import { provisionInput } from './provision-input.ts'
 import type { Provisioner, Wanted } from './provisioner.ts'
-import type { Status } from './status.ts'
+import type { Status, StatusChanges } from './status.ts'
 
 export interface GatewaysOptions {
   readonly objects: Objects
@@ -69,18 +69,23 @@ export class Gateways {
     for (const key of changed ?? []) if (key.startsWith('Service/')) this.#serviceChanged(key)
   }
 
-  /** The translation's statuses, with what data planes and Services tell. Those that are as before are the same. */
-  statuses(translation: Translation): ReadonlyMap<ObjectKey, Status> {
-    const all = new Map(translation.statuses as ReadonlyMap<ObjectKey, Status>)
+  /**
+   * The translation's statuses, with what data planes and Services tell: of all objects, or those that have changed
+   * and those of Gateways. Undefined: there is none any more.
+   */
+  statuses({ statuses, changedStatuses }: Translation, isWhole: boolean): StatusChanges {
+    const all = statuses as ReadonlyMap<ObjectKey, Status>
+    const found = new Map<ObjectKey, Status | undefined>(isWhole ? all : [])
+    if (!isWhole) for (const key of changedStatuses) found.set(key, all.get(key))
     for (const [name, row] of this.#rows) {
       const key: ObjectKey = `Gateway/${name}`
       const desired = all.get(key)
       if (desired === undefined) continue
       const status = this.#statusOf(name, row, desired)
       row.status = isDeepStrictEqual(row.status, status) ? row.status! : status
-      all.set(key, row.status)
+      found.set(key, row.status)
     }
-    return all
+    return found
   }
 
   /** The ServiceAccount that data planes of a Gateway have; null: none is known. */

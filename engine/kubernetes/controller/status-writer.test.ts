@@ -42,7 +42,7 @@ async function stand(t: TestContext) {
   const observe = () => writer.observe(server.store.get(HTTPRoute, 'demo', 'shop'))
   observe()
   const desire = async (status: Status) => {
-    writer.desire(new Map([[KEY, status]]))
+    writer.desire(new Map([[KEY, status]]), true)
     await writer.idle()
   }
   const patches = () => server.calls.filter(({ method }) => method === 'PATCH').length
@@ -128,7 +128,7 @@ test('what is not said any more is taken back; an object that is gone is forgott
   const { server, time, writer, desire, patches, accepted } = await stand(t)
   writer.lead(true)
   await desire(parents('True'))
-  writer.desire(new Map())
+  writer.desire(new Map(), true)
   await writer.idle()
   assert.deepEqual(accepted(), [])
   server.store.delete(HTTPRoute, 'demo', 'shop')

@@ -12,7 +12,7 @@ import {
   keyOf,
   type ObjectKey
 } from '#engine/kubernetes/objects/object.ts'
-import { type Status, statusToWrite, statusWithoutUs } from './status.ts'
+import { type Status, type StatusChanges, statusToWrite, statusWithoutUs } from './status.ts'
 
 export interface StatusWriterOptions {
   readonly client: Pick<KubernetesClient, 'patchStatus' | 'get'>
@@ -62,7 +62,7 @@ interface Row {
 export class StatusWriter {
   readonly #options: StatusWriterOptions
   readonly #rows = new Map<ObjectKey, Row>()
-  #desired: ReadonlyMap<ObjectKey, Status> = new Map()
+  readonly #desired = new Map<ObjectKey, Status>()
   readonly #queue = new Set<ObjectKey>()
   readonly #writing = new Set<ObjectKey>()
   #isLeader = false
@@ -93,12 +93,20 @@ export class StatusWriter {
     for (const key of this.#rows.keys()) if (!isThere(key)) this.forget(key)
   }
 
-  /** All statuses as they should be. What is the same object as before is not looked at. */
-  desire(statuses: ReadonlyMap<ObjectKey, Status>): void {
-    const before = this.#desired
-    this.#desired = statuses
-    for (const [key, status] of statuses) if (before.get(key) !== status) this.#desireOne(key, status)
-    for (const key of before.keys()) if (!statuses.has(key)) this.#desireOne(key, undefined)
+  /** Statuses as they should be. What is the same object as before is not looked at. `isWhole`: there are no others. */
+  desire(changes: StatusChanges, isWhole: boolean): void {
+    if (isWhole) for (const key of this.#desired.keys()) if (!changes.has(key)) this.#forgetDesired(key)
+    for (const [key, status] of changes) {
+      if (status === undefined) this.#forgetDesired(key)
+      else if (this.#desired.get(key) !== status) {
+        this.#desired.set(key, status)
+        this.#desireOne(key, status)
+      }
+    }
+  }
+
+  #forgetDesired(key: ObjectKey): void {
+    if (this.#desired.delete(key)) this.#desireOne(key, undefined)
   }
 
   /** Only the leader writes; a new leader looks at everything. */

@@ -3,9 +3,13 @@
  * controllers say of the same object.
  */
 import { isDeepStrictEqual } from 'node:util'
+import type { ObjectKey } from '#engine/kubernetes/objects/object.ts'
 import { GATEWAY_GROUP } from '#engine/kubernetes/resources/names.ts'
 
 export type Status = Readonly<Record<string, unknown>>
+
+/** Statuses that are others than before; undefined: there is none any more. */
+export type StatusChanges = ReadonlyMap<ObjectKey, Status | undefined>
 
 interface TimedCondition {
   readonly type: string

@@ -37,7 +37,7 @@ function kept(...objects: KubernetesObject[]) {
       return [...index.update(gone.map(keyOf))]
     },
     hosts: (name: string) =>
-      index.endpoints([`demo/${name}`])[`${name}.demo.svc.cluster.local:80`]?.map((at) => at.host)
+      index.endpoints(new Set([`demo/${name}`]))[`${name}.demo.svc.cluster.local:80`]?.map((at) => at.host)
   }
 }
 
@@ -55,10 +55,10 @@ test('a change of a slice changes the Service that it belongs to, and the one th
 
 test('what is as before is the same list, and no change', () => {
   const { index, set } = kept(service('a'), slice('a-1', 'a', '10.0.0.1'))
-  const before = index.endpoints(['demo/a'])
+  const before = index.endpoints(new Set(['demo/a']))
   assert.deepEqual(set({ ...slice('a-1', 'a', '10.0.0.1'), extra: 1 }), [])
   assert.deepEqual(set({ ...service('a'), status: {} }), [])
-  const after = index.endpoints(['demo/a'])
+  const after = index.endpoints(new Set(['demo/a']))
   assert.equal(after['a.demo.svc.cluster.local:80'], before['a.demo.svc.cluster.local:80'])
 })
 

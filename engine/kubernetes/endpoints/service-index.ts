@@ -15,6 +15,8 @@ export class ServiceIndex {
   readonly #slices = new Map<ServiceName, Map<ObjectKey, EndpointSlice>>()
   readonly #serviceOf = new Map<ObjectKey, ServiceName>()
   readonly #known = new Map<ServiceName, ServiceEndpoints>()
+  /** Answers of `endpoints` since the last change. */
+  #answers = new WeakMap<ReadonlySet<ServiceName>, ServiceEndpoints>()
 
   constructor(objects: Objects, clusterDomain = CLUSTER_DOMAIN) {
     this.#objects = objects
@@ -30,13 +32,17 @@ export class ServiceIndex {
       else if (kind === 'EndpointSlice') this.#takeSlice(key, namespace, name, touched)
     }
     for (const service of touched) if (!this.#renew(service)) touched.delete(service)
+    if (touched.size > 0) this.#answers = new WeakMap()
     return touched
   }
 
   /** Of `services`, by destination. A list that has not changed is the same object as before. */
-  endpoints(services: Iterable<ServiceName>): ServiceEndpoints {
+  endpoints(services: ReadonlySet<ServiceName>): ServiceEndpoints {
+    const known = this.#answers.get(services)
+    if (known !== undefined) return known
     const found: Record<string, readonly ServiceEndpoint[]> = {}
     for (const service of services) Object.assign(found, this.#known.get(service))
+    this.#answers.set(services, found)
     return found
   }
 

@@ -55,6 +55,7 @@ export class Published {
       this.#encoded.clear()
     }
     const before = this.#endpoints
+    if (endpoints === before && this.#endpointsVersion > 0) return
     const changed = Object.keys(endpoints).filter((name) => endpoints[name] !== before[name])
     const gone = Object.keys(before).filter((name) => !Object.hasOwn(endpoints, name))
     if (changed.length + gone.length === 0 && this.#endpointsVersion > 0) return

@@ -34,9 +34,11 @@ export interface Translation {
   /** By "namespace/name". */
   readonly gateways: ReadonlyMap<string, GatewayOutput>
   /**
-   * What the statuses of objects should say, without times of transitions. Of a route or a policy: the parents and
-   * ancestors of this controller alone; those of others are not its own to change. Of a Gateway: without addresses,
-   * and Programmed as far as the translation knows.
+   * What the statuses of objects should say, the same Map with every translation; without times of transitions. Of a
+   * route or a policy: the parents and ancestors of this controller alone; those of others are not its own to change.
+   * Of a Gateway: without addresses, and Programmed as far as the translation knows.
    */
   readonly statuses: ReadonlyMap<ObjectKey, unknown>
+  /** Of which objects they are others than with the translation before, or gone. */
+  readonly changedStatuses: ReadonlySet<ObjectKey>
 }

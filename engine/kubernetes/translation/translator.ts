@@ -94,7 +94,7 @@ export class Translator {
     this.#objects = objects
     const keys = changed === null || this.#translation === null ? null : this.#known.changed(objects, changed)
     if (keys === null) this.#known.reset(objects)
-    if (keys?.length === 0 && this.#translation !== null) return this.#translation
+    if (keys?.length === 0 && this.#translation !== null) return { ...this.#translation, changedStatuses: NONE }
     for (const memo of [this.#gateways, this.#attachable]) memo.changed(keys)
     if (keys === null) this.#states = new Memo()
     else this.#states.changed(keys)
@@ -109,7 +109,7 @@ export class Translator {
     this.#backends.retain(this.#used)
     const outputs = gateways.map((one): [string, GatewayOutput] => [one.name, this.#output(one)])
     const statuses = this.#statuses.update({ gateways, routes, changed: others, objects, keys, others: found })
-    this.#translation = { gateways: new Map(outputs), statuses }
+    this.#translation = { gateways: new Map(outputs), ...statuses }
     return this.#translation
   }
 
@@ -181,7 +181,7 @@ export class Translator {
       before !== undefined &&
       before.draft === draft &&
       before.gateway === state.gateway &&
-      isSameList([...before.services], [...services]) &&
+      before.services === services &&
       isSameList(before.warnings, warnings)
     if (isSame) return before
     const keys = policyKeys(this.#options.policies)
@@ -195,6 +195,7 @@ export class Translator {
   }
 }
 
+const NONE: ReadonlySet<ObjectKey> = new Set()
 const NO_RULES: RouteRecord = { rules: [], faults: [] }
 const NO_ROUTES: ReadonlyMap<ObjectKey, RouteAtGateway> = new Map()
 

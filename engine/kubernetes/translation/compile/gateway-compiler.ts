@@ -7,7 +7,7 @@ import type { ObjectKey } from '#engine/kubernetes/objects/object.ts'
 import type { Fault } from '#engine/kubernetes/translation/parts.ts'
 import type { SnapshotDraft } from '#engine/source/translate.ts'
 import { type AboveRoutes, compileAboveRoutes } from './above-routes.ts'
-import { assemble } from './assemble.ts'
+import { Assembly } from './assemble.ts'
 import { NamedBackends } from './backends.ts'
 import { closureOf } from './closure.ts'
 import type { Compiler } from './compiler.ts'
@@ -44,6 +44,14 @@ export interface CompilerParts {
   readonly closedBackend: string
 }
 
+/** Backends and Services that are in use, the same objects while nothing of them changes. */
+interface Needed extends Pick<CompiledGateway, 'services' | 'backendFaults' | 'warnings'> {
+  /** What it was made of. */
+  readonly inputs: readonly unknown[]
+  readonly names: ReadonlySet<string>
+  readonly named: Readonly<Record<string, Backend>>
+}
+
 export class GatewayCompiler {
   readonly #parts: CompilerParts
   readonly #records: JudgedRecords
@@ -55,7 +63,10 @@ export class GatewayCompiler {
   #last: { readonly inputs: readonly unknown[]; readonly compiled: CompiledGateway } | null = null
   #context: object = {}
   #listeners: ReadonlyMap<string, ListenerContext> = new Map()
-  #draft: SnapshotDraft | null = null
+  /** What backends are made of. */
+  #around: readonly unknown[] = []
+  #needed: Needed | null = null
+  readonly #assembly = new Assembly()
 
   constructor(parts: CompilerParts) {
     this.#parts = parts
@@ -86,30 +97,42 @@ export class GatewayCompiler {
     const above = this.#updateAbove(record)
     this.#updateContexts(above)
     this.#needs.update(routes, changed, this.#parts.records, version())
-    const names = this.#namesOf(record, others)
-    this.#backends.update(names, above.model, this.#context)
+    const around = [...inputs, above, this.#context, this.#needs.revision]
+    if (!isSameList(around, this.#around))
+      this.#backends.update(this.#namesOf(record, others), above.model, this.#context)
+    this.#around = around
     const compiled = this.#routes.update(routes, changed, {
       ...{ model: above.model, records: this.#records, compiler, closedBackend, listeners: this.#listeners },
       version: `${version()} ${this.#records.version}`
     })
     const { noteworthy } = this.#routes
-    if ([...noteworthy.values()].some(({ units }) => units.some(({ result }) => result.isClosed))) {
-      names.add(closedBackend)
-      this.#backends.update(names, above.model, this.#context)
+    const isClosed = [...noteworthy.values()].some(({ units }) => units.some(({ result }) => result.isClosed))
+    const needed = this.#updateNeeded(record, others, isClosed)
+    const draft = this.#assembly.update(above.draft, this.#routes.routes, compiled, needed.named)
+    const made = {
+      ...{ draft, above, routes: this.#routes.routes, noteworthy, changed: compiled },
+      warnings: [...new Set([...above.warnings, ...needed.warnings, ...warningsOf(noteworthy)])],
+      ...{ backends: needed.names, services: needed.services, backendFaults: needed.backendFaults }
     }
+    this.#last = { inputs, compiled: made }
+    return made
+  }
+
+  /** `isClosed`: some rules are, and need the backend that answers for them. */
+  #updateNeeded(record: GatewayRecord, others: readonly string[], isClosed: boolean): Needed {
+    const inputs = [...this.#around, this.#records.revision, isClosed]
+    if (this.#needed !== null && isSameList(this.#needed.inputs, inputs)) return this.#needed
+    const names = this.#namesOf(record, others)
+    if (isClosed) names.add(this.#parts.closedBackend)
+    this.#backends.update(names, this.#above!.result.model, this.#context)
     const named: Record<string, Backend> = {}
     for (const name of names) {
       const backend = this.#backends.get(name)
       if (backend !== undefined) named[name] = backend
     }
-    this.#draft = assemble(above.draft, this.#routes.routes.values(), named, this.#draft)
-    const made = {
-      ...{ draft: this.#draft, above, routes: this.#routes.routes, noteworthy, changed: compiled, backends: names },
-      warnings: [...new Set([...above.warnings, ...this.#backends.warnings, ...warningsOf(noteworthy)])],
-      ...this.#servicesAndFaults(record, names)
-    }
-    this.#last = { inputs, compiled: made }
-    return made
+    const { warnings } = this.#backends
+    this.#needed = { inputs, names, named, warnings, ...this.#servicesAndFaults(record, names) }
+    return this.#needed
   }
 
   #updateAbove(record: GatewayRecord): AboveRoutes {

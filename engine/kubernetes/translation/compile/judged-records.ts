@@ -15,6 +15,8 @@ export class JudgedRecords implements Records {
   readonly #secrets = new Set<SecretRecord>()
   /** Rises when anything is refused, or may be taken again. */
   version = 0
+  /** Rises with `version`, and when more is found that is wrong. */
+  revision = 0
 
   constructor(records: Records, replacement: Refuse) {
     this.#records = records
@@ -35,6 +37,7 @@ export class JudgedRecords implements Records {
   refuse(finding: PlacedFinding, { backends, secrets }: ComposedGateway): boolean {
     const isNew = this.#refuse(finding, { backends, secrets })
     if (isNew) this.version++
+    this.revision++
     return isNew
   }
 
@@ -63,6 +66,7 @@ export class JudgedRecords implements Records {
   /** What was refused with other policies around it may be taken with those of now. */
   forget(): void {
     if (this.#refused.size > 0 || this.#secrets.size > 0) this.version++
+    this.revision++
     this.#refused.clear()
     this.#secrets.clear()
   }

@@ -10,8 +10,8 @@ interface Needed {
 }
 
 export class RouteNeeds {
-  readonly #backends = new Map<string, number>()
-  readonly #services = new Map<string, number>()
+  readonly #backends = new Counts()
+  readonly #services = new Counts()
   readonly #known = new Map<ObjectKey, Needed>()
   #version = -1
 
@@ -23,47 +23,79 @@ export class RouteNeeds {
     version: number
   ): void {
     if (changed === null || version !== this.#version) {
-      for (const counts of [this.#backends, this.#services, this.#known]) counts.clear()
-      for (const route of routes.values()) this.#add(route, records)
+      for (const counts of [this.#backends, this.#services]) counts.clear()
+      this.#known.clear()
+      for (const route of routes.values()) this.#set(route, records)
     } else {
       for (const key of changed) {
-        this.#remove(key)
         const route = routes.get(key)
-        if (route !== undefined) this.#add(route, records)
+        if (route === undefined) this.#remove(key)
+        else this.#set(route, records)
       }
     }
     this.#version = version
   }
 
+  /** Rises when a name comes or goes. */
+  get revision(): number {
+    return this.#backends.revision + this.#services.revision
+  }
+
   get backends(): Iterable<string> {
-    return this.#backends.keys()
+    return this.#backends.names
   }
 
   /** Those that routes name by their addresses, as in policies; not those of their backends. */
   get services(): Iterable<string> {
-    return this.#services.keys()
+    return this.#services.names
   }
 
-  #add({ key, record }: RouteAtGateway, records: Records): void {
+  #set({ key, record }: RouteAtGateway, records: Records): void {
     const backends = closureOf(record.rules, records).backends.map(({ name }) => name)
     const services = record.rules.flatMap(({ entry }) => entry.services)
-    for (const name of backends) this.#backends.set(name, (this.#backends.get(name) ?? 0) + 1)
-    for (const name of services) this.#services.set(name, (this.#services.get(name) ?? 0) + 1)
+    // Names that it had before and still has never go.
+    this.#backends.add(backends)
+    this.#services.add(services)
+    this.#remove(key)
     this.#known.set(key, { backends, services })
   }
 
   #remove(key: ObjectKey): void {
     const { backends, services } = this.#known.get(key) ?? NOTHING
-    for (const name of backends) decrease(this.#backends, name)
-    for (const name of services) decrease(this.#services, name)
+    this.#backends.remove(backends)
+    this.#services.remove(services)
     this.#known.delete(key)
   }
 }
 
 const NOTHING: Needed = { backends: [], services: [] }
 
-function decrease(counts: Map<string, number>, name: string): void {
-  const count = counts.get(name) ?? 0
-  if (count > 1) counts.set(name, count - 1)
-  else counts.delete(name)
+class Counts {
+  readonly #counts = new Map<string, number>()
+  revision = 0
+
+  get names(): Iterable<string> {
+    return this.#counts.keys()
+  }
+
+  add(names: readonly string[]): void {
+    for (const name of names) {
+      const count = this.#counts.get(name)
+      if (count === undefined) this.revision++
+      this.#counts.set(name, (count ?? 0) + 1)
+    }
+  }
+
+  remove(names: readonly string[]): void {
+    for (const name of names) {
+      const count = this.#counts.get(name) ?? 0
+      if (count > 1) this.#counts.set(name, count - 1)
+      else if (this.#counts.delete(name)) this.revision++
+    }
+  }
+
+  clear(): void {
+    this.#counts.clear()
+    this.revision++
+  }
 }

@@ -20,8 +20,8 @@ export class PolicyStatuses {
   readonly #options: PolicyOptions
   #memo = new Memo<unknown>()
   #faults: ReadonlyMap<ObjectKey, readonly Fault[]> = new Map()
-  /** Names of the backends of each Gateway. */
-  #backends: readonly string[] = []
+  /** The Gateways, and the backends of each. */
+  #backends: readonly unknown[] = []
 
   constructor(options: PolicyOptions) {
     this.#options = options
@@ -30,7 +30,7 @@ export class PolicyStatuses {
   /** `hasMoved`: routes have other parents, so that policies act on other Gateways. */
   update(inputs: StatusInputs, hasMoved: boolean): Map<ObjectKey, unknown> {
     const { gateways, objects, keys } = inputs
-    const backends = gateways.map(({ name, compiled }) => `${name}\n${[...compiled.backends].join('\n')}`)
+    const backends = gateways.flatMap(({ name, compiled }) => [name, compiled.backends])
     if (keys === null || hasMoved || !isSameList(this.#backends, backends)) this.#memo = new Memo()
     else this.#memo.changed(keys)
     this.#backends = backends

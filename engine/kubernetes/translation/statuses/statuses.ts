@@ -3,6 +3,7 @@
 import { share } from '#engine/ir/share.ts'
 import { type KubernetesObject, keyOf, type ObjectKey } from '#engine/kubernetes/objects/object.ts'
 import { classStatus, isOfController } from '#engine/kubernetes/translation/attach/classes.ts'
+import type { Translation } from '#engine/kubernetes/translation/options.ts'
 import type { PolicyOptions } from '#engine/kubernetes/translation/policies/index.ts'
 import type { TranslatedGateway } from '#engine/kubernetes/translation/translated.ts'
 import { BackendTlsStatuses } from './backend-tls.ts'
@@ -18,7 +19,9 @@ export class Statuses {
   readonly #routes: RouteStatuses
   readonly #policies: PolicyStatuses
   readonly #backendTls: BackendTlsStatuses
-  #kept: ReadonlyMap<ObjectKey, unknown> = new Map()
+  readonly #kept = new Map<ObjectKey, unknown>()
+  /** Whose statuses this update has changed. */
+  #changed = new Set<ObjectKey>()
   /** Of what is no route. */
   #others: ReadonlySet<ObjectKey> = new Set()
 
@@ -29,7 +32,9 @@ export class Statuses {
     this.#backendTls = new BackendTlsStatuses(controllerName)
   }
 
-  update(inputs: StatusInputs): ReadonlyMap<ObjectKey, unknown> {
+  /** `statuses`: of all, the same Map with every update. */
+  update(inputs: StatusInputs): Pick<Translation, 'statuses' | 'changedStatuses'> {
+    this.#changed = new Set()
     const { gateways, objects } = inputs
     const { statuses, gone, counts, hasMoved, isWhole } = this.#routes.update(inputs)
     const next = new Map<ObjectKey, unknown>()
@@ -44,15 +49,24 @@ export class Statuses {
     }
     for (const [key, status] of this.#policies.update(inputs, hasMoved)) next.set(key, status)
     for (const [key, status] of this.#backendTls.update(inputs)) next.set(key, status)
-    const kept = isWhole ? new Map<ObjectKey, unknown>() : new Map(this.#kept)
-    for (const key of this.#others) if (!next.has(key)) kept.delete(key)
-    for (const key of gone) kept.delete(key)
-    for (const [key, status] of next) kept.set(key, share(this.#kept.get(key), status))
+    const isGone = (key: ObjectKey) => !next.has(key) && !statuses.has(key)
+    const left = isWhole ? [...this.#kept.keys()].filter(isGone) : [...gone, ...[...this.#others].filter(isGone)]
+    for (const key of left) this.#delete(key)
+    for (const [key, status] of next) this.#set(key, share(this.#kept.get(key), status))
     // Of routes, those that were made now.
-    for (const [key, status] of statuses) kept.set(key, status)
+    for (const [key, status] of statuses) this.#set(key, status)
     this.#others = new Set(next.keys())
-    this.#kept = kept
-    return kept
+    return { statuses: this.#kept, changedStatuses: this.#changed }
+  }
+
+  #set(key: ObjectKey, status: unknown): void {
+    if (this.#kept.get(key) === status) return
+    this.#kept.set(key, status)
+    this.#changed.add(key)
+  }
+
+  #delete(key: ObjectKey): void {
+    if (this.#kept.delete(key)) this.#changed.add(key)
   }
 }
 
