@@ -66,13 +66,22 @@ export function list<T extends ZodType>(item: T, min: number, max: number) {
   return z.array(item).check(z.minLength(min, { error }), z.maxLength(max, { error }))
 }
 
-/** A name that ends up in logs, metric labels and references. */
-export const name = once(() =>
-  shortString().regex(
-    /^[A-Za-z0-9][A-Za-z0-9_.-]*$/,
-    'must begin with a letter or digit, and have only letters, digits, "-", "_" and "."'
+const ofName = (chars: typeof shortString) =>
+  once(() =>
+    chars().regex(
+      /^[A-Za-z0-9][A-Za-z0-9_.-]*$/,
+      'must begin with a letter or digit, and have only letters, digits, "-", "_" and "."'
+    )
   )
-)
+
+/** A name that ends up in logs, metric labels and references. */
+export const name = ofName(shortString)
+
+/**
+ * The same, of what may be made of resources: "NAMESPACE.LISTENERSET_LISTENER" has up to 63 + 253 + 253 characters and
+ * two signs between, and other names have marks of what they are.
+ */
+export const fullName = ofName(text(640))
 
 /** A key that users know from the specification or from other gateways, and that weir does not have (yet). */
 export const refused = (what: string, instead?: string) =>

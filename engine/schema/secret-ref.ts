@@ -1,6 +1,6 @@
 /** How policies refer to secrets of the configuration (engine/contract/secrets.ts). */
 import { keywords } from './rule.ts'
-import { map, name, z } from './schema.ts'
+import { fullName, map, z } from './schema.ts'
 import { inResources } from './spelling.ts'
 
 /** Labels of Kubernetes: at most 63 characters, beside a prefix that is a domain. */
@@ -8,7 +8,7 @@ const LABEL_CHARS_MAX = 317
 const LABEL_VALUE_CHARS_MAX = 64
 const LABELS_MAX = 64
 
-const reference = () => z.strictObject({ name: name().describe('Of one of the secrets at the top.') })
+const reference = () => z.strictObject({ name: fullName().describe('Of one of the secrets at the top.') })
 
 /** LocalObjectReference. `entries`: what the secret is to have, for descriptions. */
 export const secretRef = (entries: string) =>

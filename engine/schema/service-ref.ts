@@ -1,7 +1,7 @@
 /** How policies name the service that they ask: a backend of the file, or a server written in place. */
 import { exactlyOne } from './choice.ts'
 import { target } from './net.ts'
-import { name, says, z } from './schema.ts'
+import { fullName, says, z } from './schema.ts'
 import { inResources, onlyInFiles } from './spelling.ts'
 
 const KINDS = ['Backend', 'GatewayBackend', 'AgentgatewayBackend'] as const
@@ -14,7 +14,7 @@ const nowhere = (why: string) => z.never({ error: why }).optional()
 export const backendRef = () =>
   inResources(
     z.strictObject({
-      name: name().describe('Of one of the backends at the top of the file.'),
+      name: fullName().describe('Of one of the backends at the top of the file.'),
       kind: z
         .enum(KINDS, { error: says('must be Backend (or GatewayBackend): a file has no other objects to refer to') })
         .optional(),
@@ -28,7 +28,7 @@ export const backendRef = () =>
 /** Fields of a policy that asks a service: spread into its schema, and read by `serviceOf`. */
 export const serviceFields = {
   backendRef: backendRef().optional().describe('The service: a backend, with its own backend policies.'),
-  backend: onlyInFiles(name().optional()).describe('The same by the name alone.'),
+  backend: onlyInFiles(fullName().optional()).describe('The same by the name alone.'),
   host: onlyInFiles(target().optional()).describe('The service as "host:port", "[address]:port" or "unix:/path".')
 }
 

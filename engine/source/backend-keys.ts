@@ -1,5 +1,5 @@
 /** The keys by which backends are described, as the registered kinds have them. */
-import { name, type z } from '#engine/schema/schema.ts'
+import { fullName, type z } from '#engine/schema/schema.ts'
 import type { KindKey, Kinds } from './kinds.ts'
 
 type Shape = Record<string, z.ZodOptional>
@@ -11,7 +11,7 @@ export function keysOf(kinds: Kinds, schemaOf: (key: KindKey) => z.ZodOptional |
 
 /** Of a reference: an address, then the name of a backend, then what else may be written in place. */
 export function withName(shape: Shape): Shape {
-  const backend = name().optional().describe('Name of one of the backends at the top of the file.')
+  const backend = fullName().optional().describe('Name of one of the backends at the top of the file.')
   const [first, ...others] = Object.entries(shape)
   return Object.fromEntries([...(first === undefined ? [] : [first]), ['backend', backend], ...others])
 }

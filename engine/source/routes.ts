@@ -6,7 +6,7 @@ import { headerName, method, path, regexSource } from '#engine/schema/http.ts'
 import { hostname, port } from '#engine/schema/net.ts'
 import { remember } from '#engine/schema/remember.ts'
 import { requestFields } from '#engine/schema/request-rules.ts'
-import { list, name, refusedKeys, shortString, whole, z } from '#engine/schema/schema.ts'
+import { fullName, list, name, refusedKeys, shortString, whole, z } from '#engine/schema/schema.ts'
 import { keysOf, withName } from './backend-keys.ts'
 import type { Kinds } from './kinds.ts'
 import { policySchema, policySetsSchema } from './policies.ts'
@@ -91,7 +91,7 @@ export function routeSchemas(policies: readonly Policy[], kinds: Kinds) {
   )
 
   const route = z.strictObject({
-    name: name().optional().describe('Default route0, route1, ... in the order of the listener.'),
+    name: fullName().optional().describe('Default route0, route1, ... in the order of the listener.'),
     hostnames: list(hostname(), 0, ENTRIES_MAX).optional().describe('Default: every host of the listener.'),
     matches: list(matchSchema, 0, ENTRIES_MAX).optional().describe('Any of them. Default: every path.'),
     policies: onRoute.optional(),
@@ -101,7 +101,7 @@ export function routeSchemas(policies: readonly Policy[], kinds: Kinds) {
   })
 
   const listener = z.strictObject({
-    name: name().optional().describe('Default listener0, listener1, ... in the order of the file.'),
+    name: fullName().optional().describe('Default listener0, listener1, ... in the order of the file.'),
     hostname: hostname().optional().describe('"example.com", "*.example.com", or "*" for every host. Default "*".'),
     protocol: protocol(),
     policies: sets.optional().describe('For all routes; what a route has itself wins. A list: sets of both phases.'),
@@ -128,7 +128,7 @@ export function routeSchemas(policies: readonly Policy[], kinds: Kinds) {
       ...keysOf(kinds, ({ schema }) => schema),
       ...refusedKeys('backend kind', ['a2a', 'aws', 'internal', 'service'])
     },
-    { name: name(), policies: onBackend.optional() }
+    { name: fullName(), policies: onBackend.optional() }
   )
 
   return {

@@ -4,7 +4,7 @@ import type { NamedSecret, Secrets } from '#engine/contract/secrets.ts'
 import { nearestWord } from '#engine/kit/nearest.ts'
 import { oneOf } from '#engine/schema/choice.ts'
 import { entriesOf, objectOf, type Placed, text } from '#engine/schema/placed.ts'
-import { deferred, ENTRIES_MAX, keyMissing, list, longString, name, z } from '#engine/schema/schema.ts'
+import { deferred, ENTRIES_MAX, fullName, keyMissing, list, longString, z } from '#engine/schema/schema.ts'
 import { labels } from '#engine/schema/secret-ref.ts'
 import type { Finding } from './tree.ts'
 
@@ -28,7 +28,7 @@ const entry = () =>
 
 const SECRET = z
   .strictObject({
-    name: name().describe('Unique; how policies refer to it (secretRef).'),
+    name: fullName().describe('Unique; how policies refer to it (secretRef).'),
     labels: labels().optional().describe('What selectors look for (secretSelector).'),
     entries: z
       .record(z.string().regex(ENTRY_NAME, 'must have only letters, digits, "-", "_" and ".", at most 253'), entry())

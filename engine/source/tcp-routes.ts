@@ -4,7 +4,7 @@ import type { TcpRouteSpec } from '#engine/ir/snapshot.ts'
 import { oneOf } from '#engine/schema/choice.ts'
 import { hostname } from '#engine/schema/net.ts'
 import { entriesOf, type Path, type Placed, text } from '#engine/schema/placed.ts'
-import { list, name, refusedKeys, whole, z } from '#engine/schema/schema.ts'
+import { fullName, list, refusedKeys, whole, z } from '#engine/schema/schema.ts'
 import { keysOf, withName } from './backend-keys.ts'
 import type { Kinds } from './kinds.ts'
 import type { PlacedBind, PlacedListener } from './tree.ts'
@@ -40,7 +40,7 @@ const destination = (kinds: Kinds) => {
 
 export const tcpRouteSchema = (kinds: Kinds) =>
   z.strictObject({
-    name: name().optional().describe('Default route0, route1, ... in the order of the listener.'),
+    name: fullName().optional().describe('Default route0, route1, ... in the order of the listener.'),
     hostnames: list(hostname(), 0, ENTRIES_MAX)
       .optional()
       .describe('Server names (SNI) of TLS. Default: every name of the listener.'),

@@ -6,7 +6,7 @@ import type { MirrorPlan } from '#engine/contract/mirror.ts'
 import type { Compiled, Policy } from '#engine/contract/policy.ts'
 import { oneOf } from '#engine/schema/choice.ts'
 import { target } from '#engine/schema/net.ts'
-import { deferred, list, name, says, whole, z } from '#engine/schema/schema.ts'
+import { deferred, fullName, list, says, whole, z } from '#engine/schema/schema.ts'
 import { backendRef } from '#engine/schema/service-ref.ts'
 import { sound } from '#engine/schema/together.ts'
 
@@ -16,7 +16,7 @@ const DENOMINATOR_DEFAULT = 100
 
 const destination = oneOf({
   host: target().optional().describe('"host:port", "[address]:port" or "unix:/path".'),
-  backend: name().optional().describe('Name of one of the backends at the top of the file.')
+  backend: fullName().optional().describe('Name of one of the backends at the top of the file.')
 })
 
 const fraction = z

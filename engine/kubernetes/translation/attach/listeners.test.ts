@@ -1,12 +1,13 @@
 /** Listeners that cannot be carried out, each with the conditions that the Gateway API has for it. */
 import { deepEqual, equal, match } from 'node:assert/strict'
-import { describe, it } from 'node:test'
+import { describe, it, test } from 'node:test'
 import type { KubernetesObject } from '#engine/kubernetes/objects/object.ts'
 import {
   conditionTexts,
   draftOf,
   gateway,
   http,
+  httpRoute,
   listenerSet,
   object,
   secret,
@@ -260,4 +261,31 @@ describe('ListenerSets', () => {
     const names = draftOf(translation).binds[0]!.listeners.map(({ name }) => name)
     deepEqual(names, ['a', 'demo.old_b'])
   })
+})
+
+test('names may be as long as Kubernetes lets them be', () => {
+  const long = (length: number) => 'a'.repeat(length)
+  const namespace = long(63)
+  const meta = { namespace }
+  const owner = { parentRef: { name: 'edge', namespace: 'demo' } }
+  const set = object('ListenerSet', long(253), { spec: { ...owner, listeners: [http(long(253), 80)] } }, meta)
+  const ofBackend = { name: long(253), namespace, group: 'weir.dev', kind: 'GatewayBackend' }
+  const parent = { name: long(253), kind: 'ListenerSet' }
+  const rules = [{ name: long(253), backendRefs: [ofBackend, { ...ofBackend, name: long(252) }] }]
+  const translation = translate(
+    gateway('edge', [http('a', 81)], { allowedListeners: { namespaces: { from: 'All' } } }),
+    set,
+    httpRoute(long(253), parent, rules, {}, meta),
+    object('GatewayBackend', long(253), { spec: { static: { host: 'a.test', port: 80 } } }, meta)
+  )
+  deepEqual(statusOf(translation, 'ListenerSet', long(253), namespace).listeners!.map(conditionTexts), [
+    [...GOOD, NONE]
+  ])
+  const { binds, backends } = draftOf(translation)
+  const [route] = binds.flatMap(({ listeners }) => listeners).flatMap(({ routes }) => routes)
+  equal(route!.name, `${namespace}.${long(253)}`)
+  deepEqual(
+    Object.keys(backends).map(({ length }) => length),
+    [317, 63 + 1 + 252 + '_GatewayBackend_invalid_BackendNotFound'.length]
+  )
 })
