@@ -115,7 +115,7 @@ const distinctTexts = (all: readonly string[]): string[] => [...new Set(all)]
 function translated(objects: readonly KubernetesObject[], options: ControlPlaneOptions): Translation {
   const { policies, backends, env, check, prepare, converted } = options
   const machine = { processors: availableParallelism(), memoryBytes: memoryLimit() }
-  const rest = { env, check, prepare, readYaml: converted.read }
+  const rest = { env, check, prepare, readYaml: converted.read, hasTenants: false }
   return new Translator({ policies, backends, ...machine, ...rest }).update(ObjectStore.of(objects), null)
 }
 

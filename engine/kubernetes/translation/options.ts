@@ -10,6 +10,8 @@ export interface TranslatorOptions
   readonly readYaml: (text: string) => unknown
   /** Of names of Services. Default "cluster.local". */
   readonly clusterDomain?: string
+  /** False: all objects have one author, to whom the data plane belongs. Default true. */
+  readonly hasTenants?: boolean
   /** Of the GatewayClasses that are translated. Default "weir.dev/gateway-controller". */
   readonly controllerName?: string
 }

@@ -57,8 +57,9 @@ export class Translator {
   constructor(options: TranslatorOptions) {
     this.#options = options
     const { policies, backends, clusterDomain = 'cluster.local', controllerName = CONTROLLER_NAME } = options
+    const { hasTenants = true } = options
     this.#controllerName = controllerName
-    this.#policyOptions = { policies, backends, clusterDomain }
+    this.#policyOptions = { policies, backends, clusterDomain, hasTenants }
     this.#compiler = new Compiler({ ...options, sources: objectSources(() => this.#objects, options.readYaml) })
     this.#statuses = new Statuses(this.#policyOptions, controllerName)
     const maker = new RecordMaker(this.#policyOptions)

@@ -14,6 +14,7 @@ import type { BackendParts, PolicyOptions } from './options.ts'
 import { Recall } from './recall.ts'
 import { schemasOf } from './schemas.ts'
 import { faultsOf, fieldsFor, needsOfAll, type TargetFields } from './target-policies.ts'
+import { judgeTenant } from './tenant.ts'
 
 /** A GatewayBackend by itself: judged, and in the spelling of files. */
 interface BackendContent {
@@ -42,7 +43,9 @@ function contentOf(backend: KubernetesObject, objects: Objects, options: PolicyO
 function make(backend: KubernetesObject, objects: Objects, options: PolicyOptions): Judged {
   const refusals = judge(backend, options)
   if (refusals.length > 0) return { faults: refusals }
-  const { policies, ...spec } = objectOf(backend.spec)
+  const { object, faults } = judgeTenant(backend, objects, options)
+  if (faults.length > 0) return { faults }
+  const { policies, ...spec } = objectOf(object.spec)
   const { kinds, backend: policySchema } = schemasOf(options)
   // One of them is there: the schema has accepted it.
   const key = kinds.keys.find(({ name }) => spec[name] !== undefined)!

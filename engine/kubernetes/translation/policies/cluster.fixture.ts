@@ -24,7 +24,8 @@ import {
   withServicePolicies
 } from './index.ts'
 
-export const OPTIONS: PolicyOptions = { policies, backends, clusterDomain: 'cluster.local' }
+/** What authors may not reach: tenant.test.ts. */
+export const OPTIONS: PolicyOptions = { policies, backends, clusterDomain: 'cluster.local', hasTenants: false }
 export const NAMESPACE = 'default'
 
 export const object = (

@@ -11,6 +11,7 @@ import { Gathered } from './gather.ts'
 import type { Needs, PolicyOptions } from './options.ts'
 import { Recall } from './recall.ts'
 import { schemasOf } from './schemas.ts'
+import { judgeTenant } from './tenant.ts'
 
 export interface PolicyContent extends Needs {
   readonly policy: KubernetesObject
@@ -58,7 +59,9 @@ function refused(policy: KubernetesObject, faults: readonly Fault[], options: Po
 function make(policy: KubernetesObject, objects: Objects, options: PolicyOptions): PolicyContent {
   const refusals = judge(policy, options)
   if (refusals.length > 0) return refused(policy, refusals, options)
-  const { frontend, traffic, backend } = objectOf(policy.spec)
+  const { object, faults: ofTenant } = judgeTenant(policy, objects, options)
+  if (ofTenant.length > 0) return refused(policy, ofTenant, options)
+  const { frontend, traffic, backend } = objectOf(object.spec)
   const schemas = schemasOf(options)
   const gathered = new Gathered(policy, objects, options)
   const fields = (schema: ZodType, value: unknown, path: Path): Fields => {

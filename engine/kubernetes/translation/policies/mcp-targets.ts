@@ -4,6 +4,7 @@ import type { Objects } from '#engine/kubernetes/objects/objects.ts'
 import { selects } from '#engine/kubernetes/translation/attach/selectors.ts'
 import { contained } from '#engine/kubernetes/translation/contained.ts'
 import { isGranted } from '#engine/kubernetes/translation/routes/grants.ts'
+import { externalNameRefusal } from '#engine/kubernetes/translation/routes/service-names.ts'
 import { entriesOf, objectOf, type Raw, text } from '#engine/schema/placed.ts'
 import type { PolicyOptions } from './options.ts'
 
@@ -44,26 +45,34 @@ export function selectedTargets(
   { namespaces, services }: Raw,
   from: KubernetesObject,
   objects: Objects,
-  { clusterDomain }: PolicyOptions
+  options: PolicyOptions
 ): SelectedTargets {
+  const { clusterDomain } = options
   const own = from.metadata.namespace ?? ''
   const wanted = namespaces === undefined ? [own] : namespacesWith(namespaces, objects)
   const all = wanted
     .flatMap((namespace) => objects.list('Service', namespace))
     .filter((service) => selects(services, service.metadata.labels ?? {}))
     .sort((a, b) => (fullName(a) < fullName(b) ? -1 : 1))
-  const refused = all.flatMap((service) => refusalOf(service, from, objects) ?? [])
-  const allowed = all.filter((service) => refusalOf(service, from, objects) === null)
+  const refused = all.flatMap((service) => refusalOf(service, from, objects, options) ?? [])
+  const allowed = all.filter((service) => refusalOf(service, from, objects, options) === null)
   return { targets: unique(allowed.flatMap((service) => containedTargets(service, clusterDomain))), refused }
 }
 
 /** Null: it may be asked. */
-function refusalOf(service: KubernetesObject, from: KubernetesObject, objects: Objects): Refused | null {
+function refusalOf(
+  service: KubernetesObject,
+  from: KubernetesObject,
+  objects: Objects,
+  { clusterDomain, hasTenants }: PolicyOptions
+): Refused | null {
   const left = `Service ${fullName(service)} is left out`
   if (!isReachable(service, from, objects)) {
     const message = `${left}: no ReferenceGrant there lets GatewayBackends of ${from.metadata.namespace} refer to it`
     return { reason: 'RefNotPermitted', message }
   }
+  const alias = hasTenants === false ? null : externalNameRefusal(service, objects, clusterDomain)
+  if (alias !== null) return { reason: 'RefNotPermitted', message: `${left}: ${alias}` }
   const [annotation, path] = annotated(service, PATHS)
   if (path === undefined || PATH.test(path)) return null
   return { reason: 'UnsupportedValue', message: `${left}: its annotation ${annotation} is not a path` }

@@ -10,6 +10,8 @@ export interface PolicyOptions {
   readonly backends: readonly BackendKind[]
   /** Of names of Services: "cluster.local". */
   readonly clusterDomain: string
+  /** False: all objects have one author, to whom the data plane belongs. */
+  readonly hasTenants?: boolean
 }
 
 /** What a part of a configuration refers to. */

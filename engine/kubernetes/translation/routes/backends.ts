@@ -1,12 +1,13 @@
 /** Entries of `backends` that routes refer to: ports of Services, and references that cannot be followed. */
-import { type ObjectKey, objectKey } from '#engine/kubernetes/objects/object.ts'
+import { type KubernetesObject, type ObjectKey, objectKey } from '#engine/kubernetes/objects/object.ts'
 import type { Objects } from '#engine/kubernetes/objects/objects.ts'
 import type { Fault, Part } from '#engine/kubernetes/translation/parts.ts'
-import { objectOf, type Raw, text } from '#engine/schema/placed.ts'
+import { objectOf, type Raw } from '#engine/schema/placed.ts'
 import { backendTlsOf } from './backend-tls.ts'
 import { type NamedBackend, namedBackend } from './names.ts'
 import type { RouteOptions } from './options.ts'
 import { portsOf, type ServicePort } from './references.ts'
+import { externalNameOf, type JudgedHost, judgedHost } from './service-names.ts'
 
 export interface ServiceBackends {
   readonly entries: readonly Part[]
@@ -26,10 +27,14 @@ export function serviceBackends(names: Iterable<string>, objects: Objects, optio
 function entryOf(name: string, named: NamedBackend, objects: Objects, options: RouteOptions, faults: Fault[]): Part {
   if ('invalid' in named) return { value: { name, invalid: named.invalid }, origins: [] }
   const { namespace, name: own, port } = 'service' in named ? named.service : named.stream
-  if (port === null) return staticEntry(name, objectKey('GatewayBackend', namespace, own), objects)
+  if (port === null) return staticEntry(name, objectKey('GatewayBackend', namespace, own), objects, options)
   const key = objectKey('Service', namespace, own)
-  const spec = objectOf(objects.get('Service', namespace, own)?.spec)
-  const host = hostOf(spec, namespace, own, options)
+  const owner = objects.get('Service', namespace, own)
+  const external = owner === undefined ? undefined : externalNameOf(owner)
+  const plain = external ?? `${own}.${namespace}.svc.${options.clusterDomain}`
+  const judged = external === undefined ? { host: plain } : hostIn(external, owner, objects, options)
+  if ('refusal' in judged) return refusedEntry(name, `Service ${namespace}/${own}`)
+  const { host } = judged
   const entry: Part = { value: { name, host: `${host}:${port}` }, origins: [[[], { key, path: ['spec'] }]] }
   const service = { namespace, name: own, port }
   if (!('stream' in named)) return withBackendTls(entry, service, objects, faults)
@@ -37,17 +42,30 @@ function entryOf(name: string, named: NamedBackend, objects: Objects, options: R
   return withBackendTls(entry, service, objects, faults, { unread: { host, port } })
 }
 
-/** Services have the name that a cluster's DNS has for them; those of type ExternalName are another server's. */
-function hostOf(spec: Raw, namespace: string, name: string, { clusterDomain }: RouteOptions): string {
-  const external = spec.type === 'ExternalName' ? text(spec.externalName) : undefined
-  return external ?? `${name}.${namespace}.svc.${clusterDomain}`
+/** `host`: as `owner` says it. */
+function hostIn(
+  host: string,
+  owner: KubernetesObject | undefined,
+  objects: Objects,
+  { clusterDomain, hasTenants = true }: RouteOptions
+): JudgedHost {
+  return owner === undefined || !hasTenants ? { host } : judgedHost(host, owner, objects, clusterDomain)
 }
 
+const refusedEntry = (name: unknown, reference: string): Part => ({
+  value: { name, invalid: { reference, reason: 'RefNotPermitted' } },
+  origins: []
+})
+
 /** A GatewayBackend with `static`, as a plain server. */
-function staticEntry(name: string, key: ObjectKey, objects: Objects): Part {
+function staticEntry(name: string, key: ObjectKey, objects: Objects, options: RouteOptions): Part {
   const [, namespace = '', own = ''] = key.split('/')
-  const server = objectOf(objects.get('GatewayBackend', namespace, own)?.spec).static
-  return { value: { name, static: server }, origins: [[['static'], { key, path: ['spec', 'static'] }]] }
+  const backend = objects.get('GatewayBackend', namespace, own)
+  const server = objectOf(objectOf(backend?.spec).static)
+  const judged = typeof server.host === 'string' ? hostIn(server.host, backend, objects, options) : {}
+  if ('refusal' in judged) return refusedEntry(name, `GatewayBackend ${namespace}/${own}`)
+  const value = { name, static: { ...server, ...judged } }
+  return { value, origins: [[['static'], { key, path: ['spec', 'static'] }]] }
 }
 
 interface PortOfService {

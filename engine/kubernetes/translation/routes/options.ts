@@ -2,4 +2,6 @@
 export interface RouteOptions {
   /** Of names of Services: "cluster.local". */
   readonly clusterDomain: string
+  /** False: all objects have one author. */
+  readonly hasTenants?: boolean
 }

@@ -8,6 +8,7 @@ import { entriesOf, objectOf, type Path } from '#engine/schema/placed.ts'
 import { isGranted } from './grants.ts'
 import { gatewayBackendName, type InvalidReason, invalidBackendName, serviceBackendName } from './names.ts'
 import type { RouteOptions } from './options.ts'
+import { externalNameRefusal } from './service-names.ts'
 
 /** BackendObjectReference of the Gateway API. */
 export interface BackendRef {
@@ -27,7 +28,7 @@ export function resolveBackendRef(
   ref: BackendRef,
   from: KubernetesObject,
   objects: Objects,
-  _options: RouteOptions,
+  options: RouteOptions,
   path: Path = []
 ): ResolvedRef {
   const { group = '', kind = 'Service', name } = ref
@@ -48,6 +49,8 @@ export function resolveBackendRef(
   const found = objects.get(isService ? 'Service' : 'GatewayBackend', namespace, name)
   if (found === undefined) return refuse('BackendNotFound', `there is no ${kind} ${namespace}/${name}`, 'name')
   if (!isService) return { name: gatewayBackendName(namespace, name) }
+  const alias = options.hasTenants === false ? null : externalNameRefusal(found, objects, options.clusterDomain)
+  if (alias !== null) return refuse('RefNotPermitted', alias, 'name')
   const problem = contained<PortProblem | null>(
     found,
     () => portProblem(found, ref.port),
