@@ -65,6 +65,7 @@ class ControllerSource implements SnapshotSource {
     this.#controller = new Controller({
       ...controllerOptions(settings, registries, { client, connection, log }),
       isDataPlane: true,
+      isOfMesh,
       provision: null,
       addresses: settings.addresses.map((value) => ({ type: isIP(value) === 0 ? 'Hostname' : 'IPAddress', value })),
       startStream: async ({ onChange }) =>

@@ -223,11 +223,21 @@ const STEPS: readonly (readonly [string, (walk: Walk) => Promise<void>])[] = [
     }
   ],
   [
-    'istio is refused by name',
+    'with istio the pods have a token for the mesh, its roots where they are there, and no sidecar',
     async (walk) => {
-      await walk.parameters('own', { istio: {} })
-      await walk.accepted(/^False InvalidParameters GatewayParameters default\/own: spec\.istio: /)
+      await walk.parameters('own', { istio: { trustDomain: 'mesh.test' } })
+      const volumes = ['spec', 'template', 'spec', 'volumes']
+      const token = ['projected', 'sources', 0, 'serviceAccountToken', 'audience']
+      await walk.deployment([...volumes, 4, ...token], 'istio-ca')
+      await walk.deployment([...volumes, 5, 'configMap'], {
+        name: 'istio-ca-root-cert',
+        defaultMode: 420,
+        optional: true
+      })
+      await walk.deployment(['spec', 'template', 'metadata', 'labels', 'sidecar.istio.io/inject'], 'false')
+      await walk.accepted(/^True Accepted/)
       await walk.parameters('own', {})
+      await walk.deployment([...volumes, 4], undefined)
       await walk.accepted(/^True Accepted/)
     }
   ],

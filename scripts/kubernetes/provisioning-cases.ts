@@ -190,7 +190,12 @@ export const REFUSED_PARAMETERS: readonly RefusedParameters[] = [
     at: `${OF_GATEWAY}spec.logging.level`,
     says: 'span'
   },
-  { name: 'a mesh', ofClass: { istio: {} }, at: `${OF_CLASS}spec.istio`, says: 'istio' },
+  {
+    name: 'an authority of a mesh that is asked in clear text',
+    ofClass: { istio: { caAddress: 'http://istiod:15012' } },
+    at: `${OF_CLASS}spec.istio.caAddress`,
+    says: 'https://'
+  },
   {
     name: 'another name by way of a flat overlay',
     ofClass: { serviceAccount: { spec: { metadata: { name: 'other' } } } },

@@ -14,6 +14,7 @@ import { certificateOfSecret, type StreamCertificate } from './certificate-secre
 import { Complaints } from './complaints.ts'
 import type { GatewayAddress } from './gateway-status.ts'
 import { Gateways, type Stream } from './gateways.ts'
+import { MeshWorkloads } from './mesh-workloads.ts'
 import { Provisioner } from './provisioner.ts'
 import { CERTIFICATE_SECRET, LEASE_NAME } from './rules.ts'
 import { StatusWriter } from './status-writer.ts'
@@ -47,6 +48,8 @@ export interface ControllerOptions {
   readonly backends: readonly BackendKind[]
   /** The stream leads into this process, and is open with or without the Lease. */
   readonly isDataPlane: boolean
+  /** Data planes that are not provisioned are workloads of a mesh. Absent: they are not. */
+  readonly isOfMesh?: boolean
   /** Null: nothing is provisioned. */
   readonly provision: ((input: ProvisionInput, ca: string) => Provisioned) | null
   /** Of Gateways whose data planes are not provisioned. */
@@ -67,6 +70,7 @@ export class Controller {
   readonly #options: ControllerOptions
   readonly #watches: Watches
   readonly #services: ServiceIndex
+  readonly #mesh: MeshWorkloads
   readonly #statuses: StatusWriter
   readonly #provisioner: Provisioner
   readonly #election: LeaderElection | null
@@ -96,7 +100,15 @@ export class Controller {
       onChange: (changed) => this.#update(changed)
     })
     const { store } = this.#watches
-    this.#services = new ServiceIndex(store, clusterDomain)
+    this.#mesh = new MeshWorkloads({
+      ...{ client, namespace, time, log },
+      onChange: (addresses) => this.#workloadsChanged(addresses),
+      onKnown: () => {
+        this.#workloadsChanged(null)
+        this.#gateways.meshKnown()
+      }
+    })
+    this.#services = new ServiceIndex(store, clusterDomain, this.#mesh.identityAt)
     this.#statuses = new StatusWriter({ client, controllerName, time, log, onWrite: options.onStatus })
     this.#provisioner = new Provisioner({ client, time, onRefusal: () => this.#writeSoon(), log })
     this.#gateways = new Gateways({
@@ -105,6 +117,8 @@ export class Controller {
       provisioner: this.#provisioner,
       provision: provision && ((input) => provision(input, this.#certificate?.ca ?? '')),
       addresses,
+      mesh: this.#mesh,
+      isOfMesh: options.isOfMesh === true,
       log
     })
     const onChange = (role: Role) => this.#become(role)
@@ -144,7 +158,12 @@ export class Controller {
     this.#statusDelay?.()
     this.#statuses.lead(false)
     const { time } = this.#options
-    const work = Promise.all([this.#watches.stop(), this.#provisioner.stop(), this.#election?.stop()])
+    const work = Promise.all([
+      this.#watches.stop(),
+      this.#mesh.stop(),
+      this.#provisioner.stop(),
+      this.#election?.stop()
+    ])
     await Promise.race([work, new Promise<void>((resolve) => time.after(STOP_MS_MAX, resolve))])
     await this.#streamWork
     await this.#stream?.close()
@@ -185,6 +204,11 @@ export class Controller {
         this.#options.log('error', `${placeText(place)}: ${message}`)
       }
     }
+  }
+
+  #workloadsChanged(addresses: ReadonlySet<string> | null): void {
+    const services = this.#services.workloadsChanged(addresses)
+    if (this.#translation !== null) this.#gateways.update(this.#translation, services, new Set())
   }
 
   /** `isWhole`: of all objects; otherwise those that the last translation has changed, and those of Gateways. */

@@ -4,12 +4,13 @@ import type { SharedSessions } from '#engine/build/shared-sessions.ts'
 import type { ServiceIndex } from '#engine/kubernetes/endpoints/index.ts'
 import { type KubernetesObject, type ObjectKey, objectKey } from '#engine/kubernetes/objects/object.ts'
 import { Memo, type Objects } from '#engine/kubernetes/objects/objects.ts'
-import type { Provisioned, ProvisionInput } from '#engine/kubernetes/provisioning/index.ts'
+import { isOfMesh, type Provisioned, type ProvisionInput } from '#engine/kubernetes/provisioning/index.ts'
 import type { GatewayName, SnapshotServer } from '#engine/kubernetes/stream/index.ts'
 import { contained } from '#engine/kubernetes/translation/contained.ts'
 import type { GatewayOutput, Translation } from '#engine/kubernetes/translation/index.ts'
 import type { Fault } from '#engine/kubernetes/translation/parts.ts'
 import { addressesOf, type GatewayAddress, gatewayStatus } from './gateway-status.ts'
+import type { MeshWorkloads } from './mesh-workloads.ts'
 import { provisionInput } from './provision-input.ts'
 import type { Provisioner, Wanted } from './provisioner.ts'
 import type { Status, StatusChanges } from './status.ts'
@@ -21,6 +22,9 @@ export interface GatewaysOptions {
   /** Null: data planes are provisioned by others, who say their addresses. */
   readonly provision: ((input: ProvisionInput) => Provisioned) | null
   readonly addresses: readonly GatewayAddress[]
+  readonly mesh: Pick<MeshWorkloads, 'want' | 'isKnown'>
+  /** Data planes that are not provisioned are workloads of a mesh. */
+  readonly isOfMesh: boolean
   readonly log: (level: 'warn', message: string) => void
 }
 
@@ -29,9 +33,14 @@ export type Sessions = Pick<SharedSessions, 'of'>
 
 export type Stream = Pick<SnapshotServer, 'publish' | 'remove' | 'dataPlanes'>
 
+interface RowProvisioned extends Provisioned {
+  /** Its data planes are workloads of a mesh. */
+  readonly isOfMesh: boolean
+}
+
 interface Row {
   output: GatewayOutput
-  provisioned: Provisioned | null
+  provisioned: RowProvisioned | null
   /** Of the draft, as the stream counts; 0: it is not published. */
   version: number
   /** The generation of the Gateway, and the first version that has it. */
@@ -67,6 +76,15 @@ export class Gateways {
     for (const [key, output] of translation.gateways) this.#take(key as GatewayName, output, services)
     for (const name of this.#rows.keys()) if (!translation.gateways.has(name)) this.#remove(name)
     for (const key of changed ?? []) if (key.startsWith('Service/')) this.#serviceChanged(key)
+  }
+
+  /** The workloads of the mesh are known: Gateways that are part of it may be published. */
+  meshKnown(): void {
+    for (const [name, row] of this.#rows) if (this.#isOfMesh(row)) this.#publish(name, row)
+  }
+
+  #isOfMesh({ provisioned }: Row): boolean {
+    return provisioned?.isOfMesh ?? this.#options.isOfMesh
   }
 
   /**
@@ -121,15 +139,17 @@ export class Gateways {
       this.#publish(name, fresh)
       return
     }
+    const wasOfMesh = this.#isOfMesh(row)
     row.provisioned = provisioned
     const isOther = row.output.draft !== output.draft || row.output.services !== output.services
     const isGeneration = row.output.gateway !== output.gateway
     row.output = output
     this.#warn(row)
-    if (isOther || isGeneration || touches(services, output.services)) this.#publish(name, row)
+    const isOtherMesh = this.#isOfMesh(row) !== wasOfMesh
+    if (isOther || isGeneration || isOtherMesh || touches(services, output.services)) this.#publish(name, row)
   }
 
-  #provision(name: GatewayName, gateway: KubernetesObject): Provisioned | null {
+  #provision(name: GatewayName, gateway: KubernetesObject): RowProvisioned | null {
     const { provision, provisioner, objects } = this.#options
     if (provision === null) return null
     const make = (tracked: Objects): Wanted => {
@@ -145,10 +165,12 @@ export class Gateways {
     )
     // What runs goes on.
     if ('reason' in provisioned) {
-      return { objects: this.#rows.get(name)?.provisioned?.objects ?? [], absent: [], faults: [provisioned] }
+      const { objects: applied = [], isOfMesh: isMember = false } = this.#rows.get(name)?.provisioned ?? {}
+      return { objects: applied, absent: [], faults: [provisioned], isOfMesh: isMember }
     }
     provisioner.want(name, provisioned)
-    return provisioned
+    const { objects: made, absent, faults, input } = provisioned
+    return { objects: made, absent, faults, isOfMesh: isOfMesh(input) }
   }
 
   #publish(name: GatewayName, row: Row): void {
@@ -158,6 +180,11 @@ export class Gateways {
       row.version = 0
       row.generation = undefined
       return
+    }
+    if (this.#isOfMesh(row)) {
+      this.#options.mesh.want()
+      // Nobody knows yet who takes clear text. Data planes go on with what they have.
+      if (!this.#options.mesh.isKnown) return
     }
     const endpoints = this.#options.services.endpoints(services)
     row.version = this.#stream.publish(name, { draft: this.#sessions?.of(draft) ?? draft, endpoints })

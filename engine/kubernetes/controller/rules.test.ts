@@ -5,7 +5,7 @@ import { KINDS } from '#engine/kubernetes/objects/object.ts'
 import type { Provisioned, ProvisionInput } from '#engine/kubernetes/provisioning/index.ts'
 import type { ApiCall } from '#engine/kubernetes/testing/api-server/call.ts'
 import type { ApiServerDouble } from '#engine/kubernetes/testing/api-server/server.ts'
-import { object, startController, startServer } from './controller.fixture.ts'
+import { OURS, object, startController, startServer } from './controller.fixture.ts'
 import { PROVISIONED_KINDS } from './provisioned-kinds.ts'
 import { CERTIFICATE_SECRET, CLUSTER_RULES, LEASE_NAME, OWN_RULES, type Rule } from './rules.ts'
 import { STATUS_KINDS } from './status-writer.ts'
@@ -49,7 +49,14 @@ function provisionAll({ gateway }: ProvisionInput): Provisioned {
 
 test('the rules are what the controller asks for, no less and no more', async (t) => {
   const others = STATUS_KINDS.filter((kind) => kind !== 'GatewayClass' && kind !== 'Gateway')
-  const server = await startServer(t, ...others.map((kind) => object(kind, 'one', { spec: {} })))
+  const parametersRef = { group: 'weir.dev', kind: 'GatewayParameters', namespace: 'demo', name: 'mesh' }
+  const server = await startServer(
+    t,
+    ...others.map((kind) => object(kind, 'one', { spec: {} })),
+    // With a mesh, pods are read.
+    object('GatewayClass', 'weir', { spec: { controllerName: OURS, parametersRef } }),
+    object('GatewayParameters', 'mesh', { spec: { istio: {} } })
+  )
   server.tokens.set('token', { username: 'controller' })
   const used = new Set<string>()
   const refused: string[] = []

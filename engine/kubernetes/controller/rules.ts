@@ -1,6 +1,7 @@
 /** What the controller may do at the API server, and nothing else: rules of RBAC (rbac.authorization.k8s.io/v1). */
 import { LEASE } from '#engine/kubernetes/client/leader-election.ts'
 import { KINDS, type ObjectKind } from '#engine/kubernetes/objects/object.ts'
+import { POD } from './mesh-workloads.ts'
 import { PROVISIONED_KINDS } from './provisioned-kinds.ts'
 import { STATUS_KINDS } from './status-writer.ts'
 
@@ -31,7 +32,8 @@ const WITH_STATUS: readonly ObjectKind[] = STATUS_KINDS.map((name) => KINDS[name
 
 /** In all of the cluster, or in the one namespace that is watched: there, all but kinds of the cluster. */
 export const CLUSTER_RULES: readonly Rule[] = [
-  ...rulesOf(Object.values(KINDS), ['list', 'watch']),
+  // Pods are read while a Gateway is part of a mesh.
+  ...rulesOf([...Object.values(KINDS), POD], ['list', 'watch']),
   // After a conflict the object is read again.
   ...rulesOf(WITH_STATUS, ['get']),
   ...rulesOf(WITH_STATUS, ['patch'], '/status'),

@@ -14,6 +14,11 @@ export interface ServiceEndpoint extends WeightedHost {
   readonly forZones?: readonly string[]
 }
 
+/** Destination.identity of the workload of a mesh at an address; undefined: there is none. */
+export type IdentityAt = (address: string) => string | undefined
+
+const NO_MESH: IdentityAt = () => undefined
+
 /** By "shop.demo.svc.cluster.local:8080", the destination that stands for a Service's port. */
 export type ServiceEndpoints = Readonly<Record<string, readonly ServiceEndpoint[]>>
 
@@ -24,7 +29,8 @@ export type ServiceEndpoints = Readonly<Record<string, readonly ServiceEndpoint[
 export function endpointsOf(
   service: KubernetesObject,
   slices: readonly KubernetesObject[],
-  clusterDomain = CLUSTER_DOMAIN
+  clusterDomain = CLUSTER_DOMAIN,
+  identityAt: IdentityAt = NO_MESH
 ): ServiceEndpoints {
   const { metadata, spec = {} } = service as Service
   if (spec.type === 'ExternalName') return {}
@@ -32,10 +38,15 @@ export function endpointsOf(
     .filter(({ protocol = 'TCP' }) => protocol === 'TCP')
     .map((port) => [
       `${metadata.name}.${metadata.namespace}.svc.${clusterDomain}:${port.port}`,
-      endpointsOfPort(port, slices as readonly EndpointSlice[], spec.publishNotReadyAddresses === true)
+      endpointsOfPort(port, slices as readonly EndpointSlice[], spec.publishNotReadyAddresses === true).map((one) =>
+        withIdentity(one, identityAt(one.host))
+      )
     ])
   return Object.fromEntries(entries) as ServiceEndpoints
 }
+
+const withIdentity = (endpoint: ServiceEndpoint, identity: string | undefined): ServiceEndpoint =>
+  identity === undefined ? endpoint : { ...endpoint, identity }
 
 interface Candidate {
   readonly state: SliceEndpoint

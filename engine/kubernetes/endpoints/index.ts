@@ -2,6 +2,7 @@ export {
   CLUSTER_DOMAIN,
   endpointsOf,
   hostsForZone,
+  type IdentityAt,
   type ServiceEndpoint,
   type ServiceEndpoints,
   withoutIdentities

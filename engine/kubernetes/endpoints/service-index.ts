@@ -3,8 +3,14 @@ import { isDeepStrictEqual } from 'node:util'
 import { type ObjectKey, objectKey } from '#engine/kubernetes/objects/object.ts'
 import type { Objects } from '#engine/kubernetes/objects/objects.ts'
 import { contained } from '#engine/kubernetes/translation/contained.ts'
-import { CLUSTER_DOMAIN, endpointsOf, type ServiceEndpoint, type ServiceEndpoints } from './endpoints.ts'
-import { type EndpointSlice, SERVICE_NAME } from './objects.ts'
+import {
+  CLUSTER_DOMAIN,
+  endpointsOf,
+  type IdentityAt,
+  type ServiceEndpoint,
+  type ServiceEndpoints
+} from './endpoints.ts'
+import { type EndpointSlice, SERVICE_NAME, type SliceEndpoint } from './objects.ts'
 
 /** "namespace/name". */
 type ServiceName = string
@@ -12,14 +18,16 @@ type ServiceName = string
 export class ServiceIndex {
   readonly #objects: Objects
   readonly #clusterDomain: string
+  readonly #identityAt: IdentityAt | undefined
   readonly #slices = new Map<ServiceName, Map<ObjectKey, EndpointSlice>>()
   readonly #serviceOf = new Map<ObjectKey, ServiceName>()
   readonly #known = new Map<ServiceName, ServiceEndpoints>()
   /** Answers of `endpoints` since the last change. */
   #answers = new WeakMap<ReadonlySet<ServiceName>, ServiceEndpoints>()
 
-  constructor(objects: Objects, clusterDomain = CLUSTER_DOMAIN) {
+  constructor(objects: Objects, clusterDomain = CLUSTER_DOMAIN, identityAt?: IdentityAt) {
     this.#objects = objects
+    this.#identityAt = identityAt
     this.#clusterDomain = clusterDomain
   }
 
@@ -32,6 +40,18 @@ export class ServiceIndex {
       else if (kind === 'EndpointSlice') this.#takeSlice(key, namespace, name, touched)
     }
     for (const service of touched) if (!this.#renew(service)) touched.delete(service)
+    if (touched.size > 0) this.#answers = new WeakMap()
+    return touched
+  }
+
+  /** Workloads of a mesh are others at `addresses`; null: anywhere. Returns as update does. */
+  workloadsChanged(addresses: ReadonlySet<string> | null): ReadonlySet<ServiceName> {
+    const touched = new Set<ServiceName>()
+    const isThere = ({ addresses: own = [] }: SliceEndpoint) => addresses === null || addresses.has(own[0]!)
+    for (const [service, slices] of this.#slices) {
+      const endpoints = [...slices.values()].flatMap((slice) => slice.endpoints ?? [])
+      if (endpoints.some(isThere) && this.#renew(service)) touched.add(service)
+    }
     if (touched.size > 0) this.#answers = new WeakMap()
     return touched
   }
@@ -87,7 +107,7 @@ export class ServiceIndex {
     const slices = [...(this.#slices.get(service)?.values() ?? [])]
     const next: Record<string, readonly ServiceEndpoint[]> = contained(
       object,
-      () => endpointsOf(object, slices, this.#clusterDomain),
+      () => endpointsOf(object, slices, this.#clusterDomain, this.#identityAt),
       () => ({ ...before })
     )
     for (const [destination, list] of Object.entries(next)) {

@@ -121,7 +121,7 @@ test('one for another workload, for another key, or past by this clock is not us
   own.signer = { ...root, sign: () => 'nothing' }
   clock.pass(MINUTE_MS)
   await settled()
-  match(logged.at(-1)!, /has published no certificate$/)
+  match(logged.at(-1)!, /has given no certificate$/)
   own.signer = root
   clock.pass(2 * DAY_MS)
   await settled()

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import type { KubernetesObject } from '#engine/kubernetes/objects/object.ts'
 import type { Raw } from '#engine/schema/placed.ts'
 import { imageName } from './image.ts'
+import { meshParts } from './mesh.ts'
 import { CONFIG_HASH_ANNOTATION, selectorOf } from './names.ts'
 import { mergedVariables, type Parameters, type Variable } from './parameters.ts'
 import type { ProcessConfig } from './process-config.ts'
@@ -42,11 +43,15 @@ export interface DeploymentInput {
 /** Without `replicas`: the autoscaler or the overlay that scales owns that field. */
 export function deploymentSpec(input: DeploymentInput): Raw {
   const { gateway, name, meta, config } = input
+  const mesh = meshParts(input.parameters)
   const hash = createHash('sha256').update(config.text).digest('hex').slice(0, 16)
   return {
     selector: { matchLabels: selectorOf(gateway) },
     template: {
-      metadata: { labels: meta.labels, annotations: { ...meta.annotations, ...podAnnotations(hash, config) } },
+      metadata: {
+        labels: { ...meta.labels, ...mesh.labels },
+        annotations: { ...meta.annotations, ...podAnnotations(hash, config) }
+      },
       spec: {
         serviceAccountName: name,
         automountServiceAccountToken: false,
@@ -66,7 +71,8 @@ export function deploymentSpec(input: DeploymentInput): Raw {
           { name: 'token', projected: { sources: [{ serviceAccountToken: tokenOf(input) }] } },
           // What is in force, with keys and certificates, is on no disk: it has to outlive the process, not the pod.
           { name: 'state', emptyDir: { medium: 'Memory' } },
-          { name: 'tmp', emptyDir: {} }
+          { name: 'tmp', emptyDir: {} },
+          ...mesh.volumes
         ]
       }
     }
@@ -88,12 +94,13 @@ const tokenOf = ({ tokenAudience }: DeploymentInput): Raw => ({
 function container(input: DeploymentInput): Raw {
   const { parameters, config, ports } = input
   const { pullPolicy } = parameters.image
+  const mesh = meshParts(parameters)
   return {
     name: CONTAINER,
     image: imageName(input.image, parameters.image),
     ...(pullPolicy === undefined ? {} : { imagePullPolicy: pullPolicy }),
     args: ['proxy', '-f', `${CONFIG_FOLDER}/${CONFIG_FILE}`],
-    env: mergedVariables([...environment(input), ...parameters.env]),
+    env: mergedVariables([...environment(input), ...mesh.env, ...parameters.env]),
     ports: [
       ...ports.map(({ name, port }) => ({ name, containerPort: port, protocol: 'TCP' })),
       ...ownPort('metrics', config.statsPort),
@@ -112,7 +119,8 @@ function container(input: DeploymentInput): Raw {
       { name: 'config', mountPath: CONFIG_FOLDER, readOnly: true },
       { name: 'token', mountPath: TOKEN_FOLDER, readOnly: true },
       { name: 'state', mountPath: STATE_FOLDER },
-      { name: 'tmp', mountPath: TMP_FOLDER }
+      { name: 'tmp', mountPath: TMP_FOLDER },
+      ...mesh.volumeMounts
     ]
   }
 }

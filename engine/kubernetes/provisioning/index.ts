@@ -9,12 +9,13 @@ import { CA_FILE, CONFIG_FILE, deploymentSpec } from './deployment.ts'
 import type { ObjectName, Provisioned, ProvisionInput, ProvisionOptions } from './input.ts'
 import { commonMeta, objectsName, ownerReference, selectorOf } from './names.ts'
 import { ON_DEMAND, OVERLAID, overlaid } from './overlays.ts'
-import { invalidParameters, type Level, levelsOf, mergedParameters, type OverlayName, placeOf } from './parameters.ts'
+import { type Level, levelsOf, mergedParameters, type OverlayName } from './parameters.ts'
 import { processConfigOf } from './process-config.ts'
 import { listenerPorts, serviceSpec } from './service.ts'
 import { withVariablesInOrder } from './variables.ts'
 
 export type { ObjectName, Provisioned, ProvisionInput, ProvisionOptions } from './input.ts'
+export { isOfMesh } from './mesh.ts'
 export { isOwnedBy, objectsName } from './names.ts'
 export { conflictFault, type Refusal, refusalFault } from './refusal.ts'
 
@@ -27,8 +28,6 @@ export function provision(input: ProvisionInput, options: ProvisionOptions): Pro
   const process = processConfigOf(parameters, options.policies)
   if ('faults' in process) return refused(process.faults)
   const { config } = process
-  const faults = meshFaults(levels)
-  if (faults.length > 0) return refused(faults)
   const ports = listenerPorts([gateway, ...listenerSets], config.reserved)
   const name = objectsName(gateway, input.gatewayClass)
   const meta = commonMeta(gateway, input.gatewayClass)
@@ -97,11 +96,4 @@ function withBudget(object: KubernetesObject): KubernetesObject {
   const spec = objectOf(object.spec)
   if (spec.minAvailable !== undefined || spec.maxUnavailable !== undefined) return object
   return { ...object, spec: { ...spec, maxUnavailable: 1 } }
-}
-
-/** No workload certificate is asked of a mesh: who relies on mTLS must not get plain text. */
-function meshFaults(levels: readonly Level[]): readonly Fault[] {
-  const place = placeOf(levels, ['spec', 'istio'])
-  if (place === null) return []
-  return [invalidParameters('istio is not supported: take it out, and give mesh backends a policy with tls', place)]
 }

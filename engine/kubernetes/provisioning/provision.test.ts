@@ -210,7 +210,7 @@ test('another file replaces the pods', () => {
 })
 
 test('the command line and the variables are those of weir proxy', () => {
-  const made = container(provisioned())
+  const made = container(provisioned({ istio: {} }))
   assert.deepEqual(made.args, ['proxy', '-f', '/etc/weir/weir.json'])
   const names = (made.env as Raw[]).map(({ name }) => String(name))
   const needed = PROXY_VARIABLES.map((name) => name.toUpperCase().replaceAll('-', '_'))
@@ -280,13 +280,40 @@ test('the admin port is a socket, which no backend of a route reaches, unless th
   assert.equal(addressOf({ rawConfig: { config: { adminAddr: 'off' } } }), 'off')
 })
 
+test('with istio a data plane is a workload of the mesh, by the files that agents of Istio have', () => {
+  const made = provisioned({ istio: { trustDomain: 'old.test' } }, { istio: { trustDomain: 'mesh.test' } })
+  const { CA_ADDRESS, CA_ROOT_CA, CA_AUTH_TOKEN, TRUST_DOMAIN } = variables(made)
+  assert.deepEqual(
+    [CA_ADDRESS, CA_ROOT_CA, CA_AUTH_TOKEN, TRUST_DOMAIN],
+    [
+      'https://istiod.istio-system.svc:15012',
+      '/var/run/secrets/istio/root-cert.pem',
+      '/var/run/secrets/tokens/istio-token',
+      'mesh.test'
+    ]
+  )
+  const template = objectOf(valueAt(kindOf(made, 'Deployment'), ['spec', 'template']))
+  const labels = objectOf(objectOf(template.metadata).labels)
+  assert.deepEqual([labels['sidecar.istio.io/inject'], labels['istio.io/dataplane-mode']], ['false', 'none'])
+  const volumes = objectOf(template.spec).volumes as Raw[]
+  const [token, roots] = ['istio-token', 'istiod-ca-cert'].map((one) => volumes.find(({ name }) => name === one)!)
+  assert.deepEqual(valueAt(token, ['projected', 'sources', 0, 'serviceAccountToken', 'audience']), 'istio-ca')
+  assert.deepEqual(roots!.configMap, { name: 'istio-ca-root-cert', optional: true })
+  const folders = (container(made).volumeMounts as Raw[]).map(({ mountPath }) => mountPath)
+  assert.ok(folders.includes('/var/run/secrets/tokens') && folders.includes('/var/run/secrets/istio'))
+  const without = provisioned({})
+  assert.equal(variables(without).CA_ADDRESS, undefined)
+  const plain = objectOf(valueAt(kindOf(without, 'Deployment'), ['spec', 'template', 'metadata', 'labels']))
+  assert.equal(plain['sidecar.istio.io/inject'], undefined)
+})
+
 /** Of the class; what its only fault is. */
 const REFUSED: readonly (readonly [Raw, RegExp])[] = [
   [{ image: { tag: 1 } }, /demo\/class spec\.image\.tag: must be a text/],
   [{ rawConfig: { config: { workerThread: 1 } } }, /demo\/class spec\.rawConfig\.config\.workerThread: is not a known/],
   [{ logging: { level: 'info,a[b]=warn' } }, /demo\/class spec\.logging\.level: "a\[b\]=warn" filters by span/],
   [{ logging: { level: 'inof' } }, /demo\/class spec\.logging\.level: "inof" must be LEVEL/],
-  [{ istio: {} }, /demo\/class spec\.istio: istio is not supported/],
+  [{ istio: { caAddress: 'http://istiod:15012' } }, /demo\/class spec\.istio\.caAddress: must be HOST:PORT or https/],
   [{ serviceAccount: { spec: { kind: 'Role' } } }, /demo\/class spec\.serviceAccount\.spec\.kind: is no field/],
   [
     { deployment: { spec: { template: { spec: { volumes: [{ emptyDir: {} }] } } } } },

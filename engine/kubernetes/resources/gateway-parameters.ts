@@ -2,7 +2,16 @@
  * GatewayParameters (weir.dev/v1alpha1): how data planes are provisioned. Files have nothing of it. It has no defaults:
  * those of a Gateway's would hide what the class says.
  */
+
 import { isDeep, RESOURCE_DEPTH_MAX } from '#engine/kit/depth.ts'
+import {
+  AUTHORITY_HINT,
+  AUTHORITY_PATTERN,
+  DEFAULT_AUTHORITY,
+  DEFAULT_TRUST_DOMAIN,
+  TRUST_DOMAIN_HINT,
+  TRUST_DOMAIN_PATTERN
+} from '#engine/kubernetes/mesh/authority-address.ts'
 import { cel, enforcedAs, ONLY_GATEWAY, uniqueBy } from '#engine/schema/rule.ts'
 import { list, longString, map, shortString, whole, z } from '#engine/schema/schema.ts'
 import { sound } from '#engine/schema/together.ts'
@@ -103,8 +112,14 @@ const shutdown = () =>
 
 const istio = () =>
   z.strictObject({
-    caAddress: shortString().optional().describe("Default: the mesh's own authority in the cluster."),
-    trustDomain: shortString().optional().describe('Default cluster.local.')
+    caAddress: shortString()
+      .regex(AUTHORITY_PATTERN, AUTHORITY_HINT)
+      .optional()
+      .describe(`Authority that signs the certificate. Default ${DEFAULT_AUTHORITY}.`),
+    trustDomain: shortString()
+      .regex(TRUST_DOMAIN_PATTERN, TRUST_DOMAIN_HINT)
+      .optional()
+      .describe(`Default ${DEFAULT_TRUST_DOMAIN}.`)
   })
 
 const overlay = (of: string) =>
@@ -130,7 +145,7 @@ export const gatewayParametersSpec = () =>
     env: variables().optional().describe('Variables; they replace those that are there.'),
     resources: resources().optional().describe('ResourceRequirements of core/v1.'),
     shutdown: shutdown().optional(),
-    istio: istio().optional().describe('mTLS with a mesh: refused by the controller, which has none yet.'),
+    istio: istio().optional().describe('Mutual TLS with the workloads of an Istio mesh.'),
     deployment: overlay('Of the generated Deployment.'),
     service: overlay('Of the generated Service.'),
     serviceAccount: overlay('Of the generated ServiceAccount, which has no spec: that of the overlay has its fields.'),

@@ -76,6 +76,18 @@ export const parameters: Table = {
       'may not be more than 256'
     ],
     [
+      'an authority that is asked in clear text',
+      { istio: { caAddress: 'http://istiod:15012' } },
+      'istio.caAddress',
+      'must be HOST:PORT or https://HOST:PORT'
+    ],
+    [
+      'a trust domain with capitals',
+      { istio: { trustDomain: 'Cluster.local' } },
+      'istio.trustDomain',
+      'must have lower-case letters'
+    ],
+    [
       'too many labels',
       { deployment: { metadata: { labels: entries(65, 'a') } } },
       'deployment.metadata.labels',

@@ -24,13 +24,14 @@ const kind = (apiVersion: string, name: string, plural: string, isNamespaced = t
   isNamespaced
 })
 
-/** What the controller writes beside the kinds that it watches. */
+/** What the controller writes beside the kinds that it watches, and pods. */
 export const OTHER_KINDS: readonly ObjectKind[] = [
   kind('coordination.k8s.io/v1', 'Lease', 'leases'),
   kind('apps/v1', 'Deployment', 'deployments'),
   kind('v1', 'ServiceAccount', 'serviceaccounts'),
   kind('policy/v1', 'PodDisruptionBudget', 'poddisruptionbudgets'),
   kind('autoscaling/v2', 'HorizontalPodAutoscaler', 'horizontalpodautoscalers'),
+  kind('v1', 'Pod', 'pods'),
   kind('authentication.k8s.io/v1', 'TokenReview', 'tokenreviews', false)
 ]
 

@@ -9,6 +9,8 @@ export interface StoredEvent {
   readonly type: 'ADDED' | 'MODIFIED' | 'DELETED'
   readonly plural: string
   readonly object: KubernetesObject
+  /** As it was; null: it was not there. */
+  readonly before: KubernetesObject | null
 }
 
 /** An answer that is no success, as a Status tells it. */
@@ -121,7 +123,7 @@ export class ApiStore {
     this.#collections.get(kind.plural)!.delete(`${namespace}/${name}`)
     this.version++
     const last = { ...object, metadata: { ...object.metadata, resourceVersion: `${this.version}` } }
-    this.#tell({ version: this.version, type: 'DELETED', plural: kind.plural, object: last })
+    this.#tell({ version: this.version, type: 'DELETED', plural: kind.plural, object: last, before: object })
     for (const { plural, objects } of this.#owned(object.metadata.uid!)) {
       for (const { metadata } of objects) this.delete({ ...kind, plural }, metadata.namespace ?? '', metadata.name)
     }
@@ -171,8 +173,10 @@ export class ApiStore {
     const object: KubernetesObject = { ...body, apiVersion, kind: kindName, metadata }
     const entries = this.#collections.get(plural) ?? new Map<string, Entry>()
     this.#collections.set(plural, entries)
-    entries.set(`${metadata.namespace ?? ''}/${metadata.name}`, { object, managers })
-    this.#tell({ version: this.version, type, plural, object })
+    const key = `${metadata.namespace ?? ''}/${metadata.name}`
+    const before = entries.get(key)?.object ?? null
+    entries.set(key, { object, managers })
+    this.#tell({ version: this.version, type, plural, object, before })
     return object
   }
 

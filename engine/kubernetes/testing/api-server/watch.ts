@@ -55,10 +55,16 @@ export class ApiWatch {
     this.#response.end()
   }
 
-  #tell({ type, plural, object }: StoredEvent): void {
+  /** What leaves the selector is deleted for this watch, and what comes into it is added. */
+  #tell({ type, plural, object, before }: StoredEvent): void {
     const { kind, namespace, query } = this.call
     const isWanted = plural === kind.plural && (namespace === '' || object.metadata.namespace === namespace)
-    if (isWanted && selects(query.get('labelSelector') ?? '', object.metadata.labels)) this.#send(type, object)
+    if (!isWanted) return
+    const selector = query.get('labelSelector') ?? ''
+    const isSelected = type !== 'DELETED' && selects(selector, object.metadata.labels)
+    const wasSelected = before !== null && selects(selector, before.metadata.labels)
+    if (isSelected) this.#send(wasSelected ? type : 'ADDED', object)
+    else if (wasSelected) this.#send('DELETED', object)
   }
 
   #send(type: string, object: unknown): void {
