@@ -16,6 +16,7 @@ import type { CompiledMatch, HookOwner, HookOwners } from '#engine/contract/rout
 import type { TracingPlan } from '#engine/contract/tracing.ts'
 import { mergePolicies } from '#engine/ir/merge.ts'
 import type { PolicySet } from '#engine/ir/snapshot.ts'
+import { isSameList } from '#engine/kit/same-list.ts'
 import { type CompiledPolicy, PolicyCache } from './policy-cache.ts'
 import type { ServiceTable, UsedService } from './services.ts'
 
@@ -100,6 +101,8 @@ export class PolicyCompiler {
   readonly #build: number
   /** What the configuration before did not have: of one that is refused nothing stays. */
   readonly #fresh = new PolicyCache()
+  /** The last one that ends with this policy: routes with the same policies share it. */
+  readonly #chains = new Map<CompiledPolicy | undefined, RouteChain>()
 
   /** `policies`: the registry, in run order. Problems are appended to `problems`. */
   constructor(
@@ -147,15 +150,21 @@ export class PolicyCompiler {
   /** The chain of a route; `levels` come least precise first. */
   chain(levels: readonly Level[], matches: readonly CompiledMatch[]): RouteChain {
     const { names, made, forms, pathOf } = this.#forms(levels, matches)
-    return {
+    const last = made.at(-1)
+    const known = this.#chains.get(last)
+    if (known !== undefined && isSameList(known.made, made)) return known
+    const chain: RouteChain = {
       names,
       made,
       ...hooksOf(made, this.#collectors),
       retry: forms.find((form) => form.retry !== undefined)?.retry ?? null,
       mirrors: forms.flatMap(({ mirrors = [] }, i) => mirrors.map((plan) => ({ plan, path: pathOf(names[i]!) }))),
       readsTimes: forms.some((form) => form.readsTimes === true),
-      settings: Object.freeze(Object.assign(defaultSettings(), ...forms.map((form) => form.settings)))
+      settings: settingsOf(forms)
     }
+    // Where mirrors stand is a part of them.
+    if (chain.mirrors.length === 0) this.#chains.set(last, chain)
+    return chain
   }
 
   /** What stands at the references of a route to backends. `settings`: those of the route. */
@@ -173,7 +182,7 @@ export class PolicyCompiler {
 
   #reference(level: Level, matches: readonly CompiledMatch[], route: RouteSettings): Reference {
     const names = Object.keys(level.policies)
-    if (names.length === 0) return { hooks: null, made: [], settings: route }
+    if (names.length === 0) return route === DEFAULT_SETTINGS ? PLAIN : { hooks: null, made: [], settings: route }
     const refused = names.filter((name) => this.#policies.find((one) => one.name === name)?.atReferences !== true)
     for (const name of refused)
       this.#problems.push({ path: `${level.path}.${name}`, message: 'is not accepted on a backend' })
@@ -283,7 +292,7 @@ function hooksOf(made: readonly CompiledPolicy[], collectors: Collectors): Hooks
   return {
     requestHooks: orNull(request.hooks),
     responseHooks: orNull(response.hooks),
-    hookOwners: { request: request.owners, response: response.owners }
+    hookOwners: { request: orNull(request.owners) ?? NO_OWNERS, response: orNull(response.owners) ?? NO_OWNERS }
   }
 }
 
@@ -306,8 +315,18 @@ export function pathInside(path: FieldError['path']): string {
 /** For policies of no route. */
 const NOWHERE: CompiledFor = { matches: [], attachment: '' }
 
-function defaultSettings(): RouteSettings {
-  return { requestTimeoutMs: 0, backendTimeoutMs: 0, hostRewrite: 'default' }
+const DEFAULT_SETTINGS: RouteSettings = Object.freeze({
+  requestTimeoutMs: 0,
+  backendTimeoutMs: 0,
+  hostRewrite: 'default'
+})
+/** A reference without policies, of a route without settings: most of thousands. */
+const PLAIN: Reference = { hooks: null, made: [], settings: DEFAULT_SETTINGS }
+const NO_OWNERS: readonly HookOwner[] = []
+
+function settingsOf(forms: readonly Compiled[]): RouteSettings {
+  if (forms.every(({ settings }) => settings === undefined)) return DEFAULT_SETTINGS
+  return Object.freeze(Object.assign({ ...DEFAULT_SETTINGS }, ...forms.map((form) => form.settings)))
 }
 
 /** Hooks in run order, a collector before the first that reads the body. */
@@ -341,6 +360,7 @@ function sideOf(made: readonly CompiledPolicy[], side: 'request' | 'response', c
 /** Of hooks that wait for a body. */
 const COLLECTOR: HookOwner = { name: 'body' }
 
+/** A copy of a list that has grown has no room for more: 48 bytes instead of 184. */
 function orNull<T>(list: readonly T[]): readonly T[] | null {
-  return list.length === 0 ? null : list
+  return list.length === 0 ? null : list.slice()
 }

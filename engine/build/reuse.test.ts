@@ -55,6 +55,16 @@ test('a route that does not change is the same object in the next runtime, where
   )
 })
 
+test('routes with the same policies share what is made of them', () => {
+  const of = configurations()
+  const alike = (name: string) => named(name, 'b', { policies: structuredClone(POLICIES) })
+  const runtime = runtimeBuilder()(of([alike('one'), named('plain'), alike('other')]))
+  const [one, plain, other] = ['/one', '/plain', '/other'].map((target) => routed(runtime, target))
+  for (const part of ['requestHooks', 'hookOwners', 'settings'] as const) assert.equal(other![part], one![part])
+  assert.notEqual(plain!.requestHooks, one!.requestHooks)
+  assert.equal(plain!.settings, one!.settings)
+})
+
 test('a route that moves knows its new place', () => {
   const build = runtimeBuilder()
   const of = configurations()

@@ -3,7 +3,7 @@ import type { CompiledBackend } from '#engine/contract/backend.ts'
 import { ConfigError, type Problem } from '#engine/contract/config-error.ts'
 import type { DialectFinder, Exchange } from '#engine/contract/exchange.ts'
 import type { Background, RetryPlan, RouteSettings } from '#engine/contract/filter.ts'
-import type { ListenerParts, Recorder, Route, RouteMirror, RouteRetry } from '#engine/contract/route.ts'
+import type { HookOwners, ListenerParts, Recorder, Route, RouteMirror, RouteRetry } from '#engine/contract/route.ts'
 import type { TcpTable } from '#engine/contract/tcp.ts'
 import type { Tracer } from '#engine/contract/tracing.ts'
 import {
@@ -41,7 +41,7 @@ import {
   type Reference,
   type RouteChain
 } from './policies.ts'
-import { answerHooks, behindReference } from './references.ts'
+import { type AnswerHooks, answerHooks, behindReference } from './references.ts'
 import { withRequestId } from './request-id.ts'
 import type { RouteDescription, Runtime, RuntimeDeps } from './runtime-types.ts'
 import { buildTcp } from './tcp.ts'
@@ -74,6 +74,13 @@ export function buildRuntime(snapshot: Snapshot, deps: RuntimeDeps): Runtime {
     tcp,
     describe: () => ({ version, hash, acceptedAt, routes: builder.descriptions() })
   })
+}
+
+/** The phase that began first ends last. */
+function ownersOf(owners: HookOwners, answers: AnswerHooks, preRouting: Hooks): HookOwners {
+  const after = preRouting.hookOwners.response
+  if (answers.owners.length + after.length === 0) return owners
+  return { request: owners.request, response: [...answers.owners, ...owners.response, ...after] }
 }
 
 /** The listener whose routes are being built. */
@@ -297,10 +304,7 @@ class Builder {
       requestHooks,
       // The phase that began first ends last.
       responseHooks: joined(joined(answers.hooks, responseHooks), preRouting.responseHooks),
-      hookOwners: {
-        request: hookOwners.request,
-        response: [...answers.owners, ...hookOwners.response, ...preRouting.hookOwners.response]
-      },
+      hookOwners: ownersOf(hookOwners, answers, preRouting),
       settings,
       retry: this.#retry(retry ?? backendRetry),
       mirrors: this.#mirrors(mirrors, spec, settings),

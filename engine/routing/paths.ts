@@ -4,10 +4,19 @@ import { decodedPath } from '#engine/http/path.ts'
 import { compilePattern, type Pattern } from '#engine/kit/pattern.ts'
 import { accepts, byPrecedence, type Candidate, type PathSpec, type QueryMemo } from './candidate.ts'
 
+/** Most hosts of thousands have one route: what such a host has none of costs nothing. */
+const NO_CANDIDATES: readonly Candidate[] = []
+const NO_PATTERNS: readonly PatternEntry[] = []
+
+interface PatternEntry {
+  readonly pattern: Pattern
+  readonly candidate: Candidate
+}
+
 /** One segment of the prefixes; candidates are those of the prefix that ends here. */
 class PrefixNode {
   readonly parent: PrefixNode | null
-  readonly candidates: Candidate[] = []
+  candidates = NO_CANDIDATES
   /** Keyed by the next segment. Null in leaves: the walk ends without cutting a segment out. */
   children: Map<string, PrefixNode> | null = null
 
@@ -17,27 +26,28 @@ class PrefixNode {
 }
 
 export class PathTable {
-  readonly #exact = new Map<string, Candidate[]>()
+  #exact: Map<string, readonly Candidate[]> | null = null
   readonly #root = new PrefixNode(null)
-  readonly #patterns: { readonly pattern: Pattern; readonly candidate: Candidate }[] = []
+  #patterns = NO_PATTERNS
 
   // --- build time ---
 
   /** Throws an Error for a path that cannot match anything or an expression that does not compile. */
   add(path: PathSpec, candidate: Candidate): void {
     if ('regex' in path) {
-      insert(this.#patterns, { pattern: compilePattern(path.regex), candidate }, (entry) => entry.candidate)
+      const entry = { pattern: compilePattern(path.regex), candidate }
+      this.#patterns = inserted(this.#patterns, entry, (one) => one.candidate)
       return
     }
     const text = decodedPath('exact' in path ? path.exact : path.prefix)
     if (!text.startsWith('/')) throw new Error(`the path "${text}" must begin with "/"`)
-    insert('exact' in path ? this.#exactList(text) : this.#node(text).candidates, candidate, (entry) => entry)
-  }
-
-  #exactList(path: string): Candidate[] {
-    const list = this.#exact.get(path) ?? []
-    this.#exact.set(path, list)
-    return list
+    if ('exact' in path) {
+      this.#exact ??= new Map()
+      this.#exact.set(text, inserted(this.#exact.get(text) ?? NO_CANDIDATES, candidate, itself))
+    } else {
+      const node = this.#node(text)
+      node.candidates = inserted(node.candidates, candidate, itself)
+    }
   }
 
   #node(prefix: string): PrefixNode {
@@ -57,7 +67,7 @@ export class PathTable {
 
   /** The candidate of highest precedence that accepts the request, whose decoded path is `path`, or null. */
   find(path: string, ex: Exchange, memo: QueryMemo): Candidate | null {
-    const exact = this.#exact.size === 0 ? undefined : this.#exact.get(path)
+    const exact = this.#exact?.get(path)
     const found = exact === undefined ? null : firstAccepted(exact, ex, memo)
     if (found !== null) return found
     // "*" (OPTIONS for the server as a whole) lies below no prefix.
@@ -90,11 +100,13 @@ export class PathTable {
   }
 }
 
-/** Keeps a list in order of precedence; between equals the order of the configuration decides. */
-function insert<T>(list: T[], entry: T, candidateOf: (entry: T) => Candidate): void {
+const itself = (candidate: Candidate): Candidate => candidate
+
+/** In order of precedence; between equals the order of the configuration decides. The list has no room for more. */
+function inserted<T>(list: readonly T[], entry: T, candidateOf: (entry: T) => Candidate): readonly T[] {
   let at = list.length
   while (at > 0 && byPrecedence(candidateOf(list[at - 1]!), candidateOf(entry)) > 0) at--
-  list.splice(at, 0, entry)
+  return list.toSpliced(at, 0, entry)
 }
 
 function firstAccepted(candidates: readonly Candidate[], ex: Exchange, memo: QueryMemo): Candidate | null {

@@ -49,7 +49,8 @@ export class RouteRecorder implements Recorder {
   readonly #records: LogRecords | null
   readonly #labels: RecorderLabels
   readonly #port: string
-  readonly #backends = new Map<string, BackendSeries>()
+  /** Null: there is one, which was the last. */
+  #backends: Map<string, BackendSeries> | null = null
   #last: BackendSeries | null = null
   /** Made with the first exchange: thousands of routes without traffic need no series. */
   #totals: RouteTotals | null = null
@@ -107,11 +108,13 @@ export class RouteRecorder implements Recorder {
 
   /** `backend` is a name from the configuration, so the number of these is bounded by it. */
   #select(backend: string): BackendSeries {
-    let series = this.#backends.get(backend)
+    const last = this.#last
+    if (last !== null) this.#backends ??= new Map([[last.backend, last]])
+    let series = this.#backends?.get(backend)
     if (series === undefined) {
       const labels = { port: this.#port, listener: this.#labels.listener, route: this.#labels.route, backend }
       series = new BackendSeries(this.#metrics, labels)
-      this.#backends.set(backend, series)
+      this.#backends?.set(backend, series)
     }
     this.#last = series
     return series
