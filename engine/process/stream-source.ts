@@ -16,6 +16,7 @@ import type { Published } from '#engine/workers/supervisor.ts'
 import { explainFailure } from './in-force.ts'
 import type { ProxySettings } from './proxy-options.ts'
 import type { SnapshotSource, SourceParts } from './snapshot-source.ts'
+import { setHeapFlags } from './v8-flags.ts'
 
 /** What has changed is on disk so soon: drafts may be large, and 50 of them come in a second. */
 const KEEP_AFTER_MS = 5_000
@@ -92,6 +93,7 @@ export class StreamSource implements SnapshotSource {
   async #putInForce(received: ReceivedDraft): Promise<void> {
     const { inForce, log } = this.#parts
     const draft = this.#withLocal(received.draft)
+    setHeapFlags()
     const outcome = await inForce.publish({ draft, hash: hashOf(received), expanded: [], places: null })
     if (!outcome.ok) {
       const reason = withoutKeys(explainFailure(outcome))

@@ -4,9 +4,13 @@ import type { Image } from './cluster/container-process.ts'
 
 const ROOT = join(import.meta.dirname, '..', '..')
 
+/** As ENV of scripts/package/Dockerfile. */
+const ENVIRONMENT =
+  "export NODE_OPTIONS='--disable-warning=ExperimentalWarning --max-semi-space-size=4' MALLOC_ARENA_MAX=2"
+
 /** `echo`: path of the suite's server. Weir is the bundle in dist. */
 export function imagesWith(echo: string): (name: string) => Image | null {
-  const weir = `#!/bin/sh\nexec ${process.execPath} --disable-warning=ExperimentalWarning ${join(ROOT, 'dist', 'weir.mjs')} "$@"\n`
+  const weir = `#!/bin/sh\n${ENVIRONMENT}\nexec ${process.execPath} ${join(ROOT, 'dist', 'weir.mjs')} "$@"\n`
   const images: readonly (readonly [RegExp, Image])[] = [
     [/\/echo-basic[:@]/, { entrypoint: [echo] }],
     // Behind UDPRoutes, which are in no profile.
