@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { X509Certificate } from 'node:crypto'
 import { test } from 'node:test'
 import { ApiError } from '#engine/kubernetes/client/api-error.ts'
 import type { KubernetesObject, ObjectKind } from '#engine/kubernetes/objects/object.ts'
@@ -61,6 +62,16 @@ test('the key of sessions outlives the certificate', async () => {
   const later = await certificateOfSecret(optionsOf(client, 9.5))
   assert.notEqual(later.cert, first.cert)
   assert.equal(later.sessionKey, first.sessionKey)
+})
+
+test('a certificate that begins later, by a clock that was ahead, is made anew', async () => {
+  const client = new OneSecret()
+  const ahead = await certificateOfSecret(optionsOf(client, 0.1))
+  const now = await certificateOfSecret(optionsOf(client))
+  assert.notEqual(now.cert, ahead.cert)
+  assert.equal(now.sessionKey, ahead.sessionKey)
+  assert.ok(Date.parse(new X509Certificate(now.cert).validFrom) <= START)
+  assert.deepEqual(await certificateOfSecret(optionsOf(client)), now)
 })
 
 test('a certificate that others have put there is kept, and gets a key of sessions beside it', async () => {

@@ -95,7 +95,9 @@ function isGood(cert: string, { names, now }: CertificateSecretOptions): boolean
   try {
     const parsed = new X509Certificate(cert)
     const isNamed = names.every((name) => parsed.checkHost(name) !== undefined || parsed.checkIP(name) !== undefined)
-    return isNamed && Date.parse(parsed.validTo) - now > LEFT_MS_MIN
+    // A controller whose clock was days ahead has made it: data planes would refuse it for as long.
+    const hasBegun = Date.parse(parsed.validFrom) <= now
+    return isNamed && hasBegun && Date.parse(parsed.validTo) - now > LEFT_MS_MIN
   } catch {
     // It is none.
     return false

@@ -7,7 +7,7 @@ import type { Objects } from '#engine/kubernetes/objects/objects.ts'
 import type { Provisioned, ProvisionInput } from '#engine/kubernetes/provisioning/index.ts'
 import type { DataPlane, GatewayName, PublishedGateway } from '#engine/kubernetes/stream/index.ts'
 import { ApiServerDouble } from '#engine/kubernetes/testing/api-server/server.ts'
-import type { GatewayOutput, Translation } from '#engine/kubernetes/translation/index.ts'
+import type { GatewayOutput, SnapshotPlace, Translation } from '#engine/kubernetes/translation/index.ts'
 import { objectOf } from '#engine/schema/placed.ts'
 import { Controller, type ControllerOptions } from './controller.ts'
 import { STATUS_KINDS } from './status-writer.ts'
@@ -44,6 +44,8 @@ const good = (type: string, { metadata }: KubernetesObject) => ({
 class AcceptingTranslator {
   updates = 0
   #before: readonly ObjectKey[] = []
+  /** Of all drafts. */
+  places: readonly SnapshotPlace[] = []
   readonly #outputs = new Map<KubernetesObject, GatewayOutput>()
   readonly #statuses = new Map<ObjectKey, { readonly of: KubernetesObject; readonly status: object }>()
 
@@ -55,7 +57,8 @@ class AcceptingTranslator {
       const { namespace, name } = gateway.metadata
       const known = this.#outputs.get(gateway)
       const draft = { backends: {} } as unknown as GatewayOutput['draft']
-      const made = known ?? { gateway, draft, places: () => [], services: new Set(['demo/shop']), warnings: [] }
+      const places = () => this.places
+      const made = known ?? { gateway, draft, places, services: new Set(['demo/shop']), warnings: [] }
       this.#outputs.set(gateway, made)
       return [`${namespace}/${name}`, made]
     })

@@ -7,6 +7,7 @@ import type { ApiServerDouble } from '#engine/kubernetes/testing/api-server/serv
 import { conditionOf, object, provisionOne, startController, startServer } from './controller.fixture.ts'
 
 const ROUTE = object('HTTPRoute', 'shop', { spec: { rules: [] } })
+const ADDRESS = { type: 'IPAddress', value: '192.0.2.1' } as const
 const SERVICE = object('Service', 'shop', { spec: { ports: [{ port: 80 }] } })
 
 const slice = (...addresses: string[]): KubernetesObject => {
@@ -52,6 +53,31 @@ test('statuses are written, data planes provisioned; Programmed follows addresse
   ])
   streams[0]!.say({ inForce: 1, refused: null }, { inForce: 1, refused: { version: 2, reason: 'port 80 is taken' } })
   await is('False Invalid data plane pod-1 goes on with what it has: port 80 is taken')
+})
+
+test('what a data plane refuses is said where it stands: by the Gateway, and by the route', async (t) => {
+  const server = await startServer(t, ROUTE, object('HTTPRoute', 'other', { spec: { rules: [] } }))
+  const { streams, translator, started } = startController(t, server, { provision: null, addresses: [ADDRESS] })
+  const at = 'binds[0].listeners[0].routes[3]'
+  translator.places = [
+    ['binds[0].listeners[0]', 'Gateway demo/edge: spec.listeners[0]'],
+    [at, 'HTTPRoute demo/shop: spec.rules[1]']
+  ]
+  await started
+  await server.until(() => conditionOf(server, 'HTTPRoute', 'other', 'Accepted') === 'True Accepted')
+  const reason = `${at}.policies.csrf: is not a policy of this version\n${at}: has no backend\nlisten EADDRINUSE: :::80`
+  streams[0]!.say({ inForce: 0, refused: { version: 1, reason } })
+  const one = 'HTTPRoute demo/shop: spec.rules[1]: is not a policy of this version'
+  const all = `${one}; HTTPRoute demo/shop: spec.rules[1]: has no backend; listen EADDRINUSE: :::80`
+  const gateway = `False Invalid data plane pod-0 goes on with what it has: ${all}`
+  await server.until(() => conditionOf(server, 'Gateway', 'edge', 'Programmed') === gateway)
+  const route = 'False Invalid spec.rules[1]: is not a policy of this version; spec.rules[1]: has no backend'
+  await server.until(() => conditionOf(server, 'HTTPRoute', 'shop', 'Programmed') === route)
+  assert.equal(conditionOf(server, 'HTTPRoute', 'shop', 'Accepted'), 'True Accepted')
+  assert.equal(conditionOf(server, 'HTTPRoute', 'other', 'Programmed'), null)
+  streams[0]!.say({ inForce: 1, refused: null })
+  await server.until(() => conditionOf(server, 'HTTPRoute', 'shop', 'Programmed') === null)
+  assert.equal(conditionOf(server, 'Gateway', 'edge', 'Programmed'), 'True Programmed')
 })
 
 test('what changes costs what it must: addresses no translation, and what is as before no write', async (t) => {

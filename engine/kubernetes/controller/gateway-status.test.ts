@@ -24,6 +24,7 @@ const FACTS: GatewayFacts = {
   addressSource: 'Service demo/edge',
   dataPlanes: [{ gateway: 'demo/edge', pod: 'edge-1', inForce: 2, refused: null }],
   version: 2,
+  refusal: null,
   faults: []
 }
 

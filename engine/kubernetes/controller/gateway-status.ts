@@ -5,6 +5,7 @@ import type { DataPlane } from '#engine/kubernetes/stream/index.ts'
 import { condition, conditionOf } from '#engine/kubernetes/translation/conditions.ts'
 import type { Condition, Fault } from '#engine/kubernetes/translation/parts.ts'
 import { objectOf } from '#engine/schema/placed.ts'
+import type { Refusal } from './refusals.ts'
 import type { Status } from './status.ts'
 
 export interface GatewayAddress {
@@ -19,6 +20,8 @@ export interface GatewayFacts {
   readonly dataPlanes: readonly DataPlane[]
   /** The first version of the draft that has this generation of the Gateway. */
   readonly version: number
+  /** What data planes refuse; null: nothing. */
+  readonly refusal: Refusal | null
   /** Of provisioning. */
   readonly faults: readonly Fault[]
 }
@@ -40,15 +43,13 @@ export function gatewayStatus(gateway: KubernetesObject, desired: Status, facts:
 }
 
 function programmed(gateway: KubernetesObject, facts: GatewayFacts, good: Condition): Condition {
-  const { addresses, addressSource, dataPlanes, version, faults } = facts
+  const { addresses, addressSource, dataPlanes, version, refusal, faults } = facts
   const isNot = (reason: string, message: string) => condition(gateway, 'Programmed', 'False', reason, message)
   if (faults.length > 0) return isNot('Invalid', 'the data planes cannot be provisioned; see Accepted')
   const missing = wantedAddresses(gateway).find((wanted) => !addresses.some(({ value }) => value === wanted))
   if (missing !== undefined) return isNot('AddressNotUsable', `${addressSource} does not get the address ${missing}`)
   if (addresses.length === 0) return isNot('AddressNotAssigned', `${addressSource} has no address yet`)
-  const refusing = dataPlanes.find(({ refused }) => refused !== null)
-  if (refusing !== undefined)
-    return isNot('Invalid', `data plane ${refusing.pod} goes on with what it has: ${refusing.refused!.reason}`)
+  if (refusal !== null) return isNot('Invalid', `data plane ${refusal.pod} goes on with what it has: ${refusal.reason}`)
   if (!dataPlanes.some(({ inForce }) => inForce >= version))
     return isNot('Pending', 'no data plane has put this generation in force yet')
   return good

@@ -13,6 +13,7 @@ import { addressesOf, type GatewayAddress, gatewayStatus } from './gateway-statu
 import type { MeshWorkloads } from './mesh-workloads.ts'
 import { provisionInput } from './provision-input.ts'
 import type { Provisioner, Wanted } from './provisioner.ts'
+import { type Refusal, Refusals } from './refusals.ts'
 import type { Status, StatusChanges } from './status.ts'
 
 export interface GatewaysOptions {
@@ -48,6 +49,7 @@ interface Row {
   firstVersion: number
   /** What was made of the translation's last status. */
   status: Status | undefined
+  readonly refusals: Refusals
   warnings: readonly string[]
 }
 
@@ -99,9 +101,11 @@ export class Gateways {
       const key: ObjectKey = `Gateway/${name}`
       const desired = all.get(key)
       if (desired === undefined) continue
-      const status = this.#statusOf(name, row, desired)
+      const refusal = row.refusals.find(this.#stream?.dataPlanes(name) ?? [], row.version, row.output.places)
+      const status = this.#statusOf(name, row, desired, refusal)
       row.status = isDeepStrictEqual(row.status, status) ? row.status! : status
       found.set(key, row.status)
+      for (const [object, own] of row.refusals.statuses(all, this.#options.objects)) found.set(object, own)
     }
     return found
   }
@@ -132,6 +136,7 @@ export class Gateways {
         generation: undefined,
         firstVersion: 0,
         status: undefined,
+        refusals: new Refusals(name),
         warnings: []
       }
       this.#rows.set(name, fresh)
@@ -217,7 +222,7 @@ export class Gateways {
     row.warnings = warnings
   }
 
-  #statusOf(name: GatewayName, row: Row, desired: Status): Status {
+  #statusOf(name: GatewayName, row: Row, desired: Status, refused: Refusal | null): Status {
     const { objects, addresses, provision, provisioner } = this.#options
     const refusal = provisioner.refusal(name)
     const service = serviceOf(row.provisioned)
@@ -229,6 +234,7 @@ export class Gateways {
       addressSource: provision === null ? 'the option --address' : own,
       dataPlanes: this.#stream?.dataPlanes(name) ?? [],
       version: Math.max(row.firstVersion, 1),
+      refusal: refused,
       faults: [...(row.provisioned?.faults ?? []), ...(refusal === null ? [] : [refusal])]
     })
   }

@@ -1,0 +1,110 @@
+/** What a data plane says against a draft, in the words of the objects that the draft was made of. */
+
+import { isDeepStrictEqual } from 'node:util'
+import { Places } from '#engine/ir/places.ts'
+import { type KindName, type KubernetesObject, type ObjectKey, objectKey } from '#engine/kubernetes/objects/object.ts'
+import type { Objects } from '#engine/kubernetes/objects/objects.ts'
+import type { DataPlane } from '#engine/kubernetes/stream/index.ts'
+import { condition } from '#engine/kubernetes/translation/conditions.ts'
+import type { SnapshotPlace } from '#engine/kubernetes/translation/index.ts'
+import type { Status, StatusChanges } from './status.ts'
+
+export interface Refusal {
+  readonly pod: string
+  /** In one line: "HTTPRoute demo/shop: spec.rules[0]: is not a policy of this version". */
+  readonly reason: string
+  /** What is said of each object that is named. */
+  readonly objects: ReadonlyMap<ObjectKey, string>
+}
+
+/** A problem of a configuration (ConfigError): its path in the Snapshot, and a sentence. */
+const PROBLEM = /^((?:binds\[|backends\.|gateway\.|frontendPolicies\.)\S*?): (.*)$/
+/** How a place begins: "HTTPRoute demo/shop" */
+const OBJECT = /^(\w+) (?:([^/:\s]+)\/)?([^/:\s]+)/
+
+/** What data planes of one Gateway refuse, and what statuses say of it: the same objects while nothing changes. */
+export class Refusals {
+  readonly #gateway: string
+  #of: DataPlane['refused'] = null
+  #refusal: Refusal | null = null
+  /** Of what is refused, as they were said last. */
+  #statuses = new Map<ObjectKey, Status>()
+
+  /** `gateway`: "namespace/name" */
+  constructor(gateway: string) {
+    this.#gateway = gateway
+  }
+
+  /** Null: they refuse nothing. `places`: of the draft of `version`, which is the newest. */
+  find(planes: readonly DataPlane[], version: number, places: () => readonly SnapshotPlace[]): Refusal | null {
+    const refusing = planes.find(({ refused }) => refused !== null)
+    const refused = refusing?.refused ?? null
+    if (refused === this.#of) return this.#refusal
+    this.#of = refused
+    // Of an older draft they are not known any more, and the newest is answered soon.
+    this.#refusal = refused && refusalOf(refusing!.pod, refused.reason, refused.version === version ? places() : [])
+    return this.#refusal
+  }
+
+  /**
+   * Of the objects that are refused, and of those that are not any more. `all`: what the translation says. Undefined:
+   * it says nothing.
+   */
+  statuses(all: ReadonlyMap<ObjectKey, Status>, objects: Objects): StatusChanges {
+    const before = this.#statuses
+    const found = new Map<ObjectKey, Status | undefined>()
+    this.#statuses = new Map()
+    for (const key of before.keys()) found.set(key, all.get(key))
+    for (const [key, message] of this.#refusal?.objects ?? []) {
+      const [kind = '', namespace = '', name = ''] = key.split('/')
+      const object = objects.get(kind as KindName, namespace, name)
+      const desired = all.get(key)
+      // A Gateway says it with all that it says.
+      if (object === undefined || desired === undefined || kind === 'Gateway') continue
+      const made = refusedStatus(object, desired, this.#gateway, message)
+      const known = before.get(key)
+      const status = isDeepStrictEqual(known, made) ? known! : made
+      this.#statuses.set(key, status)
+      found.set(key, status)
+    }
+    return found
+  }
+}
+
+/** A reason has a line for each problem. */
+function refusalOf(pod: string, reason: string, entries: readonly SnapshotPlace[]): Refusal {
+  const places = Places.of(entries)
+  const objects = new Map<ObjectKey, string>()
+  const lines = reason.split('\n').map((line) => {
+    const [, path = '', message = ''] = PROBLEM.exec(line) ?? []
+    const place = path === '' ? null : places.find(path)
+    const found = place === null ? null : OBJECT.exec(place)
+    if (place === null || found === null) return line
+    const [start, kind = '', namespace = '', name = ''] = found
+    const key = objectKey(kind, namespace, name)
+    const own = `${place.slice(start.length + ': '.length)}: ${message}`.replace(/^: /, '')
+    objects.set(key, [...(objects.has(key) ? [objects.get(key)] : []), own].join('; '))
+    return `${place}: ${message}`
+  })
+  return { pod, reason: lines.join('; '), objects }
+}
+
+type Entry = Status & { readonly parentRef?: { readonly namespace?: string; readonly name?: string } }
+
+/**
+ * The status of an object that a data plane of `gateway` refuses: Programmed is False for that parent. Of a policy it is
+ * so for each ancestor. `desired`: what the translation says.
+ */
+function refusedStatus(object: KubernetesObject, desired: Status, gateway: string, message: string): Status {
+  const not = condition(object, 'Programmed', 'False', 'Invalid', message)
+  const isOf = ({ parentRef }: Entry) =>
+    parentRef === undefined || `${parentRef.namespace ?? object.metadata.namespace}/${parentRef.name}` === gateway
+  const entries = Object.entries(desired).map(([field, value]) => {
+    if (field !== 'parents' && field !== 'ancestors') return [field, value]
+    const list = (value as readonly Entry[]).map((entry) =>
+      isOf(entry) ? { ...entry, conditions: [...(entry.conditions as readonly object[]), not] } : entry
+    )
+    return [field, list]
+  })
+  return Object.fromEntries(entries)
+}
