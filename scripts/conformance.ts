@@ -39,6 +39,10 @@
  * `npm run conformance -- kubernetes-scale`: thousands of routes, Services and endpoints in such a cluster: how long a
  * change takes, memory, and requests that fail. Exit code 1: a bound of scripts/kubernetes/scale.ts is broken.
  *
+ * `npm run conformance -- kubernetes-soak`: 100,000 changes (`--changes=N`) for a controller and a data plane, at the
+ * double of an API server. Prints what their threads have after a collection: changes, MiB (handles) of the controller,
+ * of the data plane's main thread and its worker, open files of both. Exit code 1: something has grown.
+ *
  * `npm run conformance -- kubectl`: kubectl at a cluster with the controller and its data planes. Writes
  * docs/kubernetes-transcript.md. Exit code 1: an answer is not the one that it has to be.
  *
@@ -130,6 +134,10 @@ if (suite === 'cel') {
 } else if (suite === 'kubernetes-scale') {
   const { runScale } = await import('./kubernetes/scale.ts')
   process.exit((await runScale(console.log)) ? 0 : 1)
+} else if (suite === 'kubernetes-soak') {
+  const { runSoak } = await import('./kubernetes/soak.ts')
+  const changes = Number(rest.find((word) => word.startsWith('--changes='))?.split('=')[1] ?? 100_000)
+  process.exit((await runSoak(console.log, changes)) ? 0 : 1)
 } else if (suite === 'kubectl') {
   const { runTranscript } = await import('./kubernetes/transcript.ts')
   process.exit((await runTranscript(console.log)) ? 0 : 1)
@@ -138,7 +146,7 @@ if (suite === 'cel') {
   if (!(await runGuards(console.log))) process.exitCode = 1
 } else {
   console.error(
-    `conformance: the suites are: cel, collector, ext-auth, gateway-api, guards, h2, helm, jwks, kubectl, kubernetes, kubernetes-scale, llm-clients, mcp (${REVISIONS.join(' or ')}, or both), mcp-clients, mcp-login, openapi, ratelimit, services`
+    `conformance: the suites are: cel, collector, ext-auth, gateway-api, guards, h2, helm, jwks, kubectl, kubernetes, kubernetes-scale, kubernetes-soak, llm-clients, mcp (${REVISIONS.join(' or ')}, or both), mcp-clients, mcp-login, openapi, ratelimit, services`
   )
   process.exitCode = 2
 }

@@ -92,8 +92,8 @@ function refusalOf(pod: string, reason: string, entries: readonly SnapshotPlace[
 type Entry = Status & { readonly parentRef?: { readonly namespace?: string; readonly name?: string } }
 
 /**
- * The status of an object that a data plane of `gateway` refuses: Programmed is False for that parent. Of a policy it is
- * so for each ancestor. `desired`: what the translation says.
+ * The status of an object that a data plane of `gateway` refuses: Programmed is False for that parent. Of a policy it
+ * is so for each ancestor. `desired`: what the translation says.
  */
 function refusedStatus(object: KubernetesObject, desired: Status, gateway: string, message: string): Status {
   const not = condition(object, 'Programmed', 'False', 'Invalid', message)
