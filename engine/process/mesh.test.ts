@@ -71,7 +71,8 @@ async function rig(t: TestContext, env: Record<string, string>) {
     ['proxy', '-c', "config: { adminAddr: 'off', statsAddr: 'off', readinessAddr: 'off', workerThreads: 2 }"],
     '',
     {
-      ...{ GATEWAY: 'web', NAMESPACE: 'demo', POD_NAME: 'web-1', CONTROLLER_ADDRESS: `127.0.0.1:${controllerPort}` },
+      ...{ GATEWAY: 'web', NAMESPACE: 'demo', POD_NAME: 'web-1', LOCAL_ADDRESSES: '127.0.0.0/8' },
+      ...{ CONTROLLER_ADDRESS: `127.0.0.1:${controllerPort}` },
       ...{ CONTROLLER_CA: join(files, 'ca.crt'), CONTROLLER_TOKEN: join(files, 'token'), SERVICE_ACCOUNT: 'web-weir' },
       ...{ CA_ROOT_CA: join(files, 'root-cert.pem'), CA_AUTH_TOKEN: join(files, 'istio-token') },
       ...env
