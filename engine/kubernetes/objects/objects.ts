@@ -6,6 +6,8 @@ export interface Objects {
   get(kind: KindName, namespace: string, name: string): KubernetesObject | undefined
   /** All of a kind, or those of a namespace; in no order. */
   list(kind: KindName, namespace?: string): readonly KubernetesObject[]
+  /** The same objects. Whatever is read of them is noted as `read` alone, which is changed by those who know it. */
+  under(read: Read): Objects
 }
 
 /** An object, or all objects of a kind ("HTTPRoute//*") or of a kind in a namespace ("HTTPRoute/demo/*"). */
@@ -23,6 +25,10 @@ export class ObjectStore implements Objects {
     if (namespaces === undefined) return []
     if (namespace !== undefined) return [...(namespaces.get(namespace)?.values() ?? [])]
     return [...namespaces.values()].flatMap((objects) => [...objects.values()])
+  }
+
+  under(): Objects {
+    return this
   }
 
   set(object: KubernetesObject): void {
@@ -65,6 +71,10 @@ export function tracked(objects: Objects, reads: Set<Read>): Objects {
     list(kind, namespace) {
       reads.add(objectKey(kind, namespace ?? '', '*'))
       return objects.list(kind, namespace)
+    },
+    under(read) {
+      reads.add(read)
+      return objects.under(read)
     }
   }
 }

@@ -7,6 +7,7 @@ import {
   type ObjectKey
 } from '#engine/kubernetes/objects/object.ts'
 import type { Objects } from '#engine/kubernetes/objects/objects.ts'
+import { aimKeys } from './policies/targets.ts'
 
 /** Kinds whose objects have a generation, which does not rise with their status. */
 const WITH_STATUS: ReadonlySet<string> = new Set(
@@ -16,17 +17,19 @@ const WITH_STATUS: ReadonlySet<string> = new Set(
 export class KnownObjects {
   readonly #known = new Map<ObjectKey, KubernetesObject>()
 
-  /** Those of `keys` that are other ones now in what the translation reads. */
+  /** Those of `keys` that are other ones now in what the translation reads, and what they are read as. */
   changed(objects: Objects, keys: Iterable<ObjectKey>): ObjectKey[] {
-    return [...keys].filter((key) => {
+    return [...keys].flatMap((key) => {
       const [kind, namespace = '', name = ''] = key.split('/')
       // Addresses of endpoints are no part of a configuration.
-      if (kind === 'EndpointSlice') return false
+      if (kind === 'EndpointSlice') return []
       const before = this.#known.get(key)
       const now = objects.get(kind as KindName, namespace, name)
       if (now === undefined) this.#known.delete(key)
       else this.#known.set(key, now)
-      return before === undefined || now === undefined || !isAlike(before, now)
+      if (before !== undefined && now !== undefined && isAlike(before, now)) return []
+      if (kind !== 'GatewayPolicy') return [key]
+      return [key, ...[before, now].flatMap((policy) => (policy === undefined ? [] : aimKeys(policy, objects)))]
     })
   }
 

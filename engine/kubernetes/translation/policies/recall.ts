@@ -32,6 +32,8 @@ function noting(objects: Objects, reads: IsSame[]): Objects {
       const found = objects.list(kind, namespace)
       reads.push((now) => isSameList(found, now.list(kind, namespace)))
       return found
-    }
+    },
+    // Who reads so is told of changes by that name, and nothing that is recalled does.
+    under: (read) => objects.under(read)
   }
 }

@@ -1,5 +1,5 @@
 /** Which GatewayPolicies are for a target, and which targets a GatewayPolicy is for. */
-import type { KindName, KubernetesObject } from '#engine/kubernetes/objects/object.ts'
+import { type KindName, type KubernetesObject, type ObjectKey, objectKey } from '#engine/kubernetes/objects/object.ts'
 import type { Objects } from '#engine/kubernetes/objects/objects.ts'
 import { byAge } from '#engine/kubernetes/translation/attach/age.ts'
 import { selects } from '#engine/kubernetes/translation/attach/selectors.ts'
@@ -12,7 +12,7 @@ import { indexOf } from './target-index.ts'
 /** Those whose target is exactly this one, oldest first: of two that say the same, the first holds (GEP-713). */
 export function policiesFor(target: PolicyTarget, objects: Objects): readonly KubernetesObject[] {
   const { kind, namespace, name } = target
-  const index = indexOf(objects.list('GatewayPolicy', namespace))
+  const index = indexOf(objects.under(aimKey(kind, namespace, name)).list('GatewayPolicy', namespace))
   if (index === null) return NONE
   const labelsOf = () => objects.get(kind, namespace, name)?.metadata.labels ?? null
   const aims = index.aimsAt(kind, name, labelsOf)
@@ -22,6 +22,18 @@ export function policiesFor(target: PolicyTarget, objects: Objects): readonly Ku
 }
 
 const NONE: readonly KubernetesObject[] = []
+
+/** What is read where the policies for an object are looked for: thousands look, and a policy is for few. */
+const aimKey = (kind: string, namespace: string, name: string): ObjectKey =>
+  objectKey('GatewayPolicyFor', namespace, `${kind} ${name}`)
+
+/** Changes of `policy` are changes of these. */
+export function aimKeys(policy: KubernetesObject, objects: Objects): readonly ObjectKey[] {
+  const { namespace = '' } = policy.metadata
+  return targetEntries(policy).flatMap((entry) =>
+    namesOf(entry, namespace, objects).map((name) => aimKey(entry.kind, namespace, name))
+  )
+}
 
 /** Ports of a Service have a number and a name. */
 function isSection(named: string | undefined, target: PolicyTarget, objects: Objects): boolean {
