@@ -58,6 +58,8 @@ export interface RouteChain extends Hooks {
 export interface Reference {
   readonly hooks: Hooks | null
   readonly made: readonly CompiledPolicy[]
+  /** Of the requests that go there. */
+  readonly mirrors: readonly PlacedMirror[]
   /** Of the route, for requests that go there. */
   readonly settings: RouteSettings
 }
@@ -158,7 +160,7 @@ export class PolicyCompiler {
       made,
       ...hooksOf(made, this.#collectors),
       retry: forms.find((form) => form.retry !== undefined)?.retry ?? null,
-      mirrors: forms.flatMap(({ mirrors = [] }, i) => mirrors.map((plan) => ({ plan, path: pathOf(names[i]!) }))),
+      mirrors: mirrorsOf(forms, (i) => pathOf(names[i]!)),
       readsTimes: forms.some((form) => form.readsTimes === true),
       settings: settingsOf(forms)
     }
@@ -182,13 +184,15 @@ export class PolicyCompiler {
 
   #reference(level: Level, matches: readonly CompiledMatch[], route: RouteSettings): Reference {
     const names = Object.keys(level.policies)
-    if (names.length === 0) return route === DEFAULT_SETTINGS ? PLAIN : { hooks: null, made: [], settings: route }
+    if (names.length === 0)
+      return route === DEFAULT_SETTINGS ? PLAIN : { hooks: null, made: [], mirrors: [], settings: route }
     const refused = names.filter((name) => this.#policies.find((one) => one.name === name)?.atReferences !== true)
     for (const name of refused)
       this.#problems.push({ path: `${level.path}.${name}`, message: 'is not accepted on a backend' })
-    const { made, forms } = this.#forms([level], matches)
+    const { made, forms, names: inOrder, pathOf } = this.#forms([level], matches)
+    const mirrors = mirrorsOf(forms, (i) => pathOf(inOrder[i]!))
     const settings: RouteSettings = Object.assign({ ...route }, ...forms.map((form) => form.settings))
-    return { hooks: hooksOf(made, this.#collectors), made, settings: Object.freeze(settings) }
+    return { hooks: hooksOf(made, this.#collectors), made, mirrors, settings: Object.freeze(settings) }
   }
 
   /** The hooks of a listener that run before routing: of these levels too the least precise comes first. */
@@ -297,6 +301,10 @@ function hooksOf(made: readonly CompiledPolicy[], collectors: Collectors): Hooks
 }
 
 /** Whether the engine reads something of it from a route: hooks alone can run before there is one. */
+function mirrorsOf(forms: readonly Compiled[], pathOf: (index: number) => string): PlacedMirror[] {
+  return forms.flatMap(({ mirrors = [] }, i) => mirrors.map((plan) => ({ plan, path: pathOf(i) })))
+}
+
 export function needsRoute({ settings, retry, mirrors }: Compiled): boolean {
   return settings !== undefined || retry !== undefined || mirrors !== undefined
 }
@@ -321,7 +329,7 @@ const DEFAULT_SETTINGS: RouteSettings = Object.freeze({
   hostRewrite: 'default'
 })
 /** A reference without policies, of a route without settings: most of thousands. */
-const PLAIN: Reference = { hooks: null, made: [], settings: DEFAULT_SETTINGS }
+const PLAIN: Reference = { hooks: null, made: [], mirrors: [], settings: DEFAULT_SETTINGS }
 const NO_OWNERS: readonly HookOwner[] = []
 
 function settingsOf(forms: readonly Compiled[]): RouteSettings {

@@ -1,6 +1,7 @@
 /** Policies of one reference to a backend: requests that go there, their answers, and other attempts. */
 import { deepEqual, equal, match } from 'node:assert/strict'
 import { test } from 'node:test'
+import { setImmediate as turn } from 'node:timers/promises'
 import type { Snapshot } from '#engine/ir/snapshot.ts'
 import { fakeExchange } from '#engine/testing/exchange.ts'
 import { startGateway } from '#engine/testing/gateway.ts'
@@ -83,6 +84,60 @@ test('another attempt goes by another reference, and has nothing of the one befo
   equal(/x-stamp:/i.test(seen[1]!), false)
 })
 
+test('copies are made of what goes to the reference, as it goes there, and once', async (t) => {
+  const seen: string[] = []
+  const servers = [
+    await startNamed('one', seen, '503 No'),
+    await startNamed('two', seen),
+    await startNamed('copy', seen)
+  ]
+  const [one, two, copy] = servers.map(({ port }) => `127.0.0.1:${port}`)
+  const requestMirror = { backend: { host: copy } }
+  const backends = [
+    { host: one, policies: { ...stamp('one'), requestMirror } },
+    { host: two, policies: { requestMirror } }
+  ]
+  const policies = { retry: { attempts: 1, codes: [503], backoff: '0s' } }
+  const gateway = await startGateway(config({ policies, backends }))
+  t.after(async () => {
+    await gateway.close()
+    for (const server of servers) server.close()
+  })
+  match(await exchangeRaw(gateway.port, GET), /^x-name: two\r$/im)
+  // The next turn is that of the second reference.
+  match(await exchangeRaw(gateway.port, GET), /^x-name: two\r$/im)
+  const copies = () => seen.filter((text) => text.startsWith('copy'))
+  while (copies().length < 2) await turn()
+  deepEqual(seen.map((text) => text.slice(0, text.indexOf(' '))).toSorted(), ['copy', 'copy', 'one', 'two', 'two'])
+  deepEqual(
+    copies().map((text) => /^x-stamp: one\r$/im.test(text)),
+    [true, false]
+  )
+})
+
+test('a reference may say which sites read its answers, to preflights too', async (t) => {
+  const seen: string[] = []
+  const server = await startNamed('one', seen)
+  const cors = { allowOrigins: ['https://a.test'], allowMethods: ['PUT'] }
+  const gateway = await startGateway(config({ backends: [{ host: `127.0.0.1:${server.port}`, policies: { cors } }] }))
+  t.after(async () => {
+    await gateway.close()
+    server.close()
+  })
+  const from = (site: string, text: string) => text.replace('X-Client: 1', `Origin: ${site}`)
+  const answer = await exchangeRaw(gateway.port, from('https://a.test', GET))
+  match(answer, /^access-control-allow-origin: https:\/\/a.test\r$/im)
+  match(answer, /^x-name: one\r$/im)
+  equal(/allow-origin/i.test(await exchangeRaw(gateway.port, from('https://b.test', GET))), false)
+  equal(seen.length, 2)
+  const wanted = GET.replace('GET', 'OPTIONS').replace('Host', 'Access-Control-Request-Method: PUT\r\nHost')
+  const preflight = await exchangeRaw(gateway.port, from('https://a.test', wanted))
+  match(preflight, /^HTTP\/1.1 200 /)
+  match(preflight, /^access-control-allow-methods: PUT\r$/im)
+  match(preflight, /^access-control-allow-origin: https:\/\/a.test\r$/im)
+  equal(seen.length, 2)
+})
+
 test('a reference may redirect instead', async (t) => {
   const backends = [{ host: '127.0.0.1:1', policies: { requestRedirect: { hostname: 'b.example' } } }]
   const gateway = await startGateway(config({ backends }))
@@ -123,12 +178,18 @@ test('a reference that cannot be followed gets its share of the requests, and an
 
 test('policies that may stand at a reference decide at once', () => {
   const there = policies.filter(({ atReferences }) => atReferences === true)
-  deepEqual(there.map(({ name }) => name).sort(), ['headerModifiers', 'requestRedirect', 'urlRewrite'])
-  const valid = { request: { set: { a: 'b' } }, path: { full: '/' } }
+  const valid: Readonly<Record<string, unknown>> = {
+    cors: { allowOrigins: ['*'] },
+    headerModifiers: { request: { set: { a: 'b' } } },
+    requestMirror: { backend: { host: 'a.test:1' } },
+    requestRedirect: { path: { full: '/' } },
+    urlRewrite: { path: { full: '/' } }
+  }
+  deepEqual(there.map(({ name }) => name).sort(), Object.keys(valid))
   for (const policy of there) {
-    const own = policy.name === 'headerModifiers' ? { request: valid.request } : { path: valid.path }
-    const { filter, background } = compilePolicy(policy, own)
+    const { filter, background } = compilePolicy(policy, valid[policy.name])
     deepEqual([filter?.buffers, background], [undefined, undefined])
-    equal(typeof filter?.onRequest?.(fakeExchange()), 'number')
+    // Copies are made when all that decides has decided.
+    if (policy.name !== 'requestMirror') equal(typeof filter?.onRequest?.(fakeExchange()), 'number')
   }
 })

@@ -2,23 +2,28 @@
 import type { CompiledBackend } from '#engine/contract/backend.ts'
 import { CONTINUE, type Hook } from '#engine/contract/filter.ts'
 import { beginReference, type ReferenceHooks, referenceResponse } from '#engine/contract/reference-filters.ts'
-import type { HookOwner } from '#engine/contract/route.ts'
+import type { HookOwner, RouteMirror } from '#engine/contract/route.ts'
 import type { Reference } from './policies.ts'
 import type { RuntimeDeps } from './runtime-types.ts'
 
-/** The backend, for requests that go there by this reference. */
+/** The backend, for requests that go there by this reference. `mirrors`: null for none. */
 export function behindReference(
   compiled: CompiledBackend,
   hooks: ReferenceHooks,
-  reply: RuntimeDeps['reply']
+  mirrors: readonly RouteMirror[] | null,
+  { reply, mirror }: Pick<RuntimeDeps, 'reply' | 'mirror'>
 ): CompiledBackend {
   const { serve } = compiled
   return {
     ...compiled,
     // --- request time ---
     serve: (ex) => {
-      if (beginReference(ex, hooks) === CONTINUE) serve(ex)
-      else reply(ex, ex.localReply!)
+      if (beginReference(ex, hooks) !== CONTINUE) reply(ex, ex.localReply!)
+      else {
+        // A request is copied once: of other attempts the body has been sent already.
+        if (mirrors !== null && (ex.retry === null || ex.retry.count === 0)) mirror(ex, mirrors)
+        serve(ex)
+      }
     }
   }
 }

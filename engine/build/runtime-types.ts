@@ -9,7 +9,7 @@ import type { InProcess } from '#engine/contract/in-process.ts'
 import type { MetricsPlan } from '#engine/contract/otlp.ts'
 import type { Policy, PolicyServices } from '#engine/contract/policy.ts'
 import type { Revocations } from '#engine/contract/revocations.ts'
-import type { MirrorRecorder, Recorder, RecorderLabels, Router } from '#engine/contract/route.ts'
+import type { MirrorRecorder, Recorder, RecorderLabels, RouteMirror, Router } from '#engine/contract/route.ts'
 import type { ServiceRecorder } from '#engine/contract/service.ts'
 import type { StreamClient } from '#engine/contract/tcp.ts'
 import type { Tracer, TracingPlan } from '#engine/contract/tracing.ts'
@@ -39,6 +39,8 @@ export interface RuntimeDeps {
   /** Ends an exchange with the gateway's own reply. */
   readonly fail: (ex: Exchange, code: ErrorCode) => void
   readonly reply: (ex: Exchange, reply: LocalReply) => void
+  /** Sends copies of a request that is about to be sent itself. */
+  readonly mirror: (ex: Exchange, mirrors: readonly RouteMirror[]) => void
   readonly inProcess: InProcess
   readonly children: Children
   /** BackendContext.secret. */

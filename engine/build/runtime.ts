@@ -6,14 +6,7 @@ import type { Background, RetryPlan, RouteSettings } from '#engine/contract/filt
 import type { HookOwners, ListenerParts, Recorder, Route, RouteMirror, RouteRetry } from '#engine/contract/route.ts'
 import type { TcpTable } from '#engine/contract/tcp.ts'
 import type { Tracer } from '#engine/contract/tracing.ts'
-import {
-  type Backend,
-  type Listener,
-  ownName,
-  type RouteSpec,
-  type Snapshot,
-  type WeightedBackend
-} from '#engine/ir/snapshot.ts'
+import { type Backend, type Listener, ownName, type RouteSpec, type Snapshot } from '#engine/ir/snapshot.ts'
 import { Alignment } from '#engine/kit/alignment.ts'
 import { RetryBudget } from '#engine/kit/retry-budget.ts'
 import { isSameList } from '#engine/kit/same-list.ts'
@@ -282,7 +275,7 @@ class Builder {
     const { preRouting } = context
     const references = this.#policies.references(spec.backends, { path, attachment }, matches, settings)
     const answers = answerHooks(references)
-    const served = this.#serve(spec.backends, references, `${path}.backends`)
+    const served = this.#serve(spec, references, `${path}.backends`)
     const { serve, retry: backendRetry, dialect, keyLocations, keepsRequest } = served
     const description = {
       name,
@@ -319,8 +312,9 @@ class Builder {
     const backends = spec.backends.flatMap(
       ({ backend }, i) => this.#backends.named(backend, references[i]!.settings.hostRewrite) ?? []
     )
+    const isMovable = [chain, ...references].every((one) => one.mirrors.length === 0)
     const parts = [...new Set([...chain.made, ...references.flatMap((one) => one.made), ...backends])]
-    return { context, chain, parts, isMovable: mirrors.length === 0, route, dialect, description, standing }
+    return { context, chain, parts, isMovable, route, dialect, description, standing }
   }
 
   #retry(plan: RetryPlan | null): RouteRetry | null {
@@ -355,10 +349,10 @@ class Builder {
   }
 
   /** Sends to one of the backends; with the plan of the first that has one for trying again. */
-  #serve(backends: readonly WeightedBackend[], references: readonly Reference[], path: string) {
+  #serve(spec: RouteSpec, references: readonly Reference[], path: string) {
     // References of weight zero are compiled too: a mistake in them should not wait for their turn.
-    const choices = backends
-      .map(({ weight, backend: name }, i) => ({ name, weight, ...this.#behind(references[i]!, name, `${path}[${i}]`) }))
+    const choices = spec.backends
+      .map(({ weight, backend: name }, i) => ({ name, weight, ...this.#behind(references[i]!, spec, i, path) }))
       .filter((choice) => choice.weight > 0)
     const { fail } = this.#deps
     const retry = choices.find((choice) => choice.retry != null)?.retry ?? null
@@ -373,9 +367,10 @@ class Builder {
     return { serve: choices.length === 1 ? first.serve : weighted(choices), ...also }
   }
 
-  #behind({ hooks, settings }: Reference, name: string, path: string): CompiledBackend {
-    const compiled = this.#backend(name, settings, path)
-    return hooks === null ? compiled : behindReference(compiled, hooks, this.#deps.reply)
+  #behind({ hooks, mirrors, settings }: Reference, spec: RouteSpec, index: number, path: string): CompiledBackend {
+    const compiled = this.#backend(spec.backends[index]!.backend, settings, `${path}[${index}]`)
+    if (hooks === null) return compiled
+    return behindReference(compiled, hooks, this.#mirrors(mirrors, spec, settings), this.#deps)
   }
 
   #backend(name: string, { hostRewrite }: RouteSettings, path: string): CompiledBackend {

@@ -66,7 +66,8 @@ class Explainer {
           tcpRecorderFor: () => ({ record() {} }),
           mirrorRecorderFor: () => ({ record() {}, dropped() {} }),
           fail: (ex, code) => lifecycle.fail(ex, code),
-          reply: (ex, reply) => lifecycle.reply(ex, reply)
+          reply: (ex, reply) => lifecycle.reply(ex, reply),
+          mirror: (ex, mirrors) => lifecycle.mirrors.begin(ex, mirrors)
         })
         return this.#runtime
       },

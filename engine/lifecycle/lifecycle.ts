@@ -52,7 +52,7 @@ export class Lifecycle implements ClientEvents, ServerEvents {
   readonly bodies: BodyProcessing
   readonly #options: LifecycleOptions
   readonly #retries: Retries
-  readonly #mirrors: Mirrors
+  readonly mirrors: Mirrors
   readonly #timeouts: Timeouts
 
   constructor(options: LifecycleOptions) {
@@ -72,7 +72,7 @@ export class Lifecycle implements ClientEvents, ServerEvents {
       end: this.#responseEnd.bind(this)
     }
     this.bodies = bodyProcessing(response, this)
-    this.#mirrors = new Mirrors({ events: this, timers, random })
+    this.mirrors = new Mirrors({ events: this, timers, random })
   }
 
   // --- REQUEST and SERVE ---
@@ -117,7 +117,7 @@ export class Lifecycle implements ClientEvents, ServerEvents {
     const route = ex.route!
     if (route.isTimed) ex.servedAt = performance.now()
     if (route.retry !== null) this.#retries.begin(ex, route.retry)
-    if (route.mirrors !== null) this.#mirrors.begin(ex, route.mirrors)
+    if (route.mirrors !== null) this.mirrors.begin(ex, route.mirrors)
     this.#attempt(ex)
   }
 

@@ -115,6 +115,7 @@ export async function startGateway(yaml: string, options: TestOptions = {}): Pro
         ...recordersOf(telemetry),
         fail: (ex, code) => lifecycle.fail(ex, code),
         reply: (ex, reply) => lifecycle.reply(ex, reply),
+        mirror: (ex, mirrors) => lifecycle.mirrors.begin(ex, mirrors),
         inProcess: inProcess({ events: lifecycle, upstream, timers: lifecycle.timers }),
         ...ofProcess
       })

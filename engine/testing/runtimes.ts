@@ -22,6 +22,7 @@ export function runtimeBuilder(own: Partial<RuntimeDeps> = {}) {
     mirrorRecorderFor: () => ({ record() {}, dropped() {} }),
     fail() {},
     reply() {},
+    mirror() {},
     inProcess: NO_CALLS,
     children: NO_CHILDREN,
     secret: new Uint8Array(32),

@@ -256,4 +256,12 @@ function namesIn(response: HeaderBlock): string {
   return [...names].join(', ')
 }
 
-export const cors: Policy = { name: 'cors', section: 'traffic', schema, aliases: [], warnings, compile }
+export const cors: Policy = {
+  name: 'cors',
+  section: 'traffic',
+  schema,
+  aliases: [],
+  atReferences: true,
+  warnings,
+  compile
+}

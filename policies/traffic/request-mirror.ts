@@ -86,5 +86,6 @@ export const requestMirror: Policy = {
   schema,
   aliases: [],
   inResources: 'route filter',
+  atReferences: true,
   compile
 }

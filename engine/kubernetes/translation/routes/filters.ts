@@ -18,8 +18,6 @@ type Translate = (filter: RouteFilter, rule: RuleBuilder, path: Path) => readonl
 interface FilterType {
   /** The field of the filter. */
   readonly field: keyof RouteFilter
-  /** Also of one of several backends. */
-  readonly atBackends?: true
   /** A rule may have several. */
   readonly repeats?: true
   /** A rule with it needs no backends. */
@@ -31,17 +29,14 @@ interface FilterType {
 const FILTERS: Readonly<Record<string, FilterType>> = {
   RequestHeaderModifier: {
     field: 'requestHeaderModifier',
-    atBackends: true,
     translate: ({ requestHeaderModifier: value }) => headers(['headerModifiers', 'request'], value!)
   },
   ResponseHeaderModifier: {
     field: 'responseHeaderModifier',
-    atBackends: true,
     translate: ({ responseHeaderModifier: value }) => headers(['headerModifiers', 'response'], value!)
   },
   URLRewrite: {
     field: 'urlRewrite',
-    atBackends: true,
     translate: ({ urlRewrite }) => {
       const { hostname, path } = urlRewrite!
       return [
@@ -52,7 +47,6 @@ const FILTERS: Readonly<Record<string, FilterType>> = {
   },
   RequestRedirect: {
     field: 'requestRedirect',
-    atBackends: true,
     answers: true,
     translate: ({ requestRedirect }) => {
       const { scheme, hostname, path, port, statusCode } = requestRedirect!
@@ -104,7 +98,6 @@ export function translateFilters(
   path: Path,
   at: Path
 ): TranslatedFilters {
-  const isAtBackend = at.length > 1
   const policies: Raw = {}
   const seen = new Set<string>()
   let isRefused = false
@@ -116,7 +109,7 @@ export function translateFilters(
   for (const [i, filter] of (filters ?? []).entries()) {
     const here = [...path, i]
     const type = Object.hasOwn(FILTERS, filter.type) ? FILTERS[filter.type]! : null
-    const problem = problemOf(filter, type, seen, isAtBackend)
+    const problem = problemOf(filter, type, seen)
     if (problem !== null || type === null) {
       refuse(problem?.reason ?? UNSUPPORTED, problem?.message ?? unknown(filter), here)
       continue
@@ -142,12 +135,9 @@ const INCOMPATIBLE = 'IncompatibleFilters'
 function problemOf(
   filter: RouteFilter,
   type: FilterType | null,
-  seen: ReadonlySet<string>,
-  isAtBackend: boolean
+  seen: ReadonlySet<string>
 ): { readonly reason: string; readonly message: string } | null {
   if (type === null) return { reason: UNSUPPORTED, message: unknown(filter) }
-  if (isAtBackend && type.atBackends !== true)
-    return { reason: UNSUPPORTED, message: `${filter.type} is for rules: it cannot stand at one of their backends` }
   if (filter[type.field] === undefined)
     return { reason: UNSUPPORTED, message: `a filter of type ${filter.type} needs ${type.field}` }
   if (seen.has(filter.type) && type.repeats !== true)

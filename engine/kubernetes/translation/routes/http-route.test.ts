@@ -166,6 +166,12 @@ for (const [title, filters, policies] of FILTERS) {
     deepEqual(routes[0]!.policies, policies)
     deepEqual(faults, [])
   })
+
+  test(`filters of ${title}, at one backend`, () => {
+    const { routes, faults } = routesOf([{ backendRefs: [{ ...REFS[0]!, filters }] }], [service('b')])
+    deepEqual(routes[0]!.backends[0]!.policies, policies)
+    deepEqual(faults, [])
+  })
 }
 
 const REDIRECTS: readonly (readonly [redirect: object, policy: object])[] = [
@@ -264,12 +270,6 @@ const REFUSED: readonly (readonly [title: string, rule: object, backend: string 
     { filters: [{ type: 'CORS', cors: {} }], backendRefs: REFS },
     'HTTPRoute_invalid_UnsupportedFilter',
     'Accepted UnsupportedValue spec.rules[0].filters[0].cors: cors has no allowOrigins: say which sites may read answers'
-  ],
-  [
-    'a mirror at one of several backends',
-    { backendRefs: [{ ...REFS[0]!, filters: [mirror('shop')] }] },
-    'HTTPRoute_invalid_UnsupportedFilter',
-    'Accepted UnsupportedValue spec.rules[0].backendRefs[0].filters[0]: RequestMirror is for rules: it cannot stand at one of their backends'
   ],
   [
     'an expression that is none',
