@@ -12,7 +12,6 @@ import { RouterCache } from '#engine/routing/router-cache.ts'
 import { BackendCache, type KnownBackend } from './backend-compiler.ts'
 import type { FrontendPlans, Hooks, Level, RouteChain } from './policies.ts'
 import { type CompiledPolicy, PolicyCache } from './policy-cache.ts'
-import type { RouteDescription } from './runtime-types.ts'
 
 /** What routes of a listener depend on beside their own policies and backends. */
 export interface RouteContext {
@@ -37,7 +36,6 @@ export interface KnownRoute {
   readonly isMovable: boolean
   readonly route: Route
   readonly dialect: DialectFinder | null
-  readonly description: RouteDescription
   readonly standing: Standing
 }
 

@@ -76,6 +76,21 @@ function ownersOf(owners: HookOwners, answers: AnswerHooks, preRouting: Hooks): 
   return { request: owners.request, response: [...answers.owners, ...owners.response, ...after] }
 }
 
+function described(spec: RouteSpec, { route, chain }: KnownRoute): RouteDescription {
+  const { name, rule = '', listener, port } = route
+  return {
+    name,
+    ...(rule === '' ? {} : { rule }),
+    listener,
+    port,
+    hostnames: spec.hostnames,
+    matches: spec.matches,
+    policies: chain.names,
+    settings: chain.settings,
+    backends: spec.backends.map(({ backend, weight }) => ({ backend, weight }))
+  }
+}
+
 /** The listener whose routes are being built. */
 interface Around extends AroundRoutes {
   readonly listener: Listener
@@ -140,7 +155,9 @@ class Builder {
   }
 
   descriptions(): readonly RouteDescription[] {
-    return [...this.#listeners.values()].flatMap(({ routes }) => routes.map(({ description }) => description))
+    return [...this.#listeners.values()].flatMap(({ specs, routes }) =>
+      specs.map((spec, i) => described(spec, routes[i]!))
+    )
   }
 
   /** Without a plan for the log, the thread's own recorder of such exchanges does. */
@@ -270,24 +287,13 @@ class Builder {
     const attachment = `${port} ${listener.name} ${ownName(spec)}`
     const levels = [...around.levels, { path: `${path}.policies`, attachment, policies: spec.policies }]
     const chain = known ?? this.#policies.chain(levels, matches)
-    const { names, requestHooks, responseHooks, hookOwners, settings, retry, mirrors, readsTimes } = chain
+    const { requestHooks, responseHooks, hookOwners, settings, retry, mirrors, readsTimes } = chain
     const { context } = this.#listener!
     const { preRouting } = context
     const references = this.#policies.references(spec.backends, { path, attachment }, matches, settings)
     const answers = answerHooks(references)
     const served = this.#serve(spec, references, `${path}.backends`)
     const { serve, retry: backendRetry, dialect, keyLocations, keepsRequest } = served
-    const description = {
-      name,
-      ...(rule === '' ? {} : { rule }),
-      listener: listener.name,
-      port,
-      hostnames: spec.hostnames,
-      matches: spec.matches,
-      policies: names,
-      settings,
-      backends: spec.backends.map(({ backend, weight }) => ({ backend, weight }))
-    }
     const route: Route = Object.freeze({
       name,
       rule,
@@ -314,7 +320,7 @@ class Builder {
     )
     const isMovable = [chain, ...references].every((one) => one.mirrors.length === 0)
     const parts = [...new Set([...chain.made, ...references.flatMap((one) => one.made), ...backends])]
-    return { context, chain, parts, isMovable, route, dialect, description, standing }
+    return { context, chain, parts, isMovable, route, dialect, standing }
   }
 
   #retry(plan: RetryPlan | null): RouteRetry | null {

@@ -11,18 +11,21 @@ import { commonEnds, isSameList } from '#engine/kit/same-list.ts'
  * compared with the entry of that name, others with the entry of their place.
  */
 export function share<T>(before: unknown, next: T): T {
-  return shared(before, next) as T
+  return shared(before, next, new Map()) as T
 }
 
-function shared(before: unknown, next: unknown): unknown {
+/** What was made of entries of lists, and compared with which: one that stands in several lists stays one. */
+type Made = Map<unknown, { readonly other: unknown; readonly entry: unknown }>
+
+function shared(before: unknown, next: unknown, made: Made): unknown {
   if (Object.is(before, next)) return before
   if (typeof before !== 'object' || typeof next !== 'object' || before === null || next === null) return next
-  if (Array.isArray(next)) return Array.isArray(before) ? sharedList(before, next) : next
+  if (Array.isArray(next)) return Array.isArray(before) ? sharedList(before, next, made) : next
   // What is neither a list nor a plain object (bytes, dates) is not looked into.
-  return isPlain(before) && isPlain(next) ? sharedObject(before, next) : next
+  return isPlain(before) && isPlain(next) ? sharedObject(before, next, made) : next
 }
 
-function sharedList(before: readonly unknown[], next: readonly unknown[]): readonly unknown[] {
+function sharedList(before: readonly unknown[], next: readonly unknown[], made: Made): readonly unknown[] {
   const { start, end } = commonEnds(before, next)
   const inMiddle = next.length - end
   if (start === inMiddle && before.length === next.length) return before
@@ -36,12 +39,21 @@ function sharedList(before: readonly unknown[], next: readonly unknown[]): reado
       byName ??= new Map(others.map((candidate) => [nameOf(candidate), candidate]))
       other = byName.get(name)
     }
-    out[i] = shared(other, next[i])
+    out[i] = sharedEntry(other, next[i], made)
   }
   return isSameList(before, out) ? before : out
 }
 
-function sharedObject(before: Plain, next: Plain): Plain {
+function sharedEntry(other: unknown, next: unknown, made: Made): unknown {
+  if (Object.is(other, next) || typeof next !== 'object') return next
+  const known = made.get(next)
+  if (known !== undefined && Object.is(known.other, other)) return known.entry
+  const entry = shared(other, next, made)
+  made.set(next, { other, entry })
+  return entry
+}
+
+function sharedObject(before: Plain, next: Plain, made: Made): Plain {
   const keys = Object.keys(next)
   const keysBefore = Object.keys(before)
   let isSame = keys.length === keysBefore.length
@@ -52,7 +64,7 @@ function sharedObject(before: Plain, next: Plain): Plain {
     if (key === '__proto__') return next
     // The order of keys is that of header fields, so it counts.
     if (keysBefore[i] !== key) isSame = false
-    out[key] = Object.hasOwn(before, key) ? shared(before[key], next[key]) : next[key]
+    out[key] = Object.hasOwn(before, key) ? shared(before[key], next[key], made) : next[key]
     if (isSame && !Object.is(out[key], before[key])) isSame = false
   }
   return isSame ? before : out

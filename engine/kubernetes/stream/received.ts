@@ -1,4 +1,5 @@
 /** What a data plane has of its controller: the draft that came last, and the endpoints. */
+import { withAlikeRoutes } from '#engine/ir/alike.ts'
 import { share } from '#engine/ir/share.ts'
 import { applyDelta } from '#engine/ir/snapshot-delta.ts'
 import type { ServiceEndpoint, ServiceEndpoints } from '#engine/kubernetes/endpoints/index.ts'
@@ -64,7 +65,8 @@ export class Received {
     }
     try {
       // What comes whole shares what it has in common with the draft before: workers build only what is new.
-      const draft = base === 0 ? share(held?.draft, applyDelta(null, delta)) : applyDelta(held!.draft, delta)
+      const alike = withAlikeRoutes(delta)
+      const draft = base === 0 ? share(held?.draft, applyDelta(null, alike)) : applyDelta(held!.draft, alike)
       this.#draft = { epoch, version, program, draft }
       return this.#draft
     } catch (error) {
