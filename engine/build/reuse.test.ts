@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { queryObjects } from 'node:v8'
 import type { StaticBackend } from '#backends/http/config/snapshot.ts'
 import type { Route } from '#engine/contract/route.ts'
 import { Places } from '#engine/ir/places.ts'
@@ -150,4 +151,17 @@ test('what a backend does beside requests is the same work while the backend sta
   assert.equal(before.background!.length, 1)
   assert.deepEqual(after.background, before.background)
   assert.equal(after.background![0], before.background![0])
+})
+
+test('routes that stay keep nothing of the configurations before', () => {
+  class Configuration {}
+  const build = runtimeBuilder()
+  const of = configurations()
+  // Each stays from the configuration that it comes with, and one goes with each.
+  const staying: RouteSpec[] = []
+  for (let i = 0; i < 50; i++) {
+    staying.push(named(`stays-${i}`, 'b', { backends: [] }))
+    build(Object.assign(new Configuration(), of([...staying, named(`goes-${i}`, 'b', { backends: [] })])))
+  }
+  assert.ok(queryObjects(Configuration, { format: 'count' }) <= 2)
 })

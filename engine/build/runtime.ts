@@ -39,11 +39,10 @@ import { withRequestId } from './request-id.ts'
 import type { RouteDescription, Runtime, RuntimeDeps } from './runtime-types.ts'
 import { buildTcp } from './tcp.ts'
 import { flushOf, isRead, metricsOf, traced, tracerOf } from './tracing.ts'
+import { loopedAt, withoutBackend } from './unserved.ts'
 import { weighted } from './weighted.ts'
 
 export type { RouteDescription, Runtime, RuntimeDeps, RuntimeDescription } from './runtime-types.ts'
-
-const LEADS_BACK = 'leads back here: copies that return are not copied again'
 
 /** Throws a ConfigError with every problem that shows only when the parts come together. */
 export function buildRuntime(snapshot: Snapshot, deps: RuntimeDeps): Runtime {
@@ -345,12 +344,7 @@ class Builder {
       : this.#backends.inPlace(mirror as Backend, backend, settings.hostRewrite)
     const recorder = this.#deps.mirrorRecorderFor(spec.name)
     const { maxBufferBytes } = this.#snapshot.frontend.http
-    let isLogged = false
-    const looped = (): void => {
-      recorder.dropped(backend)
-      if (!isLogged) this.#deps.services.log('warn', `route ${spec.name}: the mirror ${backend} ${LEADS_BACK}`)
-      isLogged = true
-    }
+    const looped = loopedAt(this.#deps, recorder, spec.name, backend)
     return { backend, share, serve, recorder, looped, waitingBytesMax: maxBufferBytes, load: { copies: 0 } }
   }
 
@@ -360,7 +354,6 @@ class Builder {
     const choices = spec.backends
       .map(({ weight, backend: name }, i) => ({ name, weight, ...this.#behind(references[i]!, spec, i, path) }))
       .filter((choice) => choice.weight > 0)
-    const { fail } = this.#deps
     const retry = choices.find((choice) => choice.retry != null)?.retry ?? null
     const dialect = choices.find((choice) => choice.dialect !== undefined)?.dialect ?? null
     const [first] = choices
@@ -369,7 +362,7 @@ class Builder {
       : null
     const keepsRequest = choices.some((choice) => choice.keepsRequest === true)
     const also = { retry, dialect, keyLocations, keepsRequest }
-    if (first === undefined) return { serve: (ex: Exchange) => fail(ex, 'NO_BACKEND'), ...also }
+    if (first === undefined) return { serve: withoutBackend(this.#deps), ...also }
     return { serve: choices.length === 1 ? first.serve : weighted(choices), ...also }
   }
 
