@@ -23,6 +23,8 @@ interface Reasons {
 
 const CERT = 'tls.crt'
 const KEY = 'tls.key'
+/** Each is checked for each listener that shows the chain: a Secret of 1 MiB has a thousand. */
+const CHAIN_MAX = 16
 /** Core support of the Gateway API: a ConfigMap with this entry. */
 const AUTHORITIES = 'ca.crt'
 
@@ -36,16 +38,26 @@ export function resolveKeyPair(
   const target = resolve('Secret', ref, owner, objects, { kind: reason, content: reason })
   if ('fault' in target) return target
   const { object, path, refuse } = target
+  const problem = problems.get(object) ?? keyPairProblem(object)
+  problems.set(object, problem)
+  return problem === '' ? { value: { cert: path(CERT), key: path(KEY) } } : refuse(reason, problem)
+}
+
+/** Of Secrets: '' for none. 64 listeners may each refer to one of them 64 times. */
+const problems = new WeakMap<KubernetesObject, string>()
+
+function keyPairProblem(object: KubernetesObject): string {
+  const name = nameOf(object)
   const cert = entryOf(object, CERT)
   const key = entryOf(object, KEY)
-  if (cert === undefined || key === undefined) {
-    return refuse(reason, `${nameOf(object)} has no entry ${cert === undefined ? CERT : KEY}`)
-  }
-  if (!isCertificate(cert)) return refuse(reason, `${CERT} of ${nameOf(object)} is no certificate in PEM`)
-  if (!isPrivateKey(key)) return refuse(reason, `${KEY} of ${nameOf(object)} is no private key in PEM, not encrypted`)
-  if (!new X509Certificate(cert).checkPrivateKey(createPrivateKey(key)))
-    return refuse(reason, `${KEY} of ${nameOf(object)} is not the key of the first certificate in ${CERT}`)
-  return { value: { cert: path(CERT), key: path(KEY) } }
+  if (cert === undefined || key === undefined) return `${name} has no entry ${cert === undefined ? CERT : KEY}`
+  const count = cert.split('-----BEGIN').length - 1
+  if (count > CHAIN_MAX) return `${CERT} of ${name} has ${count} certificates: a chain may have ${CHAIN_MAX}`
+  if (!isCertificate(cert)) return `${CERT} of ${name} is no certificate in PEM`
+  if (!isPrivateKey(key)) return `${KEY} of ${name} is no private key in PEM, not encrypted`
+  return new X509Certificate(cert).checkPrivateKey(createPrivateKey(key))
+    ? ''
+    : `${KEY} of ${name} is not the key of the first certificate in ${CERT}`
 }
 
 /** ObjectReference of FrontendTLSValidation -> the path of its certificates. */

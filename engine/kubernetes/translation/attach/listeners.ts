@@ -127,7 +127,8 @@ function certificatesOf(
   )
   const found = refs.flatMap((ref) => ('value' in ref ? ref.value : []))
   faults.push(...refs.flatMap((ref) => ('fault' in ref ? ref.fault : [])))
-  if (found.length > 0) return found
+  // One that is named twice is one.
+  if (found.length > 0) return [...new Map(found.map((one) => [one.cert, one])).values()]
   const place = { key: keyOf(owner), path: at }
   if (refs.length === 0) {
     const message = 'is required where TLS ends: a Secret with tls.crt and tls.key'

@@ -18,6 +18,7 @@ import {
 } from '#engine/kubernetes/translation/cluster.fixture.ts'
 import { type Translation, Translator, type TranslatorOptions } from '#engine/kubernetes/translation/index.ts'
 import type { Raw } from '#engine/schema/placed.ts'
+import { selfSigned } from '#engine/testing/certificates.ts'
 
 const TENANT = { namespace: 'tenant' }
 const EDGE = gateway('edge', [http('web', 80)], { allowedListeners: { namespaces: { from: 'All' } } })
@@ -34,6 +35,7 @@ function translate(objects: readonly KubernetesObject[], options: TranslatorOpti
 const served = (translation: Translation): string[] =>
   draftOf(translation).binds.flatMap((bind) => bind.listeners.map(({ name }) => name))
 
+const PAIR = selfSigned(['a.example'])
 const TLS = { certificateRefs: [{ name: 'tls' }] }
 
 const WRONG: readonly (readonly [what: string, objects: readonly KubernetesObject[]])[] = [
@@ -43,6 +45,19 @@ const WRONG: readonly (readonly [what: string, objects: readonly KubernetesObjec
     [
       set('x', [{ name: 'a', port: 443, protocol: 'HTTPS', tls: TLS }]),
       secret('tls', { 'tls.crt': 'none', 'tls.key': 'none' }, TENANT)
+    ]
+  ],
+  [
+    'a chain of a thousand certificates, sixty-four times at each of its listeners',
+    [
+      set(
+        'x',
+        Array.from({ length: 64 }, (_, i) => ({
+          ...{ name: `l${i}`, port: 443, protocol: 'HTTPS', hostname: `h${i}.example` },
+          tls: { certificateRefs: Array.from({ length: 64 }, () => ({ name: 'tls' })) }
+        }))
+      ),
+      secret('tls', { 'tls.crt': PAIR.cert.repeat(1000), 'tls.key': PAIR.key }, TENANT)
     ]
   ],
   [
