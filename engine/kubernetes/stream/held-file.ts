@@ -4,7 +4,7 @@
  * from what is not on that disk.
  */
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto'
-import { readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { closeSync, fsyncSync, openSync, readFileSync, renameSync, writeFileSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { VERSION } from '#engine/contract/version.ts'
 import type { GatewayName } from './published.ts'
@@ -15,6 +15,7 @@ const FILE = 'held.weir'
 const IV_BYTES = 12
 const TAG_BYTES = 16
 const CIPHER = 'aes-256-gcm'
+const PIECE_BYTES = 256 * 1024
 
 export class HeldFile {
   readonly #path: string
@@ -30,13 +31,29 @@ export class HeldFile {
 
   /** Throws an Error of the system. A reader sees the file as it was, or as it is now. */
   write(held: Held): void {
+    const next = `${this.#path}.next`
+    const file = openSync(next, 'w', 0o600)
+    try {
+      this.#seal(encodeRecord(held), file)
+      fsyncSync(file)
+    } finally {
+      closeSync(file)
+    }
+    renameSync(next, this.#path)
+  }
+
+  /** In pieces: what is sealed of a large configuration is not in memory a second time. */
+  #seal(clear: Buffer, file: number): void {
     const iv = randomBytes(IV_BYTES)
     const cipher = createCipheriv(CIPHER, this.#key, iv, { authTagLength: TAG_BYTES })
     cipher.setAAD(this.#context)
-    const body = [cipher.update(encodeRecord(held)), cipher.final()]
-    const next = `${this.#path}.next`
-    writeFileSync(next, Buffer.concat([iv, cipher.getAuthTag(), ...body]), { mode: 0o600, flush: true })
-    renameSync(next, this.#path)
+    const write = (bytes: Uint8Array) => writeFileSync(file, bytes)
+    write(iv)
+    write(new Uint8Array(TAG_BYTES))
+    for (let at = 0; at < clear.length; at += PIECE_BYTES) write(cipher.update(clear.subarray(at, at + PIECE_BYTES)))
+    write(cipher.final())
+    // Known at the end, and in front of the rest for readers.
+    writeSync(file, cipher.getAuthTag(), 0, TAG_BYTES, IV_BYTES)
   }
 
   /** Null: there is none. Throws an Error that says why it cannot be used. */

@@ -6,6 +6,7 @@ export const SNAPSHOT_BYTES_MAX = 256 * 1024 * 1024
 /** Of what data planes say. */
 export const ANSWER_BYTES_MAX = 16 * 1024
 const LENGTH_BYTES = 4
+const KEPT_BYTES_MAX = 64 * 1024
 
 /** Plain MessagePack, no records of msgpackr's own: each side may be of another version. */
 const packr = new Packr({ useRecords: false })
@@ -15,6 +16,8 @@ export function encodeRecord(value: unknown): Buffer {
   const record = Buffer.allocUnsafe(LENGTH_BYTES + body.length)
   record.writeUInt32BE(body.length)
   body.copy(record, LENGTH_BYTES)
+  // It would keep the memory of the largest record for good.
+  if (body.length > KEPT_BYTES_MAX) packr.useBuffer(Buffer.allocUnsafeSlow(KEPT_BYTES_MAX))
   return record
 }
 
