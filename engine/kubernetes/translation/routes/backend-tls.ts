@@ -58,6 +58,8 @@ function targets(policy: KubernetesObject, name: string, sectionName: string | u
 
 const VALIDATION: Path = ['spec', 'validation']
 const CA_ENTRY = 'ca.crt'
+/** Of one reference. Browsers trust about 150; a thousand took seconds to read. */
+const AUTHORITIES_MAX = 256
 const SYSTEM = 'System'
 /** Of what the policy `tls` verifies. */
 const ALT_NAME = /^(?:[a-z][a-z0-9+.-]*:\/\/[!-~]+|[A-Za-z0-9_.-]+)$/i
@@ -123,6 +125,9 @@ function authorityProblem(
   if (object === undefined) return invalid(`there is no ${label}`)
   const pem = entryOf(object, CA_ENTRY)
   if (pem === undefined) return invalid(`${label} has no entry ${CA_ENTRY}`)
+  const count = pem.split('-----BEGIN').length - 1
+  if (count > AUTHORITIES_MAX)
+    return invalid(`${CA_ENTRY} of ${label} has ${count} certificates, more than ${AUTHORITIES_MAX}`)
   const problem = pemProblem(pem)
   return problem === null ? null : invalid(`${CA_ENTRY} of ${label} ${problem}`)
 }
