@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
+import { guardOutbound } from './outbound.ts'
 import { fetchText } from './outbound-text.ts'
 
 const BOUNDS = { bytesMax: 100, timeoutMs: 60_000 }
@@ -58,4 +59,38 @@ test('what cannot be reached says the code of the system; what is given up, that
   equal(message, `fetch failed (${code})`)
   const signal = AbortSignal.abort()
   await rejects(fetchText(url, {}, { ...BOUNDS, signal }), { kind: 'unreachable' })
+})
+
+test('a guarded process asks no address that it may not dial, by any name, but those of its own', async (t) => {
+  let count = 0
+  const url = await serverOf(t, (request, response) => {
+    count++
+    request.pipe(response)
+  })
+  const port = Number(new URL(url).port)
+  t.after(() => guardOutbound(null))
+  guardOutbound((ip, at) => !(ip === '127.0.0.1' && at === port))
+  const named = url.replace('127.0.0.1', 'localhost')
+  for (const at of [url, named, `http://2130706433:${port}`]) {
+    await rejects(fetchText(at, {}, BOUNDS), { kind: 'unreachable', code: 'ADDRESS_REFUSED' }, at)
+  }
+  equal(count, 0)
+  const request = { method: 'POST', body: 'asked' }
+  deepEqual(await fetchText(url, request, { ...BOUNDS, isOwn: true }), { status: 200, text: 'asked' })
+  guardOutbound((ip, at) => ip !== '127.0.0.1' || at === port)
+  deepEqual(await fetchText(named, request, BOUNDS), { status: 200, text: 'asked' })
+  await rejects(fetchText(named, { ...request, body: 'x'.repeat(101) }, BOUNDS), { kind: 'tooLong' })
+})
+
+test('what a guarded process asks is given up in time, and redirects are answers', async (t) => {
+  t.after(() => guardOutbound(null))
+  guardOutbound(() => true)
+  const silent = await serverOf(t, () => {})
+  await rejects(fetchText(silent, {}, { ...BOUNDS, timeoutMs: 20 }), { kind: 'timeout' })
+  const url = await serverOf(t, ({ url: path = '' }, response) => {
+    response.writeHead(Number(path.slice(1)), { location: '/200' }).end()
+  })
+  for (const status of [204, 302, 304]) {
+    equal((await fetchText(`${url}${status}`, {}, BOUNDS, () => true)).status, status)
+  }
 })

@@ -7,6 +7,8 @@ export interface FetchBounds {
   readonly timeoutMs: number
   /** Gives it up. */
   readonly signal?: AbortSignal
+  /** The URL is not one that the configuration says (outboundFetch). Default false. */
+  readonly isOwn?: boolean
 }
 
 export interface FetchedText {
@@ -35,7 +37,7 @@ export class FetchTextError extends Error {
 export async function fetchText(
   url: string,
   request: Pick<RequestInit, 'headers' | 'method' | 'body'>,
-  { bytesMax, timeoutMs, signal: over }: FetchBounds,
+  { bytesMax, timeoutMs, signal: over, isOwn = false }: FetchBounds,
   wanted: (status: number) => boolean = (status) => status === 200
 ): Promise<FetchedText> {
   const late = new AbortController()
@@ -43,7 +45,7 @@ export async function fetchText(
   const timer = setTimeout(() => late.abort(), timeoutMs).unref()
   const signal = over === undefined ? late.signal : AbortSignal.any([late.signal, over])
   try {
-    const response = await outboundFetch(url, { ...request, signal, redirect: 'manual' })
+    const response = await outboundFetch(url, { ...request, signal }, isOwn)
     const { status } = response
     if (wanted(status)) return { status, text: await readBody(response, bytesMax) }
     await response.body?.cancel()

@@ -2,11 +2,20 @@
  * Requests that policies and backends make beside exchanges, over the platform's own client: keys, tokens, guards at
  * URLs. Where a request is only explained they are not made, and who explains it is told of them.
  */
+import { type GuardedRequest, guardedFetch, type MayDial } from './guarded-fetch.ts'
 
 type QuestionListener = (question: string) => void
 
 /** Of this thread. */
 let hear: QuestionListener | null = null
+
+/** Of this thread; null: any address may be asked. */
+let guard: MayDial | null = null
+
+/** From now on only these addresses are asked where the configuration says whom. */
+export function guardOutbound(mayDial: MayDial | null): void {
+  guard = mayDial
+}
 
 /** From now on nothing is sent, and `listener` hears what would be; null: all is as ever. */
 export function sendNothing(listener: QuestionListener | null): void {
@@ -20,10 +29,15 @@ export function isKeptBack(question: string): boolean {
   return true
 }
 
-/** As fetch; what is not sent has no answer. */
-export const outboundFetch: typeof fetch = (input, init) => {
-  if (hear === null) return fetch(input, init)
-  const { origin, pathname } = new URL(input instanceof Request ? input.url : input)
-  hear(`${init?.method ?? 'GET'} ${origin}${pathname}`)
+/**
+ * As fetch; what is not sent has no answer. `isOwn`: the address is of the process itself and not of its configuration,
+ * as that of the cloud that gives it tokens, and needs no permission.
+ */
+export function outboundFetch(url: string, init: GuardedRequest, isOwn: boolean): Promise<Response> {
+  if (hear === null) {
+    return guard === null || isOwn ? fetch(url, { ...init, redirect: 'manual' }) : guardedFetch(url, init, guard)
+  }
+  const { origin, pathname } = new URL(url)
+  hear(`${init.method ?? 'GET'} ${origin}${pathname}`)
   return new Promise(() => {})
 }

@@ -4,7 +4,7 @@
  * name nor its second answer (DNS rebinding) gets around it. Ranges: IANA special-purpose registries
  * (RFC 6890), which include private, loopback, link-local and cloud metadata addresses.
  */
-import { BlockList, isIP, isIPv4 } from 'node:net'
+import { BlockList, isIP, isIPv4, SocketAddress } from 'node:net'
 
 const REFUSED_V4 = [
   '0.0.0.0/8',
@@ -69,20 +69,14 @@ export function addressGuard(allow: readonly string[]): (ip: string) => boolean 
 
 export const isIn = (list: BlockList, ip: string): boolean => list.check(ip, isIPv4(ip) ? 'ipv4' : 'ipv6')
 
-/** What is no address at all (null) may not be dialled. A zone ("fe80::1%eth0") is no part of one. */
+/**
+ * One spelling of each address; null for what is none, which may not be dialled. A zone ("fe80::1%eth0") is no part of
+ * it, and an IPv4-mapped or -compatible address is the IPv4 address that it reaches.
+ */
 export function plainAddress(ip: string): string | null {
-  const plain = unmapped(ip.replace(/%.*$/, ''))
-  return isIP(plain) === 0 ? null : plain
-}
-
-/** The IPv4 address inside an IPv4-mapped or -compatible IPv6 one, which reaches the same host. */
-function unmapped(ip: string): string {
-  if (isIPv4(ip)) return ip
-  const dotted = /^::(?:ffff:(?:0:)?)?(\d+\.\d+\.\d+\.\d+)$/i.exec(ip)
-  if (dotted !== null) return dotted[1]!
-  const hex = /^::(?:ffff:(?:0:)?)?([0-9a-f]{1,4}):([0-9a-f]{1,4})$/i.exec(ip)
-  if (hex === null) return ip
-  const high = Number.parseInt(hex[1]!, 16)
-  const low = Number.parseInt(hex[2]!, 16)
-  return `${high >> 8}.${high & 255}.${low >> 8}.${low & 255}`
+  const address = ip.replace(/%.*$/, '')
+  const family = isIP(address)
+  if (family !== 6) return family === 4 ? address : null
+  const { address: usual } = new SocketAddress({ address, family: 'ipv6' })
+  return /^::(?:ffff:(?:0:)?)?(\d+\.\d+\.\d+\.\d+)$/.exec(usual)?.[1] ?? usual
 }

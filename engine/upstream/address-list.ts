@@ -1,5 +1,7 @@
 /** The addresses of one destination as they are known now, and which of them gets the next request. */
+
 import type { Exchange } from '#engine/contract/exchange.ts'
+import type { MayDial } from '#engine/contract/guarded-fetch.ts'
 import { turnStartedAt } from '#engine/socket/round.ts'
 import type { Address } from '#engine/socket/socket-layer.ts'
 import { addressGuard } from './address-guard.ts'
@@ -7,7 +9,6 @@ import { type Balanced, Balancer, isUsable } from './balancer.ts'
 import type { DestinationState } from './destination.ts'
 import type { Health } from './health.ts'
 import type { HostSet } from './host-group.ts'
-import type { MayDial } from './local-guard.ts'
 import type { Resolved } from './resolver.ts'
 
 /** Addresses of one host that are used. */

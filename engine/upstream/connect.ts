@@ -1,10 +1,10 @@
 /** One connection to one address, as its host wants it: in clear text, with TLS, or as workloads of a mesh do. */
+import type { MayDial } from '#engine/contract/guarded-fetch.ts'
 import { inTurn } from '#engine/socket/round.ts'
 import type { Connected, DialOptions, SocketLayer, TlsOutcome } from '#engine/socket/socket-layer.ts'
 import { ALPN_DEFAULT, type TlsClient } from '#engine/socket/tls.ts'
 import type { DialledAddress } from './address-list.ts'
 import { alpnOf, type HTTP1, HTTP2 } from './http-version.ts'
-import type { MayDial } from './local-guard.ts'
 import type { MeshTls } from './mesh.ts'
 
 /** Code of a connection that is not begun, because there is nothing to show to a workload of the mesh. */

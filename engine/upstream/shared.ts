@@ -1,10 +1,11 @@
 /** What all upstream connections of a worker have in common. */
+
 import type { AddressState } from '#engine/contract/endpoint.ts'
 import type { ServerEvents } from '#engine/contract/exchange-events.ts'
+import type { MayDial } from '#engine/contract/guarded-fetch.ts'
 import type { Llhttp } from '#engine/http/llhttp.ts'
 import type { SocketLayer } from '#engine/socket/socket-layer.ts'
 import type { TimerWheel } from '#engine/socket/timer-wheel.ts'
-import type { MayDial } from './local-guard.ts'
 import type { MeshTls } from './mesh.ts'
 
 /** What every endpoint of a worker shares. */

@@ -4,6 +4,7 @@
  */
 
 import { lookAtUnsent, useHeldBytes } from '#engine/contract/held-bytes.ts'
+import { guardOutbound } from '#engine/contract/outbound.ts'
 import type { Recorder, Router } from '#engine/contract/route.ts'
 import type { DownstreamObserver, OpenBind } from '#engine/downstream/bind.ts'
 import { ConnectionLimiter, clientsMax, type Evicted } from '#engine/downstream/connection-limiter.ts'
@@ -160,6 +161,8 @@ export class WorkerThread {
     const { upstream, adminAddr, statsAddr, readinessAddr } = snapshot.process
     const { localAddresses } = upstream
     const ports = [adminAddr, statsAddr, readinessAddr].flatMap((address) => portOf(address) ?? [])
+    const mayDial = localAddresses === undefined ? null : localGuard(localAddresses, new Set(ports))
+    guardOutbound(mayDial)
     const lifecycle = new Lifecycle({
       router: () => this.#follower.router,
       unrouted: telemetry.unrouted,
@@ -180,7 +183,7 @@ export class WorkerThread {
       idleTimeoutMs: upstream.poolIdleTimeoutMs,
       poolMax: upstream.poolMaxSize,
       requestsPerConnectionMax: upstream.requestsPerConnectionMax,
-      mayDial: localAddresses === undefined ? null : localGuard(localAddresses, new Set(ports)),
+      mayDial,
       observer: telemetry.upstream,
       rows: this.#parts.rows,
       lists: this.#lists,

@@ -31,7 +31,7 @@ const BYTES_MAX = 64 * 1024
 export const fetchText: FetchText = async (url, { timeoutMs, signal, method = 'GET', headers = {}, body }) => {
   const { host } = new URL(url)
   const request = { method, headers, ...(body === undefined ? {} : { body }) }
-  const bounds = { bytesMax: BYTES_MAX, timeoutMs, signal }
+  const bounds = { bytesMax: BYTES_MAX, timeoutMs, signal, isOwn: true }
   const { status, text } = await askText(url, request, bounds, () => true).catch((error: unknown) => {
     throw error instanceof FetchTextError ? new TokenFetchError(`${host} ${reasonOf(error, timeoutMs)}`) : error
   })
