@@ -216,6 +216,45 @@ describe('a GatewayPolicy does not reach', () => {
   }
 })
 
+describe('the issuer of tokens for MCP servers', () => {
+  const trusting = (issuer: string) => {
+    const jwks = { backendRef: { name: 'keys', port: 80 }, jwksPath: '/jwks' }
+    const authentication = { issuer, audiences: ['shop'], jwks }
+    const server = { name: 'a', static: { host: 'mcp.example', port: 443 } }
+    return {
+      ofTarget: backend({ mcp: { targets: [server] }, policies: { mcp: { authentication } } }),
+      ofPolicy: policy('mine', {
+        targetRefs: [target('GatewayBackend', 'mine')],
+        backend: { mcp: { authentication } }
+      }),
+      plain: backend({ mcp: { targets: [server] } })
+    }
+  }
+  const keys = service('keys')
+  const refusals = (issuer: string) => {
+    const { ofTarget, ofPolicy, plain } = trusting(issuer)
+    const { conditions = [] } = statusOf(translate(EDGE, ...THEIRS, keys, ofTarget, toMine), 'GatewayBackend', 'mine')
+    const [ancestor] = statusOf(translate(EDGE, ...THEIRS, keys, plain, ofPolicy, toMine), 'GatewayPolicy', 'mine')
+      .ancestors!
+    return [conditions, ancestor?.conditions ?? []].map((all) => all.find(({ status }) => status === 'False')?.message)
+  }
+  for (const host of [
+    'vault.other',
+    'VAULT.other.svc:8080',
+    'vault.other.svc.cluster.local.',
+    'shop',
+    'shop.demo.svc'
+  ]) {
+    it(`is not ${host}`, () => {
+      const both = refusals(`http://${host}/realms/a`)
+      for (const one of both) ok(/^spec\.(policies|backend)\.mcp\.authentication\.issuer: /.test(one ?? ''), one)
+    })
+  }
+  for (const host of ['id.example', '10.0.0.1:8080', 'shop.demo.svc.cluster.local', '[fd00::1]']) {
+    it(`may be ${host}`, () => deepEqual(refusals(`http://${host}`), [undefined, undefined]))
+  }
+})
+
 describe('what is allowed stays allowed:', () => {
   const kindsOf = (...objects: KubernetesObject[]) => {
     const { backends } = draftOf(translate(EDGE, ...THEIRS, ...objects, toMine))

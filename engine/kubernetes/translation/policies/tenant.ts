@@ -2,6 +2,8 @@
  * What the author of an object may reach with a data plane that belongs to others: no Services of other namespaces by
  * their names, and not what the data plane itself may do in a cloud.
  */
+
+import { hostnameOf } from '#engine/http/authority.ts'
 import { type KubernetesObject, keyOf } from '#engine/kubernetes/objects/object.ts'
 import type { Objects } from '#engine/kubernetes/objects/objects.ts'
 import type { Fault } from '#engine/kubernetes/translation/parts.ts'
@@ -29,6 +31,12 @@ export function judgeTenant(object: KubernetesObject, objects: Objects, options:
     faults.push({ type: 'ResolvedRefs', reason: 'RefNotPermitted', message: judged.refusal, place })
     return host
   })
+  visitObjects(object.spec, ['spec'], ({ issuer }, path) => {
+    if (typeof issuer !== 'string' || path.at(-1) !== AUTHENTICATION) return
+    const message = issuerRefusal(issuer, object, objects, options.clusterDomain)
+    const place = { key: keyOf(object), path: [...path, 'issuer'] }
+    if (message !== null) faults.push({ type: 'ResolvedRefs', reason: 'RefNotPermitted', message, place })
+  })
   const identities = identitiesIn(object)
   if (identities.length > 0 && !mayUseIdentity(object, objects)) {
     for (const path of identities) faults.push(identityFault(object, path))
@@ -42,6 +50,26 @@ export function judgeTenant(object: KubernetesObject, objects: Objects, options:
 const HOSTS: ReadonlySet<string> = new Set(['host', 'endpoint'])
 /** What has a `host` that is only a field of requests. */
 const CHECK = 'active'
+
+/** Where an issuer is a server that is asked; elsewhere it is text that tokens have, and keys come by a reference. */
+const AUTHENTICATION = 'authentication'
+
+/** Tokens have it as it is written, so it is not replaced by a whole name. Null: it may be asked. */
+function issuerRefusal(
+  issuer: string,
+  object: KubernetesObject,
+  objects: Objects,
+  clusterDomain: string
+): string | null {
+  const url = URL.parse(issuer)
+  if (url === null) return null
+  const name = hostnameOf(url)
+  const judged = judgedHost(name, object, objects, clusterDomain)
+  if ('refusal' in judged) return judged.refusal
+  return judged.host === name.replace(/\.$/, '') || judged.host === name
+    ? null
+    : `"${name}" is a short name, which others may resolve otherwise: say ${judged.host}`
+}
 
 /** The same value where no host is another one. */
 function withHosts(value: unknown, path: Path, judge: (host: string, path: Path) => string): unknown {
