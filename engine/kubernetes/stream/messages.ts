@@ -11,6 +11,8 @@ export const POD_HEADER = 'weir-pod'
 /** Longer reasons are cut. */
 export const REASON_CHARS_MAX = 4_096
 const TEXT_CHARS_MAX = 64
+/** A reason is shown on terminals, in statuses: no escape sequences, nothing that turns the direction of text. */
+const UNPRINTABLE = /(?!\n)[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu
 
 /** First thing that a data plane says: what it holds, of which run of which controller; zeros: nothing. */
 export interface Hello {
@@ -67,7 +69,7 @@ export function readToController(value: unknown): ToController {
     kind,
     epoch: textOf(epoch),
     version: versionOf(version),
-    reason: reason?.slice(0, REASON_CHARS_MAX) ?? null
+    reason: reason?.slice(0, REASON_CHARS_MAX).replace(UNPRINTABLE, '?') ?? null
   }
 }
 

@@ -48,6 +48,8 @@ describe('messages', () => {
     const answer = { kind: 'answer', epoch: 'e', version: 3, reason: null }
     assert.deepEqual(readToController(answer), answer)
     assert.equal(readToController({ ...answer, reason: 'x'.repeat(5_000) }).kind, 'answer')
+    const shown = readToController({ ...answer, reason: 'a\u001b[2Jb\r\nü\u0000\u009b\u202ec\u2028\ud800' })
+    assert.deepEqual(shown, { ...answer, reason: 'a?[2Jb?\nü???c??' })
     const wrong = [null, 1, [], {}, { kind: 'other' }, { ...answer, version: -1 }, { ...answer, version: 1.5 }]
     const more = [
       { ...answer, reason: 1 },
