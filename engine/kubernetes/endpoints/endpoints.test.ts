@@ -88,7 +88,26 @@ describe('endpoints of a Service', () => {
       slice([at('Db.Example.com')], { addressType: 'FQDN' }),
       slice([at('10.0.0.8')], { addressType: 'Carrier' })
     )
-    assert.deepEqual(found, ['10.0.0.1 80', '10.0.0.2 80', 'db.example.com 80', 'fd00::2 80'])
+    assert.deepEqual(found, ['10.0.0.1 80', '10.0.0.2 80', 'db.example.com. 80', 'fd00::2 80'])
+  })
+
+  test('are names of nothing in the cluster: what a slice says needs no grant', () => {
+    const inside = [
+      'vault.other.svc.cluster.local',
+      'VAULT.other.svc.Cluster.local.',
+      '10-0-0-1.other.pod.cluster.local'
+    ]
+    const names = [...inside, 'vault.other.svc', 'vault'].map((name) => at(name))
+    assert.deepEqual(hosts({}, slice(names, { addressType: 'FQDN' })), ['vault. 80', 'vault.other.svc. 80'])
+  })
+
+  test('of workloads of a mesh have their identity however they are written', () => {
+    const written = ['fd00:0:0::5', 'FD00::5', '::ffff:a00:5'].map((address) => at(address))
+    const found = endpointsOf(service({}), [slice(written, { addressType: 'IPv6' })], 'cluster.local', (address) =>
+      ['fd00::5', '10.0.0.5'].includes(address) ? 'ns/shop/sa/cart' : undefined
+    )
+    assert.deepEqual(labels(found[NAME]), ['10.0.0.5 80', 'fd00::5 80'])
+    assert.ok(found[NAME]!.every(({ identity }) => identity === 'ns/shop/sa/cart'))
   })
 
   test('none: an empty list. ExternalName: no list at all', () => {

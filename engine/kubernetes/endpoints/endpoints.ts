@@ -3,6 +3,7 @@ import { isIP } from 'node:net'
 import type { WeightedHost } from '#engine/contract/endpoint.ts'
 import type { KubernetesObject } from '#engine/kubernetes/objects/object.ts'
 import { contained } from '#engine/kubernetes/translation/contained.ts'
+import { plainAddress } from '#engine/upstream/address-guard.ts'
 import type { EndpointSlice, Service, ServicePort, SliceEndpoint } from './objects.ts'
 
 /** Of the cluster's DNS, as installers set it up when nobody says otherwise. */
@@ -38,9 +39,12 @@ export function endpointsOf(
     .filter(({ protocol = 'TCP' }) => protocol === 'TCP')
     .map((port) => [
       `${metadata.name}.${metadata.namespace}.svc.${clusterDomain}:${port.port}`,
-      endpointsOfPort(port, slices as readonly EndpointSlice[], spec.publishNotReadyAddresses === true).map((one) =>
-        withIdentity(one, identityAt(one.host))
-      )
+      endpointsOfPort(
+        port,
+        slices as readonly EndpointSlice[],
+        clusterDomain,
+        spec.publishNotReadyAddresses === true
+      ).map((one) => withIdentity(one, identityAt(one.host)))
     ])
   return Object.fromEntries(entries) as ServiceEndpoints
 }
@@ -54,11 +58,16 @@ interface Candidate {
 }
 
 /** Those that are ready. When none is, those that end and still serve (KEP-1672, as kube-proxy has it). */
-function endpointsOfPort(port: ServicePort, slices: readonly EndpointSlice[], isAny: boolean): ServiceEndpoint[] {
+function endpointsOfPort(
+  port: ServicePort,
+  slices: readonly EndpointSlice[],
+  clusterDomain: string,
+  isAny: boolean
+): ServiceEndpoint[] {
   const all = slices.flatMap((slice) =>
     contained(
       slice,
-      () => candidatesOf(slice, port),
+      () => candidatesOf(slice, port, clusterDomain),
       () => []
     )
   )
@@ -78,14 +87,18 @@ function isServingStill({ conditions }: SliceEndpoint): boolean {
   return conditions?.terminating === true && (conditions.serving ?? conditions.ready ?? true)
 }
 
-function candidatesOf({ addressType, ports, endpoints }: EndpointSlice, { name, port, targetPort }: ServicePort) {
+function candidatesOf(
+  { addressType, ports, endpoints }: EndpointSlice,
+  { name, port, targetPort }: ServicePort,
+  clusterDomain: string
+) {
   const found = (ports ?? []).find((one) => (one.name ?? '') === (name ?? '') && (one.protocol ?? 'TCP') === 'TCP')
   if (found === undefined) return []
   // A slice without a number means every port.
   const number = found.port ?? (typeof targetPort === 'number' ? targetPort : port)
   return (endpoints ?? []).flatMap((state): Candidate[] => {
     // The addresses of one endpoint are interchangeable, and consumers use the first.
-    const host = hostOf(addressType, state.addresses?.[0])
+    const host = hostOf(addressType, state.addresses?.[0], clusterDomain)
     if (host === null) return []
     const zones = (state.hints?.forZones ?? []).map(({ name: zone }) => zone)
     const hints = zones.length === 0 ? {} : { forZones: zones }
@@ -95,10 +108,16 @@ function candidatesOf({ addressType, ports, endpoints }: EndpointSlice, { name, 
 
 const FAMILIES: Readonly<Record<string, number>> = { IPv4: 4, IPv6: 6, FQDN: 0 }
 
-/** Null: it is none of its type. */
-function hostOf(type: string | undefined, address: string | undefined): string | null {
+/**
+ * In one spelling, by which workloads of a mesh are found. Null: it is none of its type, or a name of the cluster.
+ * Those lead to Services, which need a ReferenceGrant, and nobody grants a slice anything.
+ */
+function hostOf(type: string | undefined, address: string | undefined, clusterDomain: string): string | null {
   if (address === undefined || address === '' || isIP(address) !== FAMILIES[type ?? '']) return null
-  return address.toLowerCase()
+  if (type !== 'FQDN') return plainAddress(address)
+  // The whole name by its type: no search list makes another one of it.
+  const name = address.toLowerCase().replace(/\.?$/, '.')
+  return name.endsWith(`.${clusterDomain.toLowerCase()}.`) ? null : name
 }
 
 /** For a data plane that is of no mesh: it speaks clear text to all of them, as to any server. */

@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { type ObjectKey, objectKey } from '#engine/kubernetes/objects/object.ts'
 import type { Objects } from '#engine/kubernetes/objects/objects.ts'
 import { contained } from '#engine/kubernetes/translation/contained.ts'
+import { plainAddress } from '#engine/upstream/address-guard.ts'
 import {
   CLUSTER_DOMAIN,
   endpointsOf,
@@ -47,7 +48,8 @@ export class ServiceIndex {
   /** Workloads of a mesh are others at `addresses`; null: anywhere. Returns as update does. */
   workloadsChanged(addresses: ReadonlySet<string> | null): ReadonlySet<ServiceName> {
     const touched = new Set<ServiceName>()
-    const isThere = ({ addresses: own = [] }: SliceEndpoint) => addresses === null || addresses.has(own[0]!)
+    const isThere = ({ addresses: own = [] }: SliceEndpoint) =>
+      addresses === null || addresses.has(plainAddress(own[0] ?? '') ?? '')
     for (const [service, slices] of this.#slices) {
       const endpoints = [...slices.values()].flatMap((slice) => slice.endpoints ?? [])
       if (endpoints.some(isThere) && this.#renew(service)) touched.add(service)
