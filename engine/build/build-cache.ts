@@ -44,6 +44,7 @@ export interface KnownListener {
   readonly requestId: RequestIdRules | undefined
   readonly made: readonly CompiledPolicy[]
   readonly context: RouteContext
+  readonly around: AroundRoutes
   readonly specs: readonly RouteSpec[]
   /** As `specs`. */
   readonly routes: KnownRoute[]

@@ -133,6 +133,15 @@ test('one spec at two listeners is a route of each', () => {
   assert.deepEqual(found(build({ ...snapshot })), before)
 })
 
+test('a route does not move with a configuration that is refused', () => {
+  const build = runtimeBuilder()
+  const of = configurations()
+  const own = named('own', 'b', { policies: POLICIES })
+  const route = routed(build(of([own])), '/own')
+  assert.throws(() => build(of([named('bad', 'missing'), own])))
+  assert.deepEqual(route.placesOf!('headerModifiers'), ['binds[0].listeners[0].routes[0].policies.headerModifiers'])
+})
+
 test('a configuration with a mistake takes nothing from the one that is kept', () => {
   const build = runtimeBuilder()
   const of = configurations()

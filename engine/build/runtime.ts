@@ -144,6 +144,10 @@ class Builder {
   keep(): void {
     this.#policies.keep()
     this.#cache.listeners = this.#listeners
+    // Not before: the routes that run are not where a configuration has them that is refused.
+    for (const { around, routes } of this.#listeners.values()) {
+      for (const [i, { standing }] of routes.entries()) standing.move(around, i)
+    }
     this.#cache.frontend = this.#frontend
     this.#backends.keep(this.#cache.backends)
   }
@@ -220,7 +224,7 @@ class Builder {
     const { routes: specs } = this.#around!.listener
     const context = this.#context(preRouting, before)
     this.#before = before
-    this.#listener = { policies, requestId, made, context, specs, routes: [] }
+    this.#listener = { policies, requestId, made, context, around: this.#around!, specs, routes: [] }
     this.#listeners.set(key, this.#listener)
     return this.#listener
   }
@@ -255,9 +259,7 @@ class Builder {
 
   #route(spec: RouteSpec, index: number, known: KnownRoute | undefined): KnownRoute {
     if (known === undefined) return this.#made(spec, index, null)
-    if (!this.#isSame(known)) return this.#made(spec, index, this.#holds(known) ? known.chain : null)
-    known.standing.move(this.#around!, index)
-    return known
+    return this.#isSame(known) ? known : this.#made(spec, index, this.#holds(known) ? known.chain : null)
   }
 
   /** Whether all that a route was made of is what it was: of thousands this is asked with every change of one. */
