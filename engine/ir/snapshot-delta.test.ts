@@ -60,3 +60,14 @@ test('a change to one route sends that route; the others stay the same objects o
   assert.equal(got.backends.x, previous.backends.x)
   assert.equal(got.binds[0]!.listeners[0]!.policies, previous.binds[0]!.listeners[0]!.policies)
 })
+
+test('a list of routes that two listeners have, an entry that is there twice, and listeners of one name', () => {
+  const both = [bindOf([{ name: 'p', routes: routes() }]), bindOf([{ name: 'p', routes: routes() }])]
+  const before = { ...first, binds: [...both, bindOf([{ name: 'q', routes: routes() }])] }
+  const [a, b, c] = routes()
+  const next = { ...before, binds: [bindOf([{ name: 'q', routes: [c!, a!, a!, b!] }]), both[1]!] }
+  const held = applyDelta(null, send(encodeDelta(null, before)))
+  const got = applyDelta(held, send(encodeDelta(before, next)))
+  assert.deepEqual(got, next)
+  assert.deepEqual(applyDelta(got, send(encodeDelta(next, before))), before)
+})

@@ -91,7 +91,7 @@ function addRun(found: (RouteSpec | [number, number])[], from: number, count: nu
  * RangeError when the delta is for another one.
  */
 export function applyDelta<T extends Content>(previous: T | null, delta: SnapshotDelta<T>): T {
-  const known = [...heldRoutes(previous).values()].flatMap(({ routes }) => routes)
+  const known = (previous?.binds ?? []).flatMap(({ listeners }) => listeners.flatMap(({ routes }) => routes))
   const { goneBackends, ...rest } = delta
   const binds = delta.binds.map((bind) => ({
     ...bind,
