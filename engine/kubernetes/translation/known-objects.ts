@@ -9,9 +9,9 @@ import {
 import type { Objects } from '#engine/kubernetes/objects/objects.ts'
 import { aimKeys } from './policies/targets.ts'
 
-/** Kinds whose objects have a generation, which does not rise with their status. */
+/** Kinds whose objects have a generation, which does not rise with their status. Endpoints have none. */
 const WITH_STATUS: ReadonlySet<string> = new Set(
-  (Object.keys(KINDS) as KindName[]).filter((kind) => KINDS[kind].apiVersion.includes('.'))
+  (Object.keys(KINDS) as KindName[]).filter((kind) => KINDS[kind].apiVersion.includes('.') && kind !== 'EndpointSlice')
 )
 
 export class KnownObjects {
