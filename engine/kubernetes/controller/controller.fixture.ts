@@ -47,6 +47,7 @@ class AcceptingTranslator {
   /** Of all drafts. */
   places: readonly SnapshotPlace[] = []
   readonly #outputs = new Map<KubernetesObject, GatewayOutput>()
+  readonly #drafts = new Map<string, GatewayOutput['draft']>()
   readonly #statuses = new Map<ObjectKey, { readonly of: KubernetesObject; readonly status: object }>()
 
   update(objects: Objects): Translation {
@@ -56,7 +57,9 @@ class AcceptingTranslator {
     const gateways = own.map((gateway): [string, GatewayOutput] => {
       const { namespace, name } = gateway.metadata
       const known = this.#outputs.get(gateway)
-      const draft = { backends: {} } as unknown as GatewayOutput['draft']
+      // A status that is written makes no other configuration.
+      const draft = this.#drafts.get(name) ?? ({ backends: {} } as unknown as GatewayOutput['draft'])
+      this.#drafts.set(name, draft)
       const places = () => this.places
       const made = known ?? { gateway, draft, places, services: new Set(['demo/shop']), warnings: [] }
       this.#outputs.set(gateway, made)
@@ -104,8 +107,10 @@ export class StreamDouble {
     this.#drafts.delete(gateway)
   }
 
-  dataPlanes(): readonly DataPlane[] {
-    return this.planes
+  planesOf = (_gateway: GatewayName): readonly DataPlane[] => this.planes
+
+  dataPlanes(gateway: GatewayName): readonly DataPlane[] {
+    return this.planesOf(gateway)
   }
 
   /** The data planes say something new. */

@@ -80,6 +80,27 @@ test('what a data plane refuses is said where it stands: by the Gateway, and by 
   assert.equal(conditionOf(server, 'Gateway', 'edge', 'Programmed'), 'True Programmed')
 })
 
+test('of two Gateways whose data planes refuse a route each says so, and one that takes it leaves the other', async (t) => {
+  const other = object('Gateway', 'other', { spec: { gatewayClassName: 'weir', listeners: [] } })
+  const server = await startServer(t, ROUTE, other)
+  const { streams, translator, started } = startController(t, server, { provision: null, addresses: [ADDRESS] })
+  const at = 'binds[0].listeners[0].routes[0]'
+  translator.places = [[at, 'HTTPRoute demo/shop: spec.rules[0]']]
+  await started
+  await server.until(() => conditionOf(server, 'HTTPRoute', 'shop', 'Accepted') === 'True Accepted')
+  const [stream] = streams
+  stream!.say({ inForce: 0, refused: { version: 1, reason: `${at}: has no backend` } })
+  const programmed = () => conditionOf(server, 'HTTPRoute', 'shop', 'Programmed')
+  const refusal = 'False Invalid spec.rules[0]: has no backend'
+  await server.until(() => programmed() === refusal)
+  const [plane] = stream!.planes
+  stream!.planesOf = (gateway) => (gateway === 'demo/edge' ? [plane!] : [{ ...plane!, inForce: 1, refused: null }])
+  stream!.onChange('demo/other')
+  await server.until(() => conditionOf(server, 'Gateway', 'other', 'Programmed') === 'True Programmed')
+  await settled(server, translator)
+  assert.equal(programmed(), refusal)
+})
+
 test('what changes costs what it must: addresses no translation, and what is as before no write', async (t) => {
   const server = await startServer(t, ROUTE, SERVICE, slice('10.0.0.1'))
   const { streams, translator, started } = startController(t, server)
@@ -217,6 +238,19 @@ test('a fault of the translation ends nothing; the next change makes everything 
   server.add(ROUTE)
   await server.until(() => conditionOf(server, 'HTTPRoute', 'shop', 'Accepted') === 'True Accepted')
   assert.ok(translator.updates >= 3)
+})
+
+test('addresses go on while the translation is faulty', async (t) => {
+  const server = await startServer(t, SERVICE, slice('10.0.0.1'))
+  const { started, translator, streams } = startController(t, server)
+  await started
+  await server.until(() => server.store.list(KINDS.Service, 'demo').length === 2)
+  await settled(server, translator)
+  server.add(object('ConfigMap', 'fault'))
+  await settled(server, translator)
+  server.add(slice('10.0.0.2'))
+  const published = () => streams[0]!.published.at(-1)!.published.endpoints['shop.demo.svc.cluster.local:80']
+  await until(() => published()?.[0]?.host === '10.0.0.2')
 })
 
 test('a Gateway for which provisioning stumbles is refused alone', async (t) => {

@@ -181,7 +181,7 @@ export class Controller {
   }
 
   #take(changed: ReadonlySet<ObjectKey> | null): void {
-    const { translator, time, onTranslated } = this.#options
+    const { time, onTranslated } = this.#options
     const { store } = this.#watches
     if (changed === null) this.#statuses.keepOnly((key) => isThere(store, key))
     else for (const key of changed) if (!isThere(store, key)) this.#statuses.forget(key)
@@ -189,12 +189,23 @@ export class Controller {
     const begun = time.now()
     // Addresses change most often, and the translation does not read them.
     const isEndpointsOnly = changed !== null && [...changed].every((key) => key.startsWith('EndpointSlice/'))
-    if (!isEndpointsOnly || this.#translation === null) this.#translation = translator.update(store, changed)
-    this.#gateways.update(this.#translation, services, changed)
+    if (!isEndpointsOnly || this.#translation === null) this.#translation = this.#translate(changed, services)
+    // After a fault there may be endpoints that were not published.
+    this.#gateways.update(this.#translation, changed === null ? null : services, changed)
     this.#logStumbles()
     if (isEndpointsOnly) return
     onTranslated?.(time.now() - begun)
     this.#writeStatuses(changed === null)
+  }
+
+  /** Endpoints follow their Services also while weir stumbles over an object. */
+  #translate(changed: ReadonlySet<ObjectKey> | null, services: ReadonlySet<string>): Translation {
+    try {
+      return this.#options.translator.update(this.#watches.store, changed)
+    } catch (error) {
+      if (this.#translation !== null) this.#gateways.update(this.#translation, services, new Set())
+      throw error
+    }
   }
 
   /** Objects over which weir has stumbled, of kinds whose statuses do not say so. */

@@ -34,6 +34,9 @@ export type Sessions = Pick<SharedSessions, 'of'>
 
 export type Stream = Pick<SnapshotServer, 'publish' | 'remove' | 'dataPlanes'>
 
+/** Names of Services; null: any may have changed. */
+type ChangedServices = ReadonlySet<string> | null
+
 interface RowProvisioned extends Provisioned {
   /** Its data planes are workloads of a mesh. */
   readonly isOfMesh: boolean
@@ -71,8 +74,8 @@ export class Gateways {
     for (const [name, row] of this.#rows) this.#publish(name, row)
   }
 
-  /** `services`: those whose endpoints have changed. `changed`: objects; null: all. */
-  update(translation: Translation, services: ReadonlySet<string>, changed: ReadonlySet<ObjectKey> | null): void {
+  /** `services`: those whose endpoints have changed. `changed`: objects. Null: all of them. */
+  update(translation: Translation, services: ChangedServices, changed: ReadonlySet<ObjectKey> | null): void {
     if (changed === null) for (const name of [...this.#provisioned.names]) this.#provisioned.forget(name)
     else this.#provisioned.changed(changed)
     for (const [key, output] of translation.gateways) this.#take(key as GatewayName, output, services)
@@ -97,6 +100,9 @@ export class Gateways {
     const all = statuses as ReadonlyMap<ObjectKey, Status>
     const found = new Map<ObjectKey, Status | undefined>(isWhole ? all : [])
     if (!isWhole) for (const key of changedStatuses) found.set(key, all.get(key))
+    // What was refused may not be any more.
+    for (const { refusals } of this.#rows.values()) for (const key of refusals.refused) found.set(key, all.get(key))
+    const desiredOf = (key: ObjectKey) => found.get(key) ?? all.get(key)
     for (const [name, row] of this.#rows) {
       const key: ObjectKey = `Gateway/${name}`
       const desired = all.get(key)
@@ -105,7 +111,7 @@ export class Gateways {
       const status = this.#statusOf(name, row, desired, refusal)
       row.status = isDeepStrictEqual(row.status, status) ? row.status! : status
       found.set(key, row.status)
-      for (const [object, own] of row.refusals.statuses(all, this.#options.objects)) found.set(object, own)
+      for (const [object, own] of row.refusals.statuses(desiredOf, this.#options.objects)) found.set(object, own)
     }
     return found
   }
@@ -125,7 +131,7 @@ export class Gateways {
     return names.reduce((sum, name) => sum + (this.#stream?.dataPlanes(name).length ?? 0), 0)
   }
 
-  #take(name: GatewayName, output: GatewayOutput, services: ReadonlySet<string>): void {
+  #take(name: GatewayName, output: GatewayOutput, services: ChangedServices): void {
     const row = this.#rows.get(name)
     const provisioned = this.#provision(name, output.gateway)
     if (row === undefined) {
@@ -151,7 +157,8 @@ export class Gateways {
     row.output = output
     this.#warn(row)
     const isOtherMesh = this.#isOfMesh(row) !== wasOfMesh
-    if (isOther || isGeneration || isOtherMesh || touches(services, output.services)) this.#publish(name, row)
+    const haveMoved = services === null || touches(services, output.services)
+    if (isOther || isGeneration || isOtherMesh || haveMoved) this.#publish(name, row)
   }
 
   #provision(name: GatewayName, gateway: KubernetesObject): RowProvisioned | null {

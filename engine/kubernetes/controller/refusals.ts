@@ -7,7 +7,7 @@ import type { Objects } from '#engine/kubernetes/objects/objects.ts'
 import type { DataPlane } from '#engine/kubernetes/stream/index.ts'
 import { condition } from '#engine/kubernetes/translation/conditions.ts'
 import type { SnapshotPlace } from '#engine/kubernetes/translation/index.ts'
-import type { Status, StatusChanges } from './status.ts'
+import type { Status } from './status.ts'
 
 export interface Refusal {
   readonly pod: string
@@ -28,7 +28,7 @@ export class Refusals {
   #of: DataPlane['refused'] = null
   #refusal: Refusal | null = null
   /** Of what is refused, as they were said last. */
-  #statuses = new Map<ObjectKey, Status>()
+  #statuses: Map<ObjectKey, Status> = new Map()
 
   /** `gateway`: "namespace/name" */
   constructor(gateway: string) {
@@ -47,27 +47,28 @@ export class Refusals {
   }
 
   /**
-   * Of the objects that are refused, and of those that are not any more. `all`: what the translation says. Undefined:
-   * it says nothing.
+   * Of the objects that are refused. `desiredOf`: what is to be said of them so far, by the translation and of other
+   * Gateways; undefined: nothing.
    */
-  statuses(all: ReadonlyMap<ObjectKey, Status>, objects: Objects): StatusChanges {
+  statuses(desiredOf: (key: ObjectKey) => Status | undefined, objects: Objects): ReadonlyMap<ObjectKey, Status> {
     const before = this.#statuses
-    const found = new Map<ObjectKey, Status | undefined>()
     this.#statuses = new Map()
-    for (const key of before.keys()) found.set(key, all.get(key))
     for (const [key, message] of this.#refusal?.objects ?? []) {
       const [kind = '', namespace = '', name = ''] = key.split('/')
       const object = objects.get(kind as KindName, namespace, name)
-      const desired = all.get(key)
+      const desired = desiredOf(key)
       // A Gateway says it with all that it says.
       if (object === undefined || desired === undefined || kind === 'Gateway') continue
       const made = refusedStatus(object, desired, this.#gateway, message)
       const known = before.get(key)
-      const status = isDeepStrictEqual(known, made) ? known! : made
-      this.#statuses.set(key, status)
-      found.set(key, status)
+      this.#statuses.set(key, isDeepStrictEqual(known, made) ? known! : made)
     }
-    return found
+    return this.#statuses
+  }
+
+  /** Objects that `statuses` has given last. */
+  get refused(): Iterable<ObjectKey> {
+    return this.#statuses.keys()
   }
 }
 
