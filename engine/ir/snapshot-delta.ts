@@ -21,7 +21,7 @@ type RouteRun = readonly [from: number, count: number]
 
 /** `previous`: what the receiver got last; parts of `snapshot` that are the same objects are not sent. */
 export function encodeDelta<T extends Content>(previous: T | null, snapshot: T): SnapshotDelta<T> {
-  const held = heldRoutes(previous)
+  const held = new Map(heldRoutes(previous).map((one) => [one.key, one]))
   const binds = snapshot.binds.map((bind) => ({
     ...bind,
     listeners: bind.listeners.map((listener) => {
@@ -46,17 +46,16 @@ function changesOf(before: Content['backends'], after: Content['backends']) {
 
 const keyOf = ({ port }: Pick<Bind, 'port'>, { name }: Pick<Listener, 'name'>): string => `${port} ${name}`
 
-/** By listener; `from`: the place of the first among all routes. */
-function heldRoutes(snapshot: Content | null) {
-  const held = new Map<string, { readonly from: number; readonly routes: readonly RouteSpec[] }>()
+/** Of all listeners in their order. */
+function heldRoutes(snapshot: Content | null): readonly HeldRoutes[] {
   let from = 0
-  for (const bind of snapshot?.binds ?? []) {
-    for (const listener of bind.listeners) {
-      held.set(keyOf(bind, listener), { from, routes: listener.routes })
+  return (snapshot?.binds ?? []).flatMap((bind) =>
+    bind.listeners.map((listener) => {
+      const held = { key: keyOf(bind, listener), from, routes: listener.routes }
       from += listener.routes.length
-    }
-  }
-  return held
+      return held
+    })
+  )
 }
 
 /** `from`: the place of the first of `before` among all routes. */
@@ -91,13 +90,13 @@ function addRun(found: (RouteSpec | [number, number])[], from: number, count: nu
  * RangeError when the delta is for another one.
  */
 export function applyDelta<T extends Content>(previous: T | null, delta: SnapshotDelta<T>): T {
-  const known = (previous?.binds ?? []).flatMap(({ listeners }) => listeners.flatMap(({ routes }) => routes))
+  const held = heldRoutes(previous)
   const { goneBackends, ...rest } = delta
   const binds = delta.binds.map((bind) => ({
     ...bind,
     listeners: bind.listeners.map((listener) => ({
       ...listener,
-      routes: listener.routes.flatMap((route) => (isRun(route) ? routesIn(known, route) : [route]))
+      routes: decodeRoutes(held, listener.routes)
     }))
   }))
   const before = previous?.backends ?? {}
@@ -111,12 +110,32 @@ function withoutNames(backends: Content['backends'], names: ReadonlySet<string>)
   return Object.fromEntries(Object.entries(backends).filter(([name]) => !names.has(name)))
 }
 
+const PIECES_MAX = 1_000
+
+/** The routes of one listener. */
+interface HeldRoutes {
+  /** Of the listener. */
+  readonly key: string
+  /** The place of the first among all routes. */
+  readonly from: number
+  readonly routes: readonly RouteSpec[]
+}
+
+function decodeRoutes(held: readonly HeldRoutes[], entries: readonly (RouteSpec | RouteRun)[]): readonly RouteSpec[] {
+  const pieces = entries.map((entry) => (isRun(entry) ? routesIn(held, entry) : [entry]))
+  if (pieces.length === 1) return pieces[0]!
+  // Ten times faster, for as many arguments as there may be.
+  return pieces.length <= PIECES_MAX ? ([] as readonly RouteSpec[]).concat(...pieces) : pieces.flat()
+}
+
 function isRun(route: RouteSpec | RouteRun): route is RouteRun {
   return Array.isArray(route)
 }
 
-function routesIn(known: readonly RouteSpec[], [from, count]: RouteRun): readonly RouteSpec[] {
-  const routes = known.slice(from, from + count)
-  if (routes.length !== count) throw new RangeError(`routes ${from} to ${from + count} of ${known.length}`)
-  return routes
+/** A run is of one listener. */
+function routesIn(held: readonly HeldRoutes[], [from, count]: RouteRun): readonly RouteSpec[] {
+  const own = held.find((one) => from >= one.from && from + count <= one.from + one.routes.length)
+  if (own === undefined || count < 0) throw new RangeError(`routes ${from} to ${from + count} are not held`)
+  const isWhole = count === own.routes.length
+  return isWhole ? own.routes : own.routes.slice(from - own.from, from - own.from + count)
 }

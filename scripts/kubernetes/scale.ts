@@ -7,6 +7,7 @@ import { execFileSync } from 'node:child_process'
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { request } from 'undici'
+import { pathOf } from '#engine/kubernetes/client/client.ts'
 import { KINDS } from '#engine/kubernetes/objects/object.ts'
 import { selfSigned } from '#engine/testing/certificates.ts'
 import { startApiServer } from './api-server.ts'
@@ -17,6 +18,7 @@ import { isInside, runInside } from './cluster/namespaces.ts'
 import { CONTROLLER_NAMESPACE, GATEWAY_CLASS, installController } from './controller.ts'
 import { imagesWith } from './images.ts'
 import { inParallel, measureRoute, patch, quantile, steadily } from './scale/changes.ts'
+import { processesOf, secondsOf } from './scale/cpu.ts'
 import { SteadyLoad } from './scale/load.ts'
 import * as objects from './scale/objects.ts'
 import { eventually } from './scale/waits.ts'
@@ -27,13 +29,22 @@ const FOLDER = join(ROOT, 'dist', 'kubernetes-scale')
 const SIZES: objects.Sizes = { routes: 5_000, services: 1_000, endpointsPerService: 20 }
 /** Requests that the API server is given at a time. */
 const WIDTH = 16
+/** The first is for comparison: there the API server has time left. */
+const RATES = [
+  { perSecond: 8, changes: 320 },
+  { perSecond: 50, changes: 1_500 }
+] as const
+/** Of endpoints. */
 const CHANGES_PER_SECOND = 50
-const CHANGES = 1_500
+/** No change before it has this number. */
+const LAST_VERSION = 1_000_000
 /** One of so many is measured. */
 const MEASURED = 10
 /** Those that the load asks: none of them is measured. */
 const LOADED_ROUTES = 200
 const METRICS_PORT = 15_020
+/** To look at the statuses of all routes is work for the API server. */
+const STATUSES_PAUSE_MS = 5_000
 
 interface Bounds {
   readonly medianMs: number
@@ -83,8 +94,29 @@ async function measure(cluster: Cluster, print: (line: string) => void): Promise
     return statusCode === 200 ? true : undefined
   })
   print(`scale: all are made and served after ${Math.round((performance.now() - begun) / 1000)} s`)
+  await eventually('the statuses', () => areStatusesWritten(cluster), STATUSES_PAUSE_MS)
+  print(`scale: all statuses are written after ${Math.round((performance.now() - begun) / 1000)} s`)
   const load = new SteadyLoad(origin, LOADED_ROUTES)
-  const times = await changeRoutes(cluster, origin)
+  let last = { median: Number.NaN, p99: Number.NaN }
+  let version = 0
+  for (const { perSecond, changes } of RATES) {
+    const programs = programsOf(cluster)
+    const before = programs.map(({ pids }) => sum(pids.map(secondsOf)))
+    const started = performance.now()
+    const times = await changeRoutes(cluster, origin, perSecond, changes, version)
+    version += changes
+    const seconds = (performance.now() - started) / 1000
+    const shares = programs.map(({ name, pids }, i) => {
+      const share = (sum(pids.map(secondsOf)) - before[i]!) / seconds
+      return `${name} ${Math.round(100 * share)} %`
+    })
+    last = { median: quantile(times, 0.5), p99: quantile(times, 0.99) }
+    print(
+      `scale: route changes, ${perSecond} a second: median ${last.median.toFixed(1)} ms, p99 ${last.p99.toFixed(1)} ms`
+    )
+    print(`scale: of one processor: ${shares.join(', ')}`)
+  }
+  const { median, p99 } = last
   const memory = {
     controller: memoryOf(cluster, CONTROLLER_NAMESPACE),
     dataPlane: memoryOf(cluster, objects.NAMESPACE)
@@ -94,10 +126,6 @@ async function measure(cluster: Cluster, print: (line: string) => void): Promise
   await changeCertificates(cluster)
   const outage = await changeController(cluster, origin)
   await load.stop()
-  const [median, p99] = [quantile(times, 0.5), quantile(times, 0.99)]
-  print(
-    `scale: route changes, ${CHANGES_PER_SECOND} a second: median ${median.toFixed(1)} ms, p99 ${p99.toFixed(1)} ms`
-  )
   print(`scale: controller ${memory.controller} MiB, data plane ${memory.dataPlane} MiB`)
   print(`scale: a change ${Math.round(outage)} ms after the controller was ended and came back`)
   print(`scale: ${load.sent} requests, ${load.failures.length} failed`)
@@ -154,12 +182,52 @@ async function createObjects({ client }: Cluster): Promise<void> {
   await inParallel(routes, WIDTH, (number) => client.create(KINDS.HTTPRoute, objects.route(number, 0, SIZES)))
 }
 
-/** Routes that the load does not ask change, each of them once at a time. */
-async function changeRoutes({ client }: Cluster, origin: string): Promise<readonly number[]> {
+/** Whether each route has a status: while they are written, changes wait behind them at the API server. */
+async function areStatusesWritten({ client }: Cluster): Promise<true | undefined> {
+  const path = `${pathOf(KINDS.HTTPRoute, objects.NAMESPACE)}?limit=500`
+  let next = ''
+  do {
+    const { items, metadata } = (await client.ask({ method: 'GET', path: `${path}${next}` })) as RouteList
+    if (items.some(({ status }) => status?.parents?.[0]?.conditions === undefined)) return undefined
+    next = metadata.continue === undefined || metadata.continue === '' ? '' : `&continue=${metadata.continue}`
+  } while (next !== '')
+  return true
+}
+
+interface RouteList {
+  readonly items: readonly { readonly status?: { readonly parents?: readonly { readonly conditions?: unknown }[] } }[]
+  readonly metadata: { readonly continue?: string }
+}
+
+/** All that share the processors of this machine. */
+function programsOf({ objects: seen, kubelet }: Cluster) {
+  const pods = (namespace: string) =>
+    seen
+      .list<Pod>(POD, namespace)
+      .flatMap((pod) => (pod.metadata.name === 'backends' ? [] : (kubelet.pidOf(pod) ?? [])))
+  return [
+    { name: 'API server', pids: processesOf('kube-apiserver') },
+    { name: 'etcd', pids: processesOf('etcd') },
+    { name: 'controller', pids: pods(CONTROLLER_NAMESPACE) },
+    { name: 'data plane', pids: pods(objects.NAMESPACE) },
+    { name: 'those that ask', pids: [process.pid] }
+  ]
+}
+
+const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0)
+
+/** Routes that the load does not ask change, each of them once at a time. `first`: number of versions before. */
+async function changeRoutes(
+  { client }: Cluster,
+  origin: string,
+  perSecond: number,
+  changes: number,
+  first: number
+): Promise<readonly number[]> {
   const times: number[] = []
-  await steadily(CHANGES_PER_SECOND, CHANGES, async (number) => {
-    const route = LOADED_ROUTES + (number % (SIZES.routes - LOADED_ROUTES))
-    const version = number + 1
+  await steadily(perSecond, changes, async (number) => {
+    const route = LOADED_ROUTES + ((first + number) % (SIZES.routes - LOADED_ROUTES))
+    const version = first + number + 1
     if (number % MEASURED === 0) times.push(await measureRoute(client, origin, route, version, SIZES.services))
     else {
       const spec = { rules: objects.rulesOf(route, version, SIZES.services) }
@@ -189,7 +257,7 @@ async function changeCertificates({ client }: Cluster): Promise<void> {
 async function changeController({ client, objects: seen }: Cluster, origin: string): Promise<number> {
   for (const { metadata } of seen.list<Pod>(POD, CONTROLLER_NAMESPACE))
     await client.delete(POD, CONTROLLER_NAMESPACE, metadata.name)
-  return measureRoute(client, origin, LOADED_ROUTES, CHANGES + 1, SIZES.services)
+  return measureRoute(client, origin, LOADED_ROUTES, LAST_VERSION, SIZES.services)
 }
 
 /** Where the time went. */

@@ -60,7 +60,7 @@ export class PolicyStatuses {
 
   #updateFaults({ gateways, routes, others }: StatusInputs): void {
     const all = [...gateways.flatMap(faultsOf), ...others]
-    for (const { record } of routes.values()) all.push(...record.faults)
+    for (const { record } of routes.values()) if (record.faults.length > 0) all.push(...record.faults)
     const faults = Map.groupBy(all, ({ place }) => place.key)
     for (const key of new Set([...faults.keys(), ...this.#faults.keys()])) {
       if (!isSameList(faults.get(key) ?? NONE, this.#faults.get(key) ?? NONE)) this.#memo.forget(key)
