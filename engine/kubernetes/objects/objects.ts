@@ -6,7 +6,10 @@ export interface Objects {
   get(kind: KindName, namespace: string, name: string): KubernetesObject | undefined
   /** All of a kind, or those of a namespace; in no order. */
   list(kind: KindName, namespace?: string): readonly KubernetesObject[]
-  /** The same objects. Whatever is read of them is noted as `read` alone, which is changed by those who know it. */
+  /**
+   * The same objects, for a reader that needs few of a long list. It depends on `read` instead of on all that it looks
+   * at: `read` has to be among the changed keys whenever those few change.
+   */
   under(read: Read): Objects
 }
 

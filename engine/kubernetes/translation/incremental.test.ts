@@ -52,7 +52,8 @@ class Cluster {
     const make = this.#one([
       ...Array.from({ length: 6 }, () => this.#route),
       ...[this.#service, this.#policy, this.#policy, this.#backend, this.#backend],
-      ...[this.#gateway, this.#secret, this.#set, this.#namespace]
+      ...[this.#gateway, this.#secret, this.#set, this.#namespace],
+      ...[this.#streamRoute, this.#selectingPolicy, this.#selectingPolicy]
     ])
     const made = make.call(this)
     this.#generation++
@@ -60,7 +61,8 @@ class Cluster {
   }
 
   #meta(): object {
-    return { generation: this.#generation, creationTimestamp: `2026-01-01T00:00:0${this.#random(5)}Z` }
+    const labels = { team: this.#one(['a', 'b', 'c']) }
+    return { labels, generation: this.#generation, creationTimestamp: `2026-01-01T00:00:0${this.#random(5)}Z` }
   }
 
   #route(): KubernetesObject {
@@ -82,8 +84,25 @@ class Cluster {
     return httpRoute(`r${this.#random(8)}`, parent, own, hostnames.length === 0 ? {} : { hostnames }, this.#meta())
   }
 
+  #streamRoute(): KubernetesObject {
+    const parentRefs = this.#one<Raw[]>([[{ name: 'edge' }], [{ name: 'edge', sectionName: 't' }, { name: 'inner' }]])
+    const rules = [{ backendRefs: [{ name: this.#one(['s0', 's1']), port: 80 }] }]
+    return object('TCPRoute', `t${this.#random(2)}`, { spec: { parentRefs, rules } }, this.#meta())
+  }
+
   #service(): KubernetesObject {
-    return service(`s${this.#random(3)}`, this.#one([80, 80, 81]))
+    return service(`s${this.#random(3)}`, this.#one([80, 80, 81]), this.#meta())
+  }
+
+  #selectingPolicy(): KubernetesObject {
+    const kind = this.#one(['HTTPRoute', 'Gateway', 'ListenerSet', 'Service', 'GatewayBackend'] as const)
+    const { group } = target(kind, '')
+    const isBackend = kind === 'Service' || kind === 'GatewayBackend'
+    const part = isBackend
+      ? { backend: { http: { requestTimeout: '3s' } } }
+      : { traffic: { timeouts: { request: '7s' } } }
+    const targetSelectors = [{ group, kind, matchLabels: { team: this.#one(['a', 'b']) } }]
+    return policy(`q${this.#random(3)}`, { targetSelectors, ...part }, this.#meta())
   }
 
   #policy(): KubernetesObject {
@@ -121,11 +140,12 @@ class Cluster {
       http('a', 80),
       http('b', 81, { hostname: '*.example' }),
       { name: 'c', port: 443, protocol: 'HTTPS', hostname: 'a.example', tls },
-      http('d', this.#one([80, 82]))
+      http('d', this.#one([80, 82])),
+      { name: 't', port: 91, protocol: 'TCP' }
     ]
     const spec = { allowedListeners: { namespaces: { from: this.#one(['Same', 'None']) } } }
     const name = this.#one(['edge', 'edge', 'inner'])
-    return gateway(name, all.slice(0, 1 + this.#random(4)), spec, this.#meta())
+    return gateway(name, all.slice(0, 1 + this.#random(5)), spec, this.#meta())
   }
 
   #secret(): KubernetesObject {
@@ -161,7 +181,7 @@ describe('translation after changes', () => {
       const cluster = new Cluster(seed)
       const store = ObjectStore.of([CLASS, gateway('edge', [http('a', 80)])])
       const translator = new Translator(OPTIONS)
-      translator.update(store, null)
+      const followed = new Map(translator.update(store, null).statuses)
       for (let step = 0; step < 40; step++) {
         const keys = Array.from({ length: 1 + (step % 3) }, (): ObjectKey => {
           const next = cluster.next()
@@ -169,9 +189,15 @@ describe('translation after changes', () => {
           else store.set(next)
           return typeof next === 'string' ? next : keyOf(next)
         })
-        const kept = comparable(translator.update(store, keys))
+        const made = translator.update(store, keys)
         const fresh = comparable(new Translator(OPTIONS).update(store, null))
-        deepEqual(kept, fresh, `seed ${seed}, step ${step}: ${keys.join()}`)
+        const where = `seed ${seed}, step ${step}: ${keys.join()}`
+        deepEqual(comparable(made), fresh, where)
+        for (const key of made.changedStatuses) {
+          if (made.statuses.has(key)) followed.set(key, made.statuses.get(key))
+          else followed.delete(key)
+        }
+        deepEqual(followed, made.statuses, `${where}: changedStatuses lacks some`)
       }
     })
   }

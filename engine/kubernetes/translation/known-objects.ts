@@ -17,7 +17,10 @@ const WITH_STATUS: ReadonlySet<string> = new Set(
 export class KnownObjects {
   readonly #known = new Map<ObjectKey, KubernetesObject>()
 
-  /** Those of `keys` that are other ones now in what the translation reads, and what they are read as. */
+  /**
+   * Those of `keys` whose objects have changed in what the translation reads. With a GatewayPolicy come the keys under
+   * which the policies of its targets are read (aimKeys): of those that it had, and of those that it has.
+   */
   changed(objects: Objects, keys: Iterable<ObjectKey>): ObjectKey[] {
     return [...keys].flatMap((key) => {
       const [kind, namespace = '', name = ''] = key.split('/')

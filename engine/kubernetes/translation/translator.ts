@@ -103,13 +103,13 @@ export class Translator {
       if (memo.refresh(memo.changed(keys), objects).length > 0) this.#version++
     }
     const names = this.#updateListeners(objects)
-    const others = this.#updateRoutes(objects, keys)
+    const changedRoutes = this.#updateRoutes(objects, keys)
     const { routes } = this.#table
-    const gateways = this.#compile(names, others, objects)
-    const found = this.#compileOthers(gateways, objects)
+    const gateways = this.#compile(names, changedRoutes, objects)
+    const others = this.#compileOthers(gateways, objects)
     this.#backends.retain(this.#used)
     const outputs = gateways.map((one): [string, GatewayOutput] => [one.name, this.#output(one)])
-    const statuses = this.#statuses.update({ gateways, routes, changed: others, objects, keys, others: found })
+    const statuses = this.#statuses.update({ gateways, routes, changed: changedRoutes, objects, keys, others })
     this.#translation = { gateways: new Map(outputs), ...statuses }
     return this.#translation
   }
