@@ -90,16 +90,24 @@ function refusalOf(pod: string, reason: string, entries: readonly SnapshotPlace[
   return { pod, reason: lines.join('; '), objects }
 }
 
-type Entry = Status & { readonly parentRef?: { readonly namespace?: string; readonly name?: string } }
+interface Reference {
+  readonly kind?: string
+  readonly namespace?: string
+  readonly name?: string
+}
+
+type Entry = Status & { readonly parentRef?: Reference; readonly ancestorRef?: Reference }
 
 /**
  * The status of an object that a data plane of `gateway` refuses: Programmed is False for that parent. Of a policy it
- * is so for each ancestor. `desired`: what the translation says.
+ * is so for what it acts on, but for other Gateways. `desired`: what the translation says.
  */
 function refusedStatus(object: KubernetesObject, desired: Status, gateway: string, message: string): Status {
   const not = condition(object, 'Programmed', 'False', 'Invalid', message)
-  const isOf = ({ parentRef }: Entry) =>
-    parentRef === undefined || `${parentRef.namespace ?? object.metadata.namespace}/${parentRef.name}` === gateway
+  const isOf = ({ parentRef, ancestorRef }: Entry) => {
+    const { kind = 'Gateway', namespace = object.metadata.namespace, name } = parentRef ?? ancestorRef ?? {}
+    return kind === 'Gateway' ? `${namespace}/${name}` === gateway : parentRef === undefined
+  }
   const entries = Object.entries(desired).map(([field, value]) => {
     if (field !== 'parents' && field !== 'ancestors') return [field, value]
     const list = (value as readonly Entry[]).map((entry) =>
