@@ -89,10 +89,16 @@ function loaded(text: string): Loaded & { readonly says: string } {
 
 test('--validate-only takes a manifest, and says what is assumed and ignored', async () => {
   const deployment = '---\napiVersion: apps/v1\nkind: Deployment\nmetadata: { name: shop }\n'
-  const program = runProgram(['-f', '-', '--validate-only'], gateway(8080) + route() + service(1) + deployment)
+  const program = runProgram(
+    ['-f', '-', '--validate-only'],
+    gateway(8080).replace(': weir', ': wier') + route() + service(1) + deployment
+  )
   assert.equal(await program.exited(), 0)
   assert.match(program.output, /configuration is valid: 1 bind, 1 route, 1 backend\n/)
-  assert.match(program.output, /stdin: GatewayClass weir is not among the resources/)
+  assert.match(
+    program.output,
+    /stdin:6:3: Gateway default\/edge: spec\.gatewayClassName: there is no GatewayClass wier/
+  )
   assert.match(program.output, /stdin: resources that are not for a gateway are ignored: Deployment \(apps\/v1\)/)
 })
 

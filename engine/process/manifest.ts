@@ -87,7 +87,7 @@ function loadDocuments(
         (note) => `${options.name}: ${note}`
       ),
       ...doubts.map((doubt) => formatErrors([doubt])),
-      ...distinctTexts(warnings).map((warning) => where.text(warning))
+      ...distinctTexts([...manifest.doubts, ...warnings]).map((warning) => where.text(warning))
     ],
     hosts,
     expanded: [],

@@ -4,6 +4,8 @@ import { CONTROLLER_NAME } from '#engine/kubernetes/resources/names.ts'
 import { objectOf, type Raw } from '#engine/schema/placed.ts'
 
 export const DEFAULT_NAMESPACE = 'default'
+/** What installations have (scripts/package): manifests leave it out. */
+export const INSTALLED_CLASS = 'weir'
 
 /** With its namespace, and as if it had just been created. `kind`: what it has been recognized as. */
 export function created(kind: KindName, raw: Raw): KubernetesObject {
@@ -27,8 +29,8 @@ function inData({ stringData, ...secret }: Raw): Raw {
 
 export interface Completed {
   readonly objects: readonly KubernetesObject[]
-  /** GatewayClasses that Gateways name and the manifest does not have: taken for those of weir. */
-  readonly assumedClasses: readonly string[]
+  /** Gateways whose GatewayClass the manifest does not have, and is not that of the installation: taken for weir's. */
+  readonly assumed: readonly KubernetesObject[]
 }
 
 /** With the namespaces and the GatewayClasses that the objects are in. */
@@ -42,16 +44,16 @@ export function completed(objects: readonly KubernetesObject[]): Completed {
     made.push(object)
     return true
   }
-  const assumedClasses: string[] = []
+  const assumed: KubernetesObject[] = []
   for (const object of objects) {
     const { namespace } = object.metadata
     if (namespace !== undefined) add('Namespace', namespace, {})
     const { gatewayClassName } = objectOf(object.spec)
     if (object.kind !== 'Gateway' || typeof gatewayClassName !== 'string') continue
     const isAssumed = add('GatewayClass', gatewayClassName, { spec: { controllerName: CONTROLLER_NAME } })
-    if (isAssumed) assumedClasses.push(gatewayClassName)
+    if (isAssumed && gatewayClassName !== INSTALLED_CLASS) assumed.push(object)
   }
-  return { objects: [...objects, ...made].map(labelled), assumedClasses }
+  return { objects: [...objects, ...made].map(labelled), assumed }
 }
 
 /** API servers give each namespace a label with its name, by which selectors find it. */

@@ -32,7 +32,23 @@ test('objects get what an API server writes: namespace, generation, defaults, da
   assert.deepEqual(listeners[0], { ...gateway.spec.listeners[0], allowedRoutes: { namespaces: { from: 'Same' } } })
   assert.equal(key?.metadata.namespace, 'default')
   assert.deepEqual([key?.data, key?.stringData], [{ a: 'YQ==', b: 'Qg==', c: 'Qw==' }, undefined])
-  assert.deepEqual(notes, ['GatewayClass weir is not among the resources: it is taken for a class of weir'])
+  assert.deepEqual(notes, [])
+})
+
+test('a class and a parent that are not there are named, with their fields', () => {
+  const doubtsOf = (...documents: unknown[]) => read(...documents).doubts
+  const route = (parentRefs: readonly object[]) => ({
+    ...{ apiVersion: GATEWAY_API, kind: 'HTTPRoute', metadata: { name: 'shop', namespace: 'demo' } },
+    spec: { parentRefs }
+  })
+  assert.deepEqual(doubtsOf(gateway, route([{ name: 'edge' }, { group: '', kind: 'Service', name: 'mesh' }])), [])
+  assert.deepEqual(doubtsOf({ ...gateway, spec: { ...gateway.spec, gatewayClassName: 'wier' } }), [
+    'Gateway demo/edge: spec.gatewayClassName: there is no GatewayClass wier among the resources: it is taken for a class of weir; the one that is installed is called weir'
+  ])
+  assert.deepEqual(doubtsOf(gateway, route([{ name: 'edge' }, { name: 'egde' }])), [
+    'HTTPRoute demo/shop: spec.parentRefs[1].name: there is no Gateway demo/egde among the resources: nothing is served for it; did you mean Gateway demo/edge?'
+  ])
+  assert.deepEqual(doubtsOf(route([{ name: 'edge' }])), [], 'without any Gateway that is told once')
 })
 
 test('namespaces and classes of the objects are there, once', () => {

@@ -8,8 +8,9 @@ import type { Resource } from '#engine/kubernetes/resources/index.ts'
 import { entriesOf, objectOf, type Path, type Placed, text } from '#engine/schema/placed.ts'
 import type { Finding } from '#engine/source/tree.ts'
 import { validate } from '#engine/source/validate.ts'
-import { completed, created } from './complete.ts'
+import { completed, created, INSTALLED_CLASS } from './complete.ts'
 import { type KindSchema, KindSchemas } from './kinds.ts'
+import { straysIn } from './strays.ts'
 
 /** A place in a manifest; `path` is that in the document. */
 export interface ManifestPlace {
@@ -33,7 +34,9 @@ export interface Manifest {
   /** Of the objects that the documents have. */
   readonly places: ReadonlyMap<ObjectKey, ManifestPlace>
   readonly findings: readonly ManifestFinding[]
-  /** Sentences for people. */
+  /** Sentences about an object, that begin with it and its field: "Gateway demo/edge: spec.gatewayClassName: ...". */
+  readonly doubts: readonly string[]
+  /** Sentences about all of it. */
   readonly notes: readonly string[]
 }
 
@@ -47,11 +50,22 @@ export function isObject(document: unknown): boolean {
 export function readObjects(documents: readonly unknown[], resources: readonly Resource[]): Manifest {
   const reader = new Reader(new KindSchemas(resources))
   for (const [i, document] of documents.entries()) if (document !== null) reader.read(document, i)
-  const { objects, assumedClasses } = completed(reader.objects)
-  const assumed = assumedClasses.map(
-    (name) => `GatewayClass ${name} is not among the resources: it is taken for a class of weir`
-  )
-  return { objects, places: reader.places, findings: reader.findings, notes: [...assumed, ...reader.ignored()] }
+  const { objects, assumed } = completed(reader.objects)
+  const { places, findings } = reader
+  return {
+    objects,
+    places,
+    findings,
+    doubts: [...assumed.map(assumedClass), ...straysIn(objects)],
+    notes: reader.ignored()
+  }
+}
+
+function assumedClass({ metadata: { namespace, name }, spec }: KubernetesObject): string {
+  const { gatewayClassName } = objectOf(spec)
+  const missing = `there is no GatewayClass ${String(gatewayClassName)} among the resources`
+  const mending = `it is taken for a class of weir; the one that is installed is called ${INSTALLED_CLASS}`
+  return `Gateway ${namespace}/${name}: spec.gatewayClassName: ${missing}: ${mending}`
 }
 
 const NO_OBJECT = 'is no resource: it has no apiVersion and kind'
