@@ -75,7 +75,8 @@ async function typed(shell: Shell, { title, text, files, commands }: Step, faile
   const lines: string[] = []
   for (const command of commands) {
     const output = await outputOf(shell, command)
-    lines.push(`$ ${command.run}\n${output.trimEnd()}\n`)
+    // Heads of HTTP end their lines with CRLF.
+    lines.push(`$ ${command.run}\n${output.replaceAll('\r', '').trimEnd()}\n`)
     if (!command.shows.test(output)) failed.push(`${command.run}: ${output}`)
   }
   return [`## ${title}\n`, `${text}\n`, ...shown, `\`\`\`\n${lines.join('\n')}\`\`\`\n`].join('\n')

@@ -1,8 +1,7 @@
 /** The resources of weir.dev, section by section of the specification: apply, refusal, status, traffic. */
+import { ASK, CHAT, INIT, MCP_FIELDS } from './requests.ts'
+import { BACKEND_ROWS, PARAMETERS_ROWS, POLICY_ROWS } from './rows.ts'
 import { awaited, type Step, seen } from './steps.ts'
-
-const ASK = `curl -s http://$(kubectl -n chat get gateway edge -o jsonpath='{.status.addresses[0].value}'):8080`
-const INIT = `'{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"curl","version":"1"}}}'`
 
 const GATEWAY: Step = {
   title: 'A Gateway',
@@ -72,10 +71,7 @@ spec:
       `kubectl -n chat get httproute chat -o jsonpath='{range .status.parents[0].conditions[*]}{.type}={.status} {.reason}: {.message}{"\\n"}{end}'`,
       /ResolvedRefs=True/
     ),
-    awaited(
-      `${ASK}/v1/chat/completions -d '{"model":"fast","messages":[{"role":"user","content":"Hi"}]}'`,
-      /Hello from the cluster/
-    )
+    awaited(`${ASK}/v1/chat/completions ${CHAT('fast', 'Hi')}`, /Hello from the cluster/)
   ]
 }
 
@@ -114,10 +110,7 @@ spec:
     seen('kubectl apply -f tools.yaml', /gatewaybackend.*created/),
     seen('kubectl apply -f no-target.yaml', /must have/),
     awaited('kubectl -n chat get gatewaybackend tools', /tools +True/),
-    awaited(
-      `${ASK}/mcp -H 'content-type: application/json' -H 'accept: application/json, text/event-stream' -d ${INIT}`,
-      /"serverInfo"/
-    )
+    awaited(`${ASK}/mcp ${MCP_FIELDS} -d ${INIT}`, /"serverInfo"/)
   ]
 }
 
@@ -211,4 +204,8 @@ spec:
   ]
 }
 
-export const RESOURCE_STEPS: readonly Step[] = [GATEWAY, BACKEND, MCP, POLICY, PARAMETERS]
+export const RESOURCE_STEPS: readonly Step[] = [
+  ...[GATEWAY, BACKEND, MCP, ...BACKEND_ROWS],
+  ...[POLICY, ...POLICY_ROWS],
+  ...[PARAMETERS, ...PARAMETERS_ROWS]
+]
