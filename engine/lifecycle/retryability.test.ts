@@ -35,6 +35,7 @@ const IS_RETRIED: Readonly<Record<Retryability, (failed: Case) => boolean>> = {
 const EXPECTED: { readonly [code in ErrorCode]?: Retryability } = {
   DNS_FAILURE: 'always',
   NO_ENDPOINT: 'always',
+  NO_MESH_CERTIFICATE: 'always',
   CONNECT_FAILURE: 'always',
   UPSTREAM_TLS: 'always',
   CONNECT_TIMEOUT: 'always',

@@ -71,7 +71,8 @@ function serviceAccount(canaries: Canaries, dead: number): string {
 /** Fields of the schema that hold a secret, by their last two keys, with what stands there in the configuration. */
 export const SECRET_FIELDS = [
   ...['auth.key', 'aws.secretAccessKey', 'aws.sessionToken', 'credential.inline', 'params.apiKey', 'session.key'],
-  ...['keys.key', 'keys.keyHash', 'keys.metadata', 'basicAuthentication.htpasswd', 'tls.key']
+  ...['keys.key', 'keys.keyHash', 'keys.metadata', 'basicAuthentication.htpasswd', 'tls.key'],
+  'additionalCertificates.key'
 ]
 
 /** `env`: for secrets that come as $NAME. */
@@ -82,7 +83,17 @@ export function canaryConfig(canaries: Canaries, around: Surroundings): { file: 
   writeFileSync(cert, pair.cert)
   const tls = { cert, key: keyFile(canaries, 'tls.key', folder, pair.key) }
   const env = { CANARY_KEY: canaries.make('variable', 'sk-'), CANARY_USER: canaries.make('variable of a URL') }
-  const secure = { name: 'secure', protocol: 'HTTPS', tls, routes: [{ policies: { directResponse: { status: 200 } } }] }
+  const other = selfSigned(['other.canary.test'])
+  const otherCert = join(folder, 'other.pem')
+  writeFileSync(otherCert, other.cert)
+  const otherKey = keyFile(canaries, 'additionalCertificates.key', folder, other.key)
+  const manyTls = { ...tls, additionalCertificates: [{ cert: otherCert, key: otherKey }] }
+  const secure = {
+    name: 'secure',
+    protocol: 'HTTPS',
+    tls: manyTls,
+    routes: [{ policies: { directResponse: { status: 200 } } }]
+  }
   const params = { baseUrl: `http://127.0.0.1:${dead}/v1`, apiKey: canaries.make('params.apiKey', 'sk-') }
   const routes = [...modelRoutes(canaries, around), ...routesOf(canaries, around, tls)]
   const file = {

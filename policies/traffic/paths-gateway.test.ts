@@ -57,7 +57,11 @@ writeFileSync(
    events {} http { access_log off; ${temp.join(' ')} server { listen 127.0.0.1:${port};
      location / { return 200 "$request_uri\\n$uri\\n"; } } }`
 )
-const nginx = spawn('nginx', ['-p', folder, '-c', join(folder, 'conf'), '-e', '/dev/null'], { stdio: 'ignore' })
+const nginx = spawn('nginx', ['-p', folder, '-c', join(folder, 'conf'), '-e', '/dev/null'], {
+  stdio: 'ignore',
+  // Where packages put it, and where users' paths do not lead.
+  env: { ...process.env, PATH: `${process.env.PATH}:/usr/sbin:/usr/local/sbin` }
+})
 const isListening = () =>
   new Promise<boolean>((resolve) => {
     const probe = connectTcp(port, '127.0.0.1')
