@@ -91,10 +91,10 @@ const LIMITS: Record<string, [accepted: string[], refused: string[]]> = {
     [config('logging: { level: off }'), config('logging: { level: "info,a::b=trace" }')],
     [config('logging: { level: loud }'), config('logging: { level: [] }'), config('logging: { format: xml }')]
   ],
-  'names: 1..256 letters, digits and "-_."': [
-    [listener(`name: ${letters(256)}`), listener('name: a.b-c_d')],
+  'names: 1..640 letters, digits and "-_."': [
+    [listener(`name: ${letters(640)}`), listener('name: a.b-c_d')],
     [
-      listener(`name: ${letters(257)}`),
+      listener(`name: ${letters(641)}`),
       listener('name: ""'),
       listener('name: a/b'),
       listener('name: __proto__'),
