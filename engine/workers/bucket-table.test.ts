@@ -47,6 +47,35 @@ test('four threads that see new callers at the same time make one bucket for eac
   assert.equal(new BucketTable(memory, { owner: 9 }).counts.crowded, 0)
 })
 
+test('a bucket of which nothing was taken yet keeps its place, and so the start of its periods', async (t) => {
+  const memory = BucketTable.create()
+  const names = [0, 1, 2, 3].map((owner) => Array.from({ length: 3_000 }, (_, i) => `caller ${i + owner * 1_000}`))
+  const work = (owner: number) => ({ owner, deed: 'look' as const, callers: names[owner]!, times: 9_000 })
+  const threads = await Promise.all(names.map((_, owner) => thread(t, memory, work(owner))))
+  const had = (await Promise.all(threads.map(answer))) as number[][]
+  const limit = bucketsOf(new BucketTable(memory, { owner: 9 })).limit(SPEC)
+  for (const [owner, callers] of names.entries())
+    for (const [i, caller] of callers.entries()) {
+      limit.take(caller, 1, 1)
+      assert.equal(limit.bucket, had[owner]![i], caller)
+    }
+})
+
+test('a full table: of the buckets that are full the one that was used least recently makes room', () => {
+  const world = { now: 0 }
+  const table = new BucketTable(BucketTable.create(32), { owner: 0, clock: () => world.now })
+  const [limit, other] = ['one', 'other'].map((id) => bucketsOf(table).limit({ ...SPEC, id, unitMs: 1_000 }))
+  for (let i = 0; i < 32; i++) limit!.take(`old ${i}`, 1, 1)
+  world.now = 10_000
+  for (let i = 0; i < 32; i++) if (i !== 20) limit!.take(`old ${i}`, 1, 1)
+  world.now = 20_300
+  other!.take('new', 1, 1)
+  limit!.take('old 5', 1, 1)
+  assert.equal(limit!.waitMs, 700, 'its periods begin where they began')
+  limit!.take('old 20', 1, 1)
+  assert.equal(limit!.waitMs, 1_000, 'this is its first use again')
+})
+
 test('a thread that dies while it makes a bucket: others do without it, until its end is known', async (t) => {
   const memory = BucketTable.create()
   const dying = await thread(t, memory, { owner: 3, deed: 'stay' })

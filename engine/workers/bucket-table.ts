@@ -50,8 +50,8 @@ const UNIT = 2
 const CLAIMED = -2_147_483_648
 const GENERATIONS = 255
 /**
- * Spins before sleeping, and sleeps of 1 ms (or until it is opened) before giving up. The lock is held for about a
- * microsecond: longer waits mean that its holder has no processor, or has died and its end is not known yet.
+ * Spins before sleeping, and sleeps of 1 ms (or until it is opened) before giving up. The lock is held for a
+ * microsecond or two: longer waits mean that its holder has no processor, or has died and its end is not known yet.
  */
 const LOCK_SPINS = 200
 const LOCK_SLEEPS = 50
@@ -209,22 +209,34 @@ export class BucketTable {
   #place(high: number, newcomer: Newcomer, now: number): number {
     const first = this.#setOf(high, newcomer.isShared)
     let free = -1
+    let freeRank = Infinity
     let least = -1
     let leastRank = Infinity
     let own = 0
     for (let slot = first; slot < first + SET; slot++) {
       const used = this.#used(slot, now)
-      if (used <= 0 && free < 0) free = slot
+      const rank = this.#rank(slot, used, newcomer, now)
+      if (used <= 0 && rank < freeRank) {
+        free = slot
+        freeRank = rank
+      }
       // Sets are filled from their start: what follows was never used either.
       if (this.#keys[slot * 2] === 0 && this.#keys[slot * 2 + 1] === 0) break
       const isOwn = this.#isOwn(slot, newcomer)
       if (isOwn && used > 0) own++
-      const rank = this.#rank(slot, used, newcomer)
       if (rank >= leastRank || !(isOwn || newcomer.isShared)) continue
       leastRank = rank
       least = slot
     }
     return free >= 0 && (own < OWN_MAX || newcomer.isShared) ? free : least
+  }
+
+  /** Since the period in which its level was last changed, or since it was made; less than 2^24 periods. */
+  #idleMs(slot: number, now: number): number {
+    const at = this.address(slot)
+    const last = this.words[(at >> 2) + STATE_HIGH]! & (PERIODS - 1)
+    const period = this.period(slot, now)
+    return Math.max(0, now - this.startOf(slot, period - ((period - last) & (PERIODS - 1))))
   }
 
   /** The share of its capacity that a bucket has lost, and that would be forgotten with it. -1: it is not in use. */
@@ -239,9 +251,13 @@ export class BucketTable {
     return (capacity - level) / capacity
   }
 
-  /** What it costs to give the bucket to `newcomer`; infinite: it must stay. */
-  #rank(slot: number, used: number, newcomer: Newcomer): number {
-    if (used <= 0) return 0
+  /**
+   * What it costs to give the bucket to `newcomer`: infinite if it must stay, more than 0 if tokens are forgotten. One
+   * that is full loses the start of its periods only, and the longer it has been idle the fewer expect it.
+   */
+  #rank(slot: number, used: number, newcomer: Newcomer, now: number): number {
+    if (used < 0) return -Infinity
+    if (used === 0) return -this.#idleMs(slot, now)
     // What a limit's callers share must exist, if need be in the place of what another limit's share.
     return newcomer.isShared || (this.#isOwn(slot, newcomer) && used <= FORGOTTEN_MAX) ? used : Infinity
   }
@@ -257,7 +273,7 @@ export class BucketTable {
     const low = Atomics.load(this.words, row + STATE_LOW)
     // Looked at behind the word: if that is still the same when it is exchanged, this was true of it.
     const used = this.#used(slot, now)
-    if (this.#rank(slot, used, newcomer) === Infinity) return 0
+    if (this.#rank(slot, used, newcomer, now) === Infinity) return 0
     const generation = ((high >>> 24) % GENERATIONS) + 1
     if (this.cells.swap(row << 2, high, low, generation << 24, CLAIMED) === 0) return 0
     if (used > 0) Atomics.add(this.words, FORGOTTEN, 1)

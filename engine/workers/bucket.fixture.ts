@@ -1,6 +1,7 @@
 /**
  * A thread that uses the buckets of a table, for tests. `deed`:
  * - take: `times` takes of one token by each of `callers` in turn (a null: by nobody); answers how many were granted;
+ * - look: the same, of no token; answers the bucket that each had last;
  * - stay: begins to make a bucket and never ends, holding the lock;
  * - churn: makes buckets of ever new callers until it is ended.
  */
@@ -14,7 +15,7 @@ export interface BucketWork {
   readonly memory: SharedMemory
   readonly owner: number
   readonly spec: LimitSpec
-  readonly deed: 'take' | 'stay' | 'churn'
+  readonly deed: 'take' | 'look' | 'stay' | 'churn'
   readonly callers: readonly (string | null)[]
   readonly times: number
 }
@@ -38,9 +39,19 @@ function take(): void {
   port.postMessage(granted)
 }
 
+function look(): void {
+  const buckets: number[] = []
+  for (let i = 0; i < times; i++) {
+    limit.take(callers[i % callers.length]!, 0, 0)
+    buckets[i % callers.length] = limit.bucket
+  }
+  port.postMessage(buckets)
+}
+
 // Together: each waits until all are there.
 port.once('message', () => {
   if (deed === 'take') take()
+  else if (deed === 'look') look()
   else if (deed === 'stay') {
     isStuck = true
     // The clock is asked again where the lock is held.

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { addMeters, charge, type Limit, type LimitSpec } from '#engine/contract/buckets.ts'
+import type { SharedMemory } from '#engine/http/webassembly.ts'
 import { fakeExchange } from '#engine/testing/exchange.ts'
 import { LEVEL_MIN, PERIODS } from './bucket-cells.ts'
 import { BucketTable } from './bucket-table.ts'
@@ -11,15 +12,23 @@ const SPEC: LimitSpec = { id: 'test', amount: 3, burst: 2, unitMs: 1_000, isKeye
 
 class World {
   now = 5_000
+  readonly memory: SharedMemory
   readonly table: BucketTable
 
   /** 64: small enough to be filled. */
   constructor(buckets = 64) {
-    this.table = new BucketTable(BucketTable.create(buckets), { owner: 0, clock: () => this.now })
+    this.memory = BucketTable.create(buckets)
+    this.table = new BucketTable(this.memory, { owner: 0, clock: () => this.now })
   }
 
   limit(spec: Partial<LimitSpec> = {}): Limit {
     return bucketsOf(this.table).limit({ ...SPEC, ...spec })
+  }
+
+  /** The same limit, as another thread has it. */
+  limitOfAnother(spec: Partial<LimitSpec> = {}): Limit {
+    const table = new BucketTable(this.memory, { owner: 1, clock: () => this.now })
+    return bucketsOf(table).limit({ ...SPEC, ...spec })
   }
 }
 
@@ -134,22 +143,42 @@ test('after more periods than are counted a bucket is filled too little, never t
   assert.equal(granted(limit, 'a', 5), 3)
 })
 
-test('as a bucket in plain words, whatever happens in which order', () => {
-  const step = fc.record({
-    what: fc.constantFrom('take', 'charge', 'back', 'wait'),
-    caller: fc.constantFrom('a', 'b', null),
-    amount: fc.integer({ min: 0, max: 12 })
-  })
+/** A bucket in plain words. */
+interface Model {
+  readonly anchor: number
+  period: number
+  level: number
+}
+
+const STEP = fc.record({
+  what: fc.constantFrom('take', 'charge', 'back', 'wait'),
+  caller: fc.constantFrom('a', 'b', null),
+  amount: fc.integer({ min: 0, max: 12 }),
+  thread: fc.nat(1)
+})
+
+/** Both callers' periods begin here; 250 ms later one takes, and 750 ms after that it has its token again. */
+const FIRST_TAKES_OF_NOTHING: (typeof STEP extends fc.Arbitrary<infer T> ? T : never)[] = [
+  { what: 'take', caller: 'a', amount: 0, thread: 0 },
+  { what: 'take', caller: 'b', amount: 0, thread: 1 },
+  { what: 'wait', caller: null, amount: 1, thread: 0 },
+  { what: 'take', caller: 'a', amount: 1, thread: 0 },
+  { what: 'wait', caller: null, amount: 3, thread: 0 },
+  { what: 'take', caller: 'a', amount: 1, thread: 1 }
+]
+
+test('as a bucket in plain words, whatever happens in which order and in which thread', () => {
   fc.assert(
     fc.property(
-      fc.array(step, { maxLength: 60 }),
+      fc.array(STEP, { maxLength: 60 }),
       fc.nat(5),
       fc.integer({ min: 1, max: 9 }),
       (steps, burst, amount) => {
-        const world = new World()
-        const limit = world.limit({ amount, burst })
-        const model = new Map<string | null, { anchor: number; period: number; level: number }>()
-        for (const { what, caller, amount: count } of steps) {
+        // One set, so that all callers try for the same places.
+        const world = new World(32)
+        const limits = [world.limit({ amount, burst }), world.limitOfAnother({ amount, burst })]
+        const model = new Map<string | null, Model>()
+        for (const { what, caller, amount: count, thread } of steps) {
           if (what === 'wait') {
             world.now += count * 250
             continue
@@ -159,19 +188,51 @@ test('as a bucket in plain words, whatever happens in which order', () => {
           const period = Math.floor((world.now - bucket.anchor) / 1_000)
           bucket.level = Math.min(amount + burst, bucket.level + (period - bucket.period) * amount)
           bucket.period = period
+          const limit = limits[thread]!
           if (what === 'charge') {
             limit.charge(caller, count)
             bucket.level -= count
           } else {
             const expected = bucket.level >= count ? bucket.level - count : -1
             assert.equal(limit.take(caller, count, count), expected)
-            if (expected >= 0) bucket.level -= count
-            if (expected < 0 || what === 'take') continue
+            if (expected < 0) continue
+            bucket.level -= count
+            assert.equal(limit.waitMs, bucket.anchor + (period + 1) * 1_000 - world.now)
+            if (what === 'take') continue
             limit.giveBack(limit.bucket, count)
             bucket.level += count
           }
         }
       }
-    )
+    ),
+    { examples: [[FIRST_TAKES_OF_NOTHING, 0, 1]] }
+  )
+})
+
+test('a full table gives a caller no more than its limit in any span of time', () => {
+  const step = fc.record({
+    strangers: fc.nat(40),
+    ms: fc.constantFrom(0, 250, 500, 999, 1_000, 4_000),
+    amount: fc.integer({ min: 0, max: 5 })
+  })
+  fc.assert(
+    fc.property(fc.array(step, { minLength: 4, maxLength: 40 }), (steps) => {
+      const world = new World(32)
+      const [limit, other] = [world.limit(), world.limit({ id: 'other' })]
+      const passed: { at: number; tokens: number }[] = []
+      for (const { strangers, ms, amount } of steps) {
+        world.now += ms
+        for (let i = 0; i < strangers; i++) other.take(`stranger ${i}`, 0, 0)
+        if (limit.take('a', amount, amount) >= 0) passed.push({ at: world.now, tokens: amount })
+      }
+      for (const [i, { at: from }] of passed.entries()) {
+        let tokens = 0
+        for (const { at, tokens: more } of passed.slice(i)) {
+          tokens += more
+          const periods = Math.ceil((at - from) / 1_000)
+          assert.ok(tokens <= limit.capacity + periods * SPEC.amount, `${tokens} in ${at - from} ms`)
+        }
+      }
+    })
   )
 })
