@@ -4,6 +4,7 @@ import type { BackendContext } from '#engine/contract/backend.ts'
 import { NO_CHILDREN } from '#engine/contract/children.ts'
 import { SPOKEN_DEFAULT } from '#engine/contract/endpoint.ts'
 import { NO_CALLS } from '#engine/contract/in-process.ts'
+import { NO_PRICES } from '#engine/contract/prices.ts'
 import { NO_REVOCATIONS } from '#engine/contract/revocations.ts'
 import { NO_REMOTE_SERVICES } from '#engine/contract/service.ts'
 import { NO_SERVICES, newStateStore } from '#engine/contract/state-store.ts'
@@ -29,6 +30,7 @@ function compiled(hostRewrite: BackendContext['hostRewrite'] = 'default') {
     secret: new Uint8Array(32),
     worker: { index: 0, count: 1 },
     revocations: NO_REVOCATIONS,
+    prices: NO_PRICES,
     state: newStateStore(),
     offload: NO_SERVICES.offload,
     maxBufferBytes: 0,

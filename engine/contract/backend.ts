@@ -10,6 +10,7 @@ import type { BackendType, DialectFinder, Exchange, LocalReply } from './exchang
 import type { Background, RetryPlan, RouteSettings } from './filter.ts'
 import type { InProcess } from './in-process.ts'
 import type { Offload, PolicyServices } from './policy.ts'
+import type { PriceBook } from './prices.ts'
 import type { Revocations } from './revocations.ts'
 import type { KeyLocation } from './route.ts'
 import type { Services } from './service.ts'
@@ -57,6 +58,8 @@ export interface BackendContext {
   readonly worker: { readonly index: number; readonly count: number }
   /** What lives longer than a configuration, in this thread: made once for each key (PolicyServices.state). */
   readonly state: PolicyServices['state']
+  /** What calls of models cost. */
+  readonly prices: PriceBook
   /** Runs work that is too slow for an event loop in a thread of its own. */
   readonly offload: Offload
   /** Longest body that may be kept whole. */

@@ -1,4 +1,5 @@
 /** What one exchange asked of a model and what came of it: for expressions, logs and metrics. */
+import type { Picos } from '#engine/kit/money.ts'
 
 /** JSON as expressions read it. */
 export type JsonValue = readonly unknown[] | Readonly<Record<string, unknown>>
@@ -53,6 +54,12 @@ export interface RequestSettings {
   readonly previousResponseId?: string
 }
 
+/**
+ * What a cost rests on: the provider's own figure; prices for all of its usage; for the usage that was known when the
+ * answer broke off; for tokens that nobody has told, estimated from the text.
+ */
+export type CostBasis = 'provider' | 'usage' | 'partial' | 'estimated'
+
 /** Of the last attempt. A new object per attempt; its backend fills it in as it learns more. */
 export interface ModelUse {
   /** gen_ai.provider.name of the OpenTelemetry GenAI conventions. */
@@ -75,6 +82,11 @@ export interface ModelUse {
   readonly outputAudioTokens?: number | undefined
   readonly outputImageTokens?: number | undefined
   readonly serviceTier?: string | undefined
+  /** What this attempt costs. Undefined: not known, never 0 for that. */
+  readonly cost?: Picos | undefined
+  readonly costBasis?: CostBasis | undefined
+  /** Why there is no cost, where prices are in use. */
+  readonly costUnknown?: string | undefined
   /** Of a streamed answer: milliseconds of the monotonic clock when its first and its last piece came. */
   readonly firstTokenAt?: number | undefined
   readonly lastTokenAt?: number | undefined

@@ -10,6 +10,7 @@ import type { Buckets } from './buckets.ts'
 import type { Background, Filter, RetryPlan, RouteSettings } from './filter.ts'
 import type { MirrorPlan } from './mirror.ts'
 import type { MetricsPlan } from './otlp.ts'
+import type { PriceBook } from './prices.ts'
 import type { CompiledMatch } from './route.ts'
 import type { Secrets } from './secrets.ts'
 import type { Services } from './service.ts'
@@ -49,6 +50,8 @@ export interface CompileContext {
    * call with that key, the same object ever after. `key` begins with the policy's name.
    */
   readonly state: <T extends object>(key: string, make: () => T) => T
+  /** What calls of models cost. */
+  readonly prices: PriceBook
   /** For what works on bodies while they pass. */
   readonly bodies: BodyProcessing
   /** In place of the globals. What a hook waits for ends with the exchange: exchange-signal.ts. */

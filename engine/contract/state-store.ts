@@ -1,6 +1,7 @@
 import { NO_BODIES } from './body-processor.ts'
 import { NO_BUCKETS } from './buckets.ts'
 import type { CompileContext, PolicyServices } from './policy.ts'
+import { NO_PRICES } from './prices.ts'
 import { NO_REMOTE_SERVICES } from './service.ts'
 import { SYSTEM_TIME } from './time.ts'
 
@@ -21,6 +22,7 @@ export function newStateStore(): PolicyServices['state'] {
 export const NO_SERVICES: Omit<CompileContext, 'maxBufferBytes' | 'state' | 'matches' | 'attachment'> = {
   offload: { run: () => Promise.reject(new Error('nothing runs here')) },
   buckets: NO_BUCKETS,
+  prices: NO_PRICES,
   bodies: NO_BODIES,
   time: SYSTEM_TIME,
   services: NO_REMOTE_SERVICES,

@@ -9,6 +9,7 @@ import { buildRuntime, type RuntimeDeps } from '#engine/build/runtime.ts'
 import { NO_CHILDREN } from '#engine/contract/children.ts'
 import { ConfigError, type Problem } from '#engine/contract/config-error.ts'
 import { NO_CALLS } from '#engine/contract/in-process.ts'
+import { NO_PRICES } from '#engine/contract/prices.ts'
 import { NO_REVOCATIONS } from '#engine/contract/revocations.ts'
 import { NO_SERVICES, newStateStore } from '#engine/contract/state-store.ts'
 import { SYSTEM_TIME } from '#engine/contract/time.ts'
@@ -146,6 +147,7 @@ function startWorker(data: WorkerData, post: (message: ToMain) => void): WorkerT
     state,
     time: SYSTEM_TIME,
     offload,
+    prices: NO_PRICES,
     buckets: bucketsOf(new BucketTable(data.buckets, { owner: worker })),
     failed: telemetry.expressionFailed,
     log: (level: 'info' | 'warn' | 'error', message: string) => telemetry.logger.log(level, 'policies', message)
