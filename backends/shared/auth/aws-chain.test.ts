@@ -124,6 +124,39 @@ test('instance metadata is asked by version 2 of its protocol', async () => {
   )
 })
 
+test('endpoints on the machine have the time that AWS_METADATA_SERVICE_TIMEOUT says, in seconds', async () => {
+  const url = 'http://127.0.0.1/keys'
+  const base = 'http://169.254.169.254/latest'
+  const json = JSON.stringify(TEMPORARY)
+  const answers = {
+    [url]: json,
+    [`${base}/api/token`]: 'session',
+    [`${base}/meta-data/iam/security-credentials/`]: 'role',
+    [`${base}/meta-data/iam/security-credentials/role`]: json
+  }
+  const timesOf = async (env: Record<string, string>) => {
+    const world = worldOf(env, '/nowhere', answers)
+    await defaultCredentials(world)
+    return world.requests.map(({ timeoutMs }) => timeoutMs)
+  }
+  const container = { AWS_CONTAINER_CREDENTIALS_FULL_URI: url }
+  deepEqual([await timesOf(container), await timesOf({})], [[1_000], [1_000, 1_000, 1_000]])
+  for (const [text, ms] of [
+    ['60', 60_000],
+    ['2.5', 2_500],
+    ['', 1_000]
+  ] as const) {
+    const env = { AWS_METADATA_SERVICE_TIMEOUT: text }
+    deepEqual([await timesOf({ ...container, ...env }), await timesOf(env)], [[ms], [ms, ms, ms]], text)
+  }
+  for (const text of ['0', '-1', '61', '5s', 'Infinity', 'NaN']) {
+    const env = { AWS_METADATA_SERVICE_TIMEOUT: text }
+    const refused = /AWS_METADATA_SERVICE_TIMEOUT must be seconds, more than 0 and up to 60/
+    await rejects(timesOf({ ...container, ...env }), refused, text)
+    await rejects(timesOf(env), refused, text)
+  }
+})
+
 test('answers that are none are errors without a secret', async () => {
   const url = 'http://127.0.0.1/'
   const answers = [

@@ -24,8 +24,9 @@ type Found = Fetched<Credentials>
 type Section = ReadonlyMap<string, string>
 
 const TIMEOUT_MS = 5_000
-/** It is on the same machine, or nowhere. */
-const METADATA_TIMEOUT_MS = 1_000
+/** It is on the same machine, or nowhere. Seconds, as the programs of AWS read AWS_METADATA_SERVICE_TIMEOUT. */
+const METADATA_TIMEOUT_S = 1
+const METADATA_TIMEOUT_S_MAX = 60
 const CONTAINER_HOST = 'http://169.254.170.2'
 /** Of ECS and of EKS Pod Identity: the only ones that may be asked without TLS, beside the machine itself. */
 const CONTAINER_HOSTS: readonly string[] = ['169.254.170.2', '169.254.170.23', '[fd00:ec2::23]']
@@ -176,7 +177,7 @@ async function fromContainer({ env, ask, signal }: AwsEnvironment): Promise<Foun
   const file = env.AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE
   const token = (file ? await readToken(file) : (env.AWS_CONTAINER_AUTHORIZATION_TOKEN ?? '')).trim()
   const headers = token === '' ? {} : { authorization: tokenOf({ token }, 'token', 'the container') }
-  const text = await ask(parsed.href, { headers, timeoutMs: METADATA_TIMEOUT_MS, signal })
+  const text = await ask(parsed.href, { headers, timeoutMs: metadataTimeoutMs(env), signal })
   return temporary(parseObject(text, 'the answer of the container endpoint'))
 }
 
@@ -185,7 +186,7 @@ async function fromInstance({ env, ask, signal }: AwsEnvironment): Promise<Found
   const endpoint = env.AWS_EC2_METADATA_SERVICE_ENDPOINT || IMDS_HOST
   if (!URL.canParse(endpoint)) throw new TokenFetchError('AWS_EC2_METADATA_SERVICE_ENDPOINT is not a URL')
   const base = endpoint.replace(/\/$/, '')
-  const timeoutMs = METADATA_TIMEOUT_MS
+  const timeoutMs = metadataTimeoutMs(env)
   const session = await ask(`${base}/latest/api/token`, {
     method: 'PUT',
     headers: { 'x-aws-ec2-metadata-token-ttl-seconds': String(SESSION_S) },
@@ -198,6 +199,14 @@ async function fromInstance({ env, ask, signal }: AwsEnvironment): Promise<Found
   if (role === '') throw new TokenFetchError('the instance has no role')
   const text = await ask(`${base}${IMDS_ROLES}${encodeURIComponent(role)}`, { headers, timeoutMs, signal })
   return temporary(parseObject(text, 'the answer of instance metadata'))
+}
+
+/** Of one request. */
+function metadataTimeoutMs({ AWS_METADATA_SERVICE_TIMEOUT: text }: AwsEnvironment['env']): number {
+  const seconds = text ? Number(text) : METADATA_TIMEOUT_S
+  if (seconds > 0 && seconds <= METADATA_TIMEOUT_S_MAX) return Math.ceil(seconds * 1_000)
+  const range = `seconds, more than 0 and up to ${METADATA_TIMEOUT_S_MAX}`
+  throw new TokenFetchError(`AWS_METADATA_SERVICE_TIMEOUT must be ${range}`)
 }
 
 /** As all endpoints of AWS tell them. */
