@@ -1,12 +1,11 @@
 /** TLS to backends through the whole gateway: real servers (nginx, openssl), certificates made by openssl. */
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
 import { copyFileSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { type Leaf, TestAuthority } from '#engine/testing/authority.ts'
+import { startServer } from '#engine/testing/daemon.ts'
 import { startGateway, type TestGateway } from '#engine/testing/gateway.ts'
 import { freePort } from '#engine/testing/program.ts'
 import { exchangeRaw } from '#engine/testing/raw.ts'
@@ -25,28 +24,8 @@ after(async () => {
   for (const stop of stops) await stop()
 })
 
-/** Resolves when somebody listens on `port`. */
-async function listening(port: number): Promise<void> {
-  for (;;) {
-    const isOpen = await new Promise<boolean>((resolve) => {
-      const socket = connect(port, '127.0.0.1', () => resolve(true)).on('error', () => resolve(false))
-      socket.unref()
-      setImmediate(() => socket.once('connect', () => socket.destroy()))
-    })
-    if (isOpen) return
-  }
-}
-
-async function run(program: string, args: readonly string[], port: number): Promise<() => Promise<void>> {
-  const child = spawn(program, args, { stdio: ['pipe', 'ignore', 'ignore'] })
-  const ended = new Promise<void>((resolve) => child.once('close', () => resolve()))
-  const stop = () => {
-    child.kill('SIGKILL')
-    return ended
-  }
-  stops.push(stop)
-  await listening(port)
-  return stop
+async function run(program: string, args: readonly string[], port: number): Promise<void> {
+  stops.push(await startServer(program, args, port))
 }
 
 interface Server extends Leaf {

@@ -8,13 +8,15 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { connect, createServer, type TLSSocket } from 'node:tls'
 import { authority, type Pair, selfSigned } from '#engine/testing/certificates.ts'
+import { systemProgram } from '#engine/testing/system-programs.ts'
 import { certificatesOf, chainFaultOf } from './client-certificate.ts'
 
 /** A certificate with extensions of its own, signed by `by`. */
 function issued(by: Pair, subject: string, extensions: string): Pair {
   const folder = mkdtempSync(join(tmpdir(), 'weir-chain-'))
   const path = (name: string) => join(folder, name)
-  const openssl = (...args: string[]) => execFileSync('openssl', args, { stdio: ['ignore', 'ignore', 'pipe'] })
+  const openssl = (...args: string[]) =>
+    execFileSync(systemProgram('openssl'), args, { stdio: ['ignore', 'ignore', 'pipe'] })
   try {
     writeFileSync(path('ca'), by.cert)
     writeFileSync(path('ca.key'), by.key)

@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import net from 'node:net'
 import { type TestContext, test } from 'node:test'
 import tls from 'node:tls'
+import { systemProgram } from '#engine/testing/system-programs.ts'
 import { CLIENT_HELLO_BYTES_MAX, readClientHello } from './client-hello.ts'
 
 /** What a client says first to a server that listens and says nothing. */
@@ -23,7 +24,9 @@ async function firstBytes(t: TestContext, connect: (port: number) => () => void)
 
 function fromOpenssl(t: TestContext, ...args: readonly string[]): Promise<Buffer> {
   return firstBytes(t, (port) => {
-    const child = spawn('openssl', ['s_client', '-connect', `127.0.0.1:${port}`, ...args], { stdio: 'ignore' })
+    const child = spawn(systemProgram('openssl'), ['s_client', '-connect', `127.0.0.1:${port}`, ...args], {
+      stdio: 'ignore'
+    })
     return () => child.kill()
   })
 }

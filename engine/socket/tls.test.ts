@@ -12,6 +12,7 @@ import type { TLSSocket } from 'node:tls'
 import { statuses } from '#engine/testing/origin.ts'
 import { exchangeRaw } from '#engine/testing/raw.ts'
 import { startStack } from '#engine/testing/stack.ts'
+import { systemProgram } from '#engine/testing/system-programs.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'weir-tls-'))
 after(() => rmSync(folder, { recursive: true }))
@@ -21,7 +22,9 @@ function certificate(name: string): { key: string; cert: string } {
   const [key, cert] = [join(folder, `${name}.key`), join(folder, `${name}.pem`)]
   const subject = ['-subj', `/CN=${name}`, '-addext', `subjectAltName=DNS:${name}`]
   const options = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-days', '1']
-  execFileSync('openssl', ['req', '-x509', ...options, ...subject, '-keyout', key, '-out', cert], { stdio: 'ignore' })
+  execFileSync(systemProgram('openssl'), ['req', '-x509', ...options, ...subject, '-keyout', key, '-out', cert], {
+    stdio: 'ignore'
+  })
   return { key: readFileSync(key, 'utf8'), cert: readFileSync(cert, 'utf8') }
 }
 

@@ -11,6 +11,7 @@ import type { BackendTransport } from '#engine/contract/backend-transport/transp
 import { reveal } from '#engine/kit/secret.ts'
 import { formatErrors, loadConfig } from '#engine/standalone/load.ts'
 import { TestAuthority } from '#engine/testing/authority.ts'
+import { systemProgram } from '#engine/testing/system-programs.ts'
 import { policies } from '#policies/index.ts'
 
 const ca = new TestAuthority()
@@ -145,7 +146,7 @@ test('a policy may point at a backend, or at a provider or target of it', () => 
 
 test('files that do not fit are mistakes with their place', () => {
   const locked = join(ca.folder, 'locked.key')
-  execFileSync('openssl', ['pkey', '-in', leaf.key, '-aes128', '-passout', 'pass:x', '-out', locked])
+  execFileSync(systemProgram('openssl'), ['pkey', '-in', leaf.key, '-aes128', '-passout', 'pass:x', '-out', locked])
   const junk = join(ca.folder, 'junk.pem')
   writeFileSync(junk, '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n')
   const problemsOf = (tls: string) => mistakes(listener(`{ backends: [{ host: "a:1", policies: { tls: ${tls} } }] }`))

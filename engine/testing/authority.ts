@@ -3,6 +3,7 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { systemProgram } from './system-programs.ts'
 
 export interface Leaf {
   /** Paths of PEM files. */
@@ -77,6 +78,6 @@ export class TestAuthority {
   }
 
   #openssl(args: readonly string[]): void {
-    execFileSync('openssl', args, { stdio: 'ignore' })
+    execFileSync(systemProgram('openssl'), args, { stdio: 'ignore' })
   }
 }

@@ -3,6 +3,7 @@ import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { systemProgram } from './system-programs.ts'
 
 /** PEM. */
 export interface Pair {
@@ -88,5 +89,5 @@ function within<T>(work: (folder: string) => T): T {
 }
 
 function openssl(...args: string[]): void {
-  execFileSync('openssl', args, { stdio: ['ignore', 'ignore', 'pipe'] })
+  execFileSync(systemProgram('openssl'), args, { stdio: ['ignore', 'ignore', 'pipe'] })
 }

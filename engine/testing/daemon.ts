@@ -7,9 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { setTimeout as after } from 'node:timers/promises'
-
-/** Where Debian puts servers, which is on the PATH of root only. */
-const ENV = { ...process.env, PATH: `${process.env.PATH ?? ''}:/usr/sbin:/usr/local/sbin` }
+import { systemProgram } from './system-programs.ts'
 
 /** A folder that goes with the test. */
 export function folderOf(t: TestContext): string {
@@ -39,22 +37,40 @@ export async function startHaproxy(t: TestContext, port: number, sections: strin
 }
 
 async function run(t: TestContext, program: string, args: readonly string[], port: number): Promise<void> {
-  const child = spawn(program, args, { env: ENV, stdio: ['ignore', 'ignore', 'pipe'] })
+  t.after(await startServer(program, args, port))
+}
+
+/** Resolves when it listens on `port`, with what ends it; rejects when it is not installed, or ends before. */
+export async function startServer(
+  program: string,
+  args: readonly string[],
+  port: number,
+  path?: string
+): Promise<() => Promise<void>> {
+  // openssl ends with its input.
+  const child = spawn(systemProgram(program, path), args, { stdio: ['pipe', 'ignore', 'pipe'] })
+  let problem = ''
   let output = ''
   child.stderr.on('data', (chunk: Buffer) => {
     output += chunk
   })
-  t.after(async () => {
+  child.once('error', (error) => {
+    problem = `${program} cannot be started: ${error.message}`
+  })
+  child.once('close', (code, signal) => {
+    if (problem === '') problem = `${program} has ended (${code ?? signal}): ${output}`
+  })
+  // Nothing but its port says when a server of others is there.
+  while (!(await answers(port))) {
+    if (problem !== '') throw new Error(problem)
+    await after(10)
+  }
+  return async () => {
     if (child.exitCode !== null || child.signalCode !== null) return
-    const gone = once(child, 'exit')
+    const gone = once(child, 'close')
     // Not SIGKILL: the workers of nginx would outlive their master.
     child.kill('SIGTERM')
     await gone
-  })
-  while (!(await answers(port))) {
-    if (child.exitCode !== null) throw new Error(`${program} has ended: ${output}`)
-    // Nothing but its port says when a server of others is there.
-    await after(10)
   }
 }
 

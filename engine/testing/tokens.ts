@@ -7,6 +7,7 @@ import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { importJWK, SignJWT } from 'jose'
+import { systemProgram } from './system-programs.ts'
 
 export interface SigningKey {
   readonly alg: string
@@ -36,7 +37,7 @@ export function opensslKey(alg: string): SigningKey {
       ? ['-algorithm', 'ED25519']
       : ['-algorithm', 'RSA', '-pkeyopt', 'rsa_keygen_bits:2048']
   const privateKey = createPrivateKey(
-    execFileSync('openssl', ['genpkey', ...options], { stdio: ['pipe', 'pipe', 'ignore'] })
+    execFileSync(systemProgram('openssl'), ['genpkey', ...options], { stdio: ['pipe', 'pipe', 'ignore'] })
   )
   return { alg, privateKey, jwk: createPublicKey(privateKey).export({ format: 'jwk' }) }
 }
@@ -83,11 +84,18 @@ function opensslSign(key: SigningKey, folder: string, signed: string): Buffer {
   writeFileSync(keyFile, key.privateKey.export({ type: 'pkcs8', format: 'pem' }))
   writeFileSync(dataFile, signed)
   if (key.alg === 'EdDSA') {
-    return execFileSync('openssl', ['pkeyutl', '-sign', '-inkey', keyFile, '-rawin', '-in', dataFile])
+    return execFileSync(systemProgram('openssl'), ['pkeyutl', '-sign', '-inkey', keyFile, '-rawin', '-in', dataFile])
   }
   const pss = ['-sigopt', 'rsa_padding_mode:pss', '-sigopt', 'rsa_pss_saltlen:digest']
   const padding = key.alg.startsWith('PS') ? pss : []
-  const raw = execFileSync('openssl', ['dgst', `-sha${key.alg.slice(2)}`, '-sign', keyFile, ...padding, dataFile])
+  const raw = execFileSync(systemProgram('openssl'), [
+    'dgst',
+    `-sha${key.alg.slice(2)}`,
+    '-sign',
+    keyFile,
+    ...padding,
+    dataFile
+  ])
   return key.alg.startsWith('ES') ? joinDer(raw, { ES256: 32, ES384: 48, ES512: 66 }[key.alg]!) : raw
 }
 

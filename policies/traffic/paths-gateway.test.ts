@@ -1,13 +1,12 @@
 /** docs/paths.md line by line over every transport, with nginx as the backend; and twins of routes over all of them. */
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:http2'
-import { connect as connectTcp } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, describe, test } from 'node:test'
+import { startServer } from '#engine/testing/daemon.ts'
 import { startGateway, type TestGateway } from '#engine/testing/gateway.ts'
 import { freePort } from '#engine/testing/program.ts'
 import { exchangeRaw } from '#engine/testing/raw.ts'
@@ -57,23 +56,9 @@ writeFileSync(
    events {} http { access_log off; ${temp.join(' ')} server { listen 127.0.0.1:${port};
      location / { return 200 "$request_uri\\n$uri\\n"; } } }`
 )
-const nginx = spawn('nginx', ['-p', folder, '-c', join(folder, 'conf'), '-e', '/dev/null'], {
-  stdio: 'ignore',
-  // Where packages put it, and where users' paths do not lead.
-  env: { ...process.env, PATH: `${process.env.PATH}:/usr/sbin:/usr/local/sbin` }
-})
-const isListening = () =>
-  new Promise<boolean>((resolve) => {
-    const probe = connectTcp(port, '127.0.0.1')
-    probe.once('connect', () => resolve(true)).once('error', () => resolve(false))
-    probe.once('connect', () => probe.destroy())
-  })
-while (!(await isListening()));
-
+const stopNginx = await startServer('nginx', ['-p', folder, '-c', join(folder, 'conf'), '-e', '/dev/null'], port)
 after(async () => {
-  const gone = once(nginx, 'close')
-  nginx.kill('SIGKILL')
-  await gone
+  await stopNginx()
   rmSync(folder, { recursive: true })
 })
 

@@ -13,6 +13,7 @@ import { promisify } from 'node:util'
 import { authority, type Pair, selfSigned } from '#engine/testing/certificates.ts'
 import { startGateway, type TestGateway } from '#engine/testing/gateway.ts'
 import { exchangeRaw, rawClient } from '#engine/testing/raw.ts'
+import { systemProgram } from '#engine/testing/system-programs.ts'
 
 const run = promisify(execFile)
 const folder = mkdtempSync(join(tmpdir(), 'weir-tls-gateway-'))
@@ -312,7 +313,7 @@ async function helloOf(): Promise<string> {
 function openssl(port: number, servername: string, args: readonly string[], send: string): Promise<string> {
   return new Promise((resolve, reject) => {
     const options = ['s_client', '-connect', `127.0.0.1:${port}`, '-servername', servername, '-ign_eof', ...args]
-    const child = execFile('openssl', options, (error, stdout, stderr) => {
+    const child = execFile(systemProgram('openssl'), options, (error, stdout, stderr) => {
       if (error === null) resolve(stdout)
       else reject(new Error(stdout + stderr))
     })

@@ -17,6 +17,7 @@ import { authority, type Pair, selfSigned } from '#engine/testing/certificates.t
 import { startNginx } from '#engine/testing/daemon.ts'
 import { startGateway, type TestGateway } from '#engine/testing/gateway.ts'
 import { freePort } from '#engine/testing/program.ts'
+import { systemProgram } from '#engine/testing/system-programs.ts'
 
 const run = promisify(execFile)
 const folder = mkdtempSync(join(tmpdir(), 'weir-tls-tcp-'))
@@ -93,7 +94,7 @@ const curl = async (port: number, name: string, ...args: string[]): Promise<stri
 /** openssl s_client, which says `text`; all that both programs print. Fails are part of it. */
 async function openssl(port: number, name: string, text: string, ...args: string[]): Promise<string> {
   const client = ['s_client', '-connect', `127.0.0.1:${port}`, '-servername', name, '-ign_eof', ...args]
-  const child = execFile('openssl', client)
+  const child = execFile(systemProgram('openssl'), client)
   let received = ''
   const heard = (chunk: string) => {
     received += chunk

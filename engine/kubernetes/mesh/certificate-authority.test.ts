@@ -5,6 +5,7 @@ import { X509Certificate } from 'node:crypto'
 import { test } from 'node:test'
 import { authority } from '#engine/testing/certificates.ts'
 import { startMeshAuthority } from '#engine/testing/mesh-authority.ts'
+import { systemProgram } from '#engine/testing/system-programs.ts'
 import { parseAuthority } from './authority-address.ts'
 import { CertificateAuthority } from './certificate-authority.ts'
 import { certificateRequest } from './certificate-request.ts'
@@ -14,7 +15,7 @@ const root = authority('root.test')
 
 test('a request is one that OpenSSL verifies, with the name of the workload alone', () => {
   const { text } = certificateRequest(URI)
-  const shown = execFileSync('openssl', ['req', '-verify', '-noout', '-text'], {
+  const shown = execFileSync(systemProgram('openssl'), ['req', '-verify', '-noout', '-text'], {
     input: text,
     stdio: 'pipe'
   }).toString()

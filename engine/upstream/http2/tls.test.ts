@@ -14,6 +14,7 @@ import { createServer as createTlsServer } from 'node:tls'
 import type { SpokenHttp } from '#engine/contract/endpoint.ts'
 import { Call, type CallOptions } from '#engine/testing/call.ts'
 import { startStack } from '#engine/testing/stack.ts'
+import { systemProgram } from '#engine/testing/system-programs.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'weir-h2tls-'))
 after(() => rmSync(folder, { recursive: true }))
@@ -22,7 +23,9 @@ function certificate(): { key: string; cert: string } {
   const [key, cert] = [join(folder, 'a.key'), join(folder, 'a.pem')]
   const subject = ['-subj', '/CN=api.test', '-addext', 'subjectAltName=DNS:api.test']
   const options = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-days', '1']
-  execFileSync('openssl', ['req', '-x509', ...options, ...subject, '-keyout', key, '-out', cert], { stdio: 'ignore' })
+  execFileSync(systemProgram('openssl'), ['req', '-x509', ...options, ...subject, '-keyout', key, '-out', cert], {
+    stdio: 'ignore'
+  })
   return { key: readFileSync(key, 'utf8'), cert: readFileSync(cert, 'utf8') }
 }
 
