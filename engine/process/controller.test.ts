@@ -134,10 +134,10 @@ test('weir controller --serve is the data plane too, and goes on without its API
 })
 
 test('a kubeconfig that cannot be used ends it with the reason', async (t) => {
-  const config = kubeconfig(t, 'https://127.0.0.1:1', { exec: { command: 'aws' } })
+  const config = kubeconfig(t, 'https://127.0.0.1:1', { 'auth-provider': { name: 'gcp' } })
   const program = runProgram(['controller', `--kubeconfig=${config}`])
   assert.equal(await program.exited(), 1)
-  assert.match(program.output, /^weir: kubeconfig: users: me: exec: is not run; use a token/m)
+  assert.match(program.output, /^weir: kubeconfig: users: me: auth-provider: is not run; use exec, a token/m)
 })
 
 test('what is typed behind weir controller', () => {

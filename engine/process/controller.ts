@@ -73,15 +73,19 @@ function leave(message: string): void {
 
 /** Throws an Error that says how to reach an API server. */
 export function connect({ kubeconfig, context }: ControllerSettings): ApiConnection {
-  const now = SYSTEM_TIME.now
   if (kubeconfig === undefined) {
-    const pod = inCluster({ env: process.env, now })
+    const pod = inCluster({ env: process.env, now: SYSTEM_TIME.now })
     if (pod !== null) return pod
   }
   const path = kubeconfig ?? process.env.KUBECONFIG
   if (!path) throw new Error('this is no pod: give a kubeconfig with --kubeconfig FILE or KUBECONFIG')
-  const value = readPlain(readFileSync(path, 'utf8'))
-  return connectionOf(value, { folder: dirname(resolve(path)), now, ...(context === undefined ? {} : { context }) })
+  return connectionOf(readPlain(readFileSync(path, 'utf8')), {
+    folder: dirname(resolve(path)),
+    time: SYSTEM_TIME,
+    env: process.env,
+    hasTerminal: process.stdin.isTTY,
+    ...(context === undefined ? {} : { context })
+  })
 }
 
 export interface Opened {

@@ -15,5 +15,5 @@ export async function exchangeCases(servers: KubernetesServers): Promise<Judged[
 export const connectionTo = ({ origin, ca }: Pick<KubernetesServers, 'origin' | 'ca'>): ApiConnection => ({
   url: origin,
   namespace: null,
-  credentials: { authorization: () => 'Bearer token-of-admin', tls: () => ({ ca }), refused() {} }
+  credentials: { present: () => ({ authorization: 'Bearer token-of-admin', tls: { ca } }), refused() {} }
 })

@@ -11,13 +11,19 @@ export interface TlsMaterial {
   readonly rejectUnauthorized?: false
 }
 
+/** What one request shows. */
+export interface Presented {
+  /** Value of the field Authorization; null: none. */
+  readonly authorization: string | null
+  /** Of its connection. */
+  readonly tls: TlsMaterial
+}
+
 export interface Credentials {
-  /** Value of the field Authorization; null: none. Throws an Error when a file cannot be read. */
-  authorization(): string | null
-  /** Of the next connection. */
-  tls(): TlsMaterial
-  /** The API server has answered 401: what is kept is read again. */
-  refused(): void
+  /** For a request. Throws or rejects with an Error when a file cannot be read, or a program does not make them. */
+  present(): Presented | Promise<Presented>
+  /** The API server has answered 401 to what was presented: what is kept of it is read again. */
+  refused(presented: Presented): void
 }
 
 export interface ApiConnection {

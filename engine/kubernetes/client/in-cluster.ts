@@ -24,8 +24,7 @@ export function inCluster({ env, now, folder = FOLDER }: InClusterOptions): ApiC
   return {
     url: `https://${host.includes(':') ? `[${host}]` : host}:${port}`,
     credentials: {
-      authorization: () => `Bearer ${token.read().trim()}`,
-      tls: () => ({ ca: ca.read() }),
+      present: () => ({ authorization: `Bearer ${token.read().trim()}`, tls: { ca: ca.read() } }),
       refused: () => {
         token.forget()
         ca.forget()

@@ -3,6 +3,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { ManualTime } from '#engine/testing/manual-time.ts'
+import type { ApiConnection, Presented } from './connection.ts'
 import { inCluster } from './in-cluster.ts'
 import { connectionOf } from './kubeconfig.ts'
 
@@ -30,15 +32,21 @@ function folder(t: TestContext): string {
   return path
 }
 
-const OPTIONS = { folder: tmpdir(), now: () => 0 }
+const OPTIONS = { folder: tmpdir(), time: new ManualTime(), env: {}, hasTerminal: false }
+
+/** What a request shows; for credentials that no program makes. */
+function shown({ credentials }: ApiConnection): Presented {
+  const presented = credentials.present()
+  assert.ok(!(presented instanceof Promise))
+  return presented
+}
 
 test('the current context says where and who, another one when it is chosen', () => {
   const config = kubeconfig({ 'certificate-authority-data': base64('CA'), 'tls-server-name': 'api' }, { token: 'abc' })
   const dev = connectionOf(config, OPTIONS)
   assert.equal(dev.url, 'https://127.0.0.1:6443')
   assert.equal(dev.namespace, 'demo')
-  assert.equal(dev.credentials.authorization(), 'Bearer abc')
-  assert.deepEqual(dev.credentials.tls(), { ca: 'CA', servername: 'api' })
+  assert.deepEqual(shown(dev), { authorization: 'Bearer abc', tls: { ca: 'CA', servername: 'api' } })
   const live = connectionOf(config, { ...OPTIONS, context: 'live' })
   assert.equal(live.url, 'https://far.example/clusters/one')
   assert.equal(live.namespace, null)
@@ -48,37 +56,35 @@ test('certificates in place and in files, also of relative paths', (t) => {
   const path = folder(t)
   writeFileSync(join(path, 'key.pem'), 'KEY')
   const user = { 'client-certificate-data': base64('CERT'), 'client-key': 'key.pem' }
-  const { credentials } = connectionOf(kubeconfig({ 'insecure-skip-tls-verify': true }, user), {
-    ...OPTIONS,
-    folder: path
-  })
-  assert.deepEqual(credentials.tls(), { cert: 'CERT', key: 'KEY', rejectUnauthorized: false })
-  assert.equal(credentials.authorization(), null)
+  const config = kubeconfig({ 'insecure-skip-tls-verify': true }, user)
+  const tls = { cert: 'CERT', key: 'KEY', rejectUnauthorized: false }
+  assert.deepEqual(shown(connectionOf(config, { ...OPTIONS, folder: path })), { authorization: null, tls })
 })
 
 test('a file of a token is read again: after a minute, and at once when the token was refused', (t) => {
   const path = folder(t)
   const file = join(path, 'token')
   writeFileSync(file, 'one\n')
-  let now = 0
+  const time = new ManualTime()
   const config = kubeconfig({}, { token: 'not this', tokenFile: file })
-  const { credentials } = connectionOf(config, { folder: path, now: () => now })
-  assert.equal(credentials.authorization(), 'Bearer one')
+  const connection = connectionOf(config, { ...OPTIONS, folder: path, time })
+  const authorization = () => shown(connection).authorization
+  assert.equal(authorization(), 'Bearer one')
   writeFileSync(file, 'two\n')
-  assert.equal(credentials.authorization(), 'Bearer one')
-  now = 60_000
-  assert.equal(credentials.authorization(), 'Bearer two')
+  assert.equal(authorization(), 'Bearer one')
+  time.pass(60_000)
+  assert.equal(authorization(), 'Bearer two')
   writeFileSync(file, 'three\n')
-  credentials.refused()
-  assert.equal(credentials.authorization(), 'Bearer three')
+  connection.credentials.refused(shown(connection))
+  assert.equal(authorization(), 'Bearer three')
   rmSync(file)
-  now = 120_000
-  assert.equal(credentials.authorization(), 'Bearer three')
+  time.pass(60_000)
+  assert.equal(authorization(), 'Bearer three')
 })
 
 test('a name and a password', () => {
-  const { credentials } = connectionOf(kubeconfig({}, { username: 'a', password: 'b' }), OPTIONS)
-  assert.equal(credentials.authorization(), `Basic ${base64('a:b')}`)
+  const connection = connectionOf(kubeconfig({}, { username: 'a', password: 'b' }), OPTIONS)
+  assert.equal(shown(connection).authorization, `Basic ${base64('a:b')}`)
 })
 
 test('what is wrong in it is named', () => {
@@ -90,7 +96,6 @@ test('what is wrong in it is named', () => {
     [kubeconfig({ server: 'ftp://a' }), /^kubeconfig: clusters: near: server: must be a URL of http or https/],
     [kubeconfig({ server: 7 }), /^kubeconfig: clusters\.0\.cluster\.server: /],
     [kubeconfig({ 'proxy-url': 'http://proxy' }), /proxy-url: is not supported/],
-    [kubeconfig({}, { exec: { command: 'aws' } }), /^kubeconfig: users: me: exec: is not run; use a token/],
     [kubeconfig({}, { 'auth-provider': { name: 'gcp' } }), /auth-provider: is not run/]
   ]
   for (const [config, message] of cases) assert.throws(() => connectionOf(config, OPTIONS), { message })
@@ -108,11 +113,10 @@ test('a pod has its address from the environment, and the rest from files that a
   const connection = inCluster({ env, now: () => 0, folder: path })!
   assert.equal(connection.url, 'https://[fd00::1]:443')
   assert.equal(connection.namespace, 'weir-system')
-  assert.equal(connection.credentials.authorization(), 'Bearer abc')
-  assert.deepEqual(connection.credentials.tls(), { ca: 'CA' })
+  assert.deepEqual(shown(connection), { authorization: 'Bearer abc', tls: { ca: 'CA' } })
   writeFileSync(join(path, 'token'), 'def')
-  connection.credentials.refused()
-  assert.equal(connection.credentials.authorization(), 'Bearer def')
+  connection.credentials.refused(shown(connection))
+  assert.equal(shown(connection).authorization, 'Bearer def')
   assert.equal(inCluster({ env: {}, now: () => 0, folder: path }), null)
   assert.throws(() => inCluster({ env, now: () => 0, folder: join(path, 'nothing') }), /ENOENT/)
 })

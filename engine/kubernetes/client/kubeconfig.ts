@@ -1,10 +1,13 @@
 /**
  * A kubeconfig file (client.authentication.k8s.io, "Organizing Cluster Access Using kubeconfig Files"), as a value.
- * Programs that make credentials (exec, auth providers) are not run: the controller uses tokens and certificates.
+ * Auth providers are not run: client-go has none any more.
  */
-import { isAbsolute, join } from 'node:path'
+import { isAbsolute, join, resolve } from 'node:path'
+import type { Time } from '#engine/contract/time.ts'
 import { z } from '#engine/schema/schema.ts'
-import type { ApiConnection, Credentials, TlsMaterial } from './connection.ts'
+import type { ApiConnection, Credentials, Presented, TlsMaterial } from './connection.ts'
+import { CONFIG_EXTENSION, type ExecCluster, type ExecCredential } from './exec/credential.ts'
+import { EXEC, ExecCredentials } from './exec/credentials.ts'
 import { FileText } from './file-text.ts'
 
 const text = () => z.string().optional()
@@ -16,7 +19,9 @@ const CLUSTER = z.looseObject({
   'certificate-authority-data': text(),
   'insecure-skip-tls-verify': z.boolean().optional(),
   'tls-server-name': text(),
-  'proxy-url': text()
+  'proxy-url': text(),
+  'disable-compression': z.boolean().optional(),
+  extensions: z.array(z.looseObject({ name: z.string(), extension: z.unknown() })).nullish()
 })
 
 const USER = z.looseObject({
@@ -27,7 +32,8 @@ const USER = z.looseObject({
   'client-key': text(),
   'client-key-data': text(),
   username: text(),
-  password: text()
+  password: text(),
+  exec: EXEC.nullish()
 })
 
 const CONTEXT = z.looseObject({ cluster: z.string(), user: text(), namespace: text() })
@@ -42,8 +48,10 @@ const KUBECONFIG = z.looseObject({
 export interface KubeconfigOptions {
   /** Where relative paths in it begin: the folder of the file. */
   readonly folder: string
-  /** Milliseconds of a monotonic clock. */
-  readonly now: () => number
+  readonly time: Time
+  /** Of programs that make credentials: the environment of this process, and whether it has a terminal. */
+  readonly env: Readonly<Record<string, string | undefined>>
+  readonly hasTerminal: boolean
   /** Absent: the current one. */
   readonly context?: string
 }
@@ -94,14 +102,13 @@ type User = z.infer<typeof USER>
 type Source = () => string | undefined
 
 function credentialsOf(cluster: Cluster, user: User, options: KubeconfigOptions, name: string): Credentials {
-  for (const field of ['exec', 'auth-provider'])
-    if (user[field] != null)
-      throw new Error(
-        `kubeconfig: users: ${name}: ${field}: is not run; use a token, a tokenFile or a client certificate`
-      )
+  if (user['auth-provider'] != null)
+    throw new Error(
+      `kubeconfig: users: ${name}: auth-provider: is not run; use exec, a token, a tokenFile or a client certificate`
+    )
   const files: FileText[] = []
   const fileOf = (path: string): FileText => {
-    const file = new FileText(isAbsolute(path) ? path : join(options.folder, path), options.now)
+    const file = new FileText(isAbsolute(path) ? path : join(options.folder, path), options.time.now)
     files.push(file)
     return file
   }
@@ -117,20 +124,72 @@ function credentialsOf(cluster: Cluster, user: User, options: KubeconfigOptions,
   const ca = material(cluster['certificate-authority-data'], cluster['certificate-authority'])
   const cert = material(user['client-certificate-data'], user['client-certificate'])
   const key = material(user['client-key-data'], user['client-key'])
-  const skips = cluster['insecure-skip-tls-verify'] === true
+  const authorization = authorizationOf(user, fileOf)
   const servername = cluster['tls-server-name']
+  const rejectUnauthorized = cluster['insecure-skip-tls-verify'] === true ? (false as const) : undefined
+  const refused = () => {
+    for (const file of files) file.forget()
+  }
+  const present = () => ({
+    authorization: authorization?.() ?? null,
+    tls: definedOf({ ca: ca(), cert: cert(), key: key(), servername, rejectUnauthorized })
+  })
+  // What stands in the file itself wins over a program (client-go, UpdateTransportConfig).
+  if (user.exec == null || authorization !== null || cert() !== undefined) return { present, refused }
+  const own: Credentials = { present, refused }
+  return programCredentials(
+    own,
+    programOf(user.exec, () => clusterOf(cluster, ca()), options, name),
+    name
+  )
+}
+
+function programOf(spec: z.infer<typeof EXEC>, cluster: () => ExecCluster, options: KubeconfigOptions, name: string) {
+  // As every path of a kubeconfig; a name without a slash is looked up in PATH.
+  const command = spec.command.includes('/') ? resolve(options.folder, spec.command) : spec.command
+  try {
+    return new ExecCredentials({ ...options, spec, command, cluster })
+  } catch (error) {
+    throw new Error(`kubeconfig: users: ${name}: exec: ${(error as Error).message}`)
+  }
+}
+
+/** `own`: what the kubeconfig says of the connection beside them. */
+function programCredentials(own: Credentials, program: ExecCredentials, name: string): Credentials {
+  const shown = new WeakMap<Presented, ExecCredential>()
   return {
-    authorization: authorizationOf(user, fileOf),
-    tls: () =>
-      definedOf({ ca: ca(), cert: cert(), key: key(), servername, rejectUnauthorized: skips ? false : undefined }),
-    refused: () => {
-      for (const file of files) file.forget()
+    present: async () => {
+      const { tls } = await own.present()
+      const credential = await program.current().catch((error: Error) => {
+        throw new Error(`kubeconfig: users: ${name}: exec: ${error.message}`)
+      })
+      const authorization = credential.token === '' ? null : `Bearer ${credential.token}`
+      const presented = { authorization, tls: { ...tls, ...credential.certificate } }
+      shown.set(presented, credential)
+      return presented
+    },
+    refused: (presented) => {
+      own.refused(presented)
+      const credential = shown.get(presented)
+      if (credential !== undefined) program.refused(credential)
     }
   }
 }
 
-/** A file of a token comes before a token (client-go, AuthInfo). */
-function authorizationOf(user: User, fileOf: (path: string) => FileText): Credentials['authorization'] {
+function clusterOf(cluster: Cluster, ca: string | undefined): ExecCluster {
+  const extension = cluster.extensions?.find(({ name }) => name === CONFIG_EXTENSION)
+  return {
+    server: cluster.server,
+    ...(cluster['tls-server-name'] ? { 'tls-server-name': cluster['tls-server-name'] } : {}),
+    ...(cluster['insecure-skip-tls-verify'] ? { 'insecure-skip-tls-verify': true } : {}),
+    ...(ca === undefined ? {} : { 'certificate-authority-data': Buffer.from(ca).toString('base64') }),
+    ...(cluster['disable-compression'] ? { 'disable-compression': true } : {}),
+    ...(extension === undefined ? {} : { config: extension.extension })
+  }
+}
+
+/** A file of a token comes before a token (client-go, AuthInfo). Null: there is none. */
+function authorizationOf(user: User, fileOf: (path: string) => FileText): (() => string) | null {
   const { token, tokenFile, username, password = '' } = user
   if (tokenFile) {
     const file = fileOf(tokenFile)
@@ -141,7 +200,7 @@ function authorizationOf(user: User, fileOf: (path: string) => FileText): Creden
     const basic = `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`
     return () => basic
   }
-  return () => null
+  return null
 }
 
 type Optional<T> = { readonly [K in keyof T]: T[K] | undefined }

@@ -6,7 +6,7 @@ import { Agent as HttpAgent, type IncomingMessage, type RequestOptions, request 
 import { Agent as HttpsAgent, request as requestHttps } from 'node:https'
 import type { Time } from '#engine/contract/time.ts'
 import { apiError } from './api-error.ts'
-import type { ApiConnection } from './connection.ts'
+import type { ApiConnection, Presented } from './connection.ts'
 
 export interface ApiRequest {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
@@ -55,9 +55,8 @@ export class Transport {
     try {
       return await this.#askOnce(request)
     } catch (error) {
-      // Tokens are renewed in their file: the next one may be there already.
+      // The next token may be there already: `open` has said that this one is refused.
       if (!isStatus(error, 401)) throw error
-      this.#connection.credentials.refused()
       return await this.#askOnce(request)
     }
   }
@@ -72,11 +71,23 @@ export class Transport {
    * The answer when it has begun and is one of success. `msMax`: for all of it; it is destroyed then, with an Error.
    * Throws an ApiError for any other answer.
    */
-  open(request: ApiRequest, msMax: number): Promise<IncomingMessage> {
+  async open(request: ApiRequest, msMax: number): Promise<IncomingMessage> {
+    const { credentials } = this.#connection
+    const presented = await credentials.present()
+    request.signal?.throwIfAborted()
+    try {
+      return await this.#send(request, presented, msMax)
+    } catch (error) {
+      if (isStatus(error, 401)) credentials.refused(presented)
+      throw error
+    }
+  }
+
+  #send(request: ApiRequest, presented: Presented, msMax: number): Promise<IncomingMessage> {
     return new Promise((resolve, reject) => {
       const { body, signal } = request
       const text = body === undefined ? undefined : JSON.stringify(body)
-      const options = { ...this.#options(request, text), ...(signal === undefined ? {} : { signal }) }
+      const options = { ...this.#options(request, presented, text), ...(signal === undefined ? {} : { signal }) }
       const call = this.#url.protocol === 'https:' ? requestHttps(options) : requestHttp(options)
       const callOff = this.#time.after(msMax, () => call.destroy(new Error(`no end after ${msMax} ms`)))
       call.on('close', callOff)
@@ -91,9 +102,11 @@ export class Transport {
     })
   }
 
-  #options({ method, path, type = JSON_TYPE, accept = JSON_TYPE }: ApiRequest, text: string | undefined) {
-    const { credentials } = this.#connection
-    const authorization = credentials.authorization()
+  #options(
+    { method, path, type = JSON_TYPE, accept = JSON_TYPE }: ApiRequest,
+    { authorization, tls }: Presented,
+    text: string | undefined
+  ) {
     const url = this.#url
     const options: RequestOptions = {
       method,
@@ -110,7 +123,7 @@ export class Transport {
         ...(text === undefined ? {} : { 'content-type': type, 'content-length': Buffer.byteLength(text) })
       }
     }
-    return url.protocol === 'https:' ? { ...options, ...credentials.tls() } : options
+    return url.protocol === 'https:' ? { ...options, ...tls } : options
   }
 
   close(): void {

@@ -96,5 +96,5 @@ function scratchFiles() {
 const connectionTo = ({ origin, ca, token }: ApiServer): ApiConnection => ({
   url: origin,
   namespace: null,
-  credentials: { authorization: () => `Bearer ${token}`, tls: () => ({ ca }), refused() {} }
+  credentials: { present: () => ({ authorization: `Bearer ${token}`, tls: { ca } }), refused() {} }
 })

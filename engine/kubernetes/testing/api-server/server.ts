@@ -75,8 +75,7 @@ export class ApiServerDouble {
       url: this.url,
       namespace: null,
       credentials: {
-        authorization: () => (token() === null ? null : `Bearer ${token()}`),
-        tls: () => ({}),
+        present: () => ({ authorization: token() === null ? null : `Bearer ${token()}`, tls: {} }),
         refused: () => {}
       }
     }
