@@ -140,15 +140,21 @@ export class BackendCompiler {
   /** Takes over what the configuration before had, if it would be made the same again. */
   adopt(known: KnownBackend): boolean {
     if (known.usedIn === this.#build) return true
+    if (!this.stays(known)) return false
+    known.usedIn = this.#build
+    return true
+  }
+
+  /** Whether it would be made the same again. */
+  stays(known: KnownBackend): boolean {
     const { connectTimeoutMs, maxBufferBytes, keepsAnswers } = this.#settings
-    const isSame =
+    return (
       known.backend === this.#find(known.name) &&
       known.connectTimeoutMs === connectTimeoutMs &&
       known.maxBufferBytes === maxBufferBytes &&
       known.keepsAnswers === keepsAnswers &&
       this.services.has(known.uses)
-    if (isSame) known.usedIn = this.#build
-    return isSame
+    )
   }
 
   #compiled(backend: Backend, name: string, hostRewrite: HostRewrite): KnownBackend {

@@ -6,12 +6,14 @@ import type { DialectFinder } from '#engine/contract/exchange.ts'
 import type { RequestIdRules } from '#engine/contract/request-id.ts'
 import type { PolicyPlaces, Route } from '#engine/contract/route.ts'
 import type { Places } from '#engine/ir/places.ts'
-import type { PolicySet, RouteSpec } from '#engine/ir/snapshot.ts'
+import type { PolicySet } from '#engine/ir/snapshot.ts'
 import { isSameList } from '#engine/kit/same-list.ts'
 import { RouterCache } from '#engine/routing/router-cache.ts'
-import { BackendCache, type KnownBackend } from './backend-compiler.ts'
+import { BackendCache } from './backend-compiler.ts'
 import type { FrontendPlans, Hooks, Level, RouteChain } from './policies.ts'
 import { type CompiledPolicy, PolicyCache } from './policy-cache.ts'
+import type { RouteList } from './route-list.ts'
+import type { Counted } from './used-parts.ts'
 
 /** What routes of a listener depend on beside their own policies and backends. */
 export interface RouteContext {
@@ -27,13 +29,9 @@ export const isAround = (a: RouteContext, b: RouteContext): boolean =>
   a.maxBufferBytes === b.maxBufferBytes && isSameList(a.policies, b.policies)
 
 /** A route, and what it was made of. */
-export interface KnownRoute {
+export interface KnownRoute extends Counted {
   readonly context: RouteContext
   readonly chain: RouteChain
-  /** Policies of it and of its references, and backends. */
-  readonly parts: readonly (CompiledPolicy | KnownBackend)[]
-  /** It is the same wherever it stands. */
-  readonly isMovable: boolean
   readonly route: Route
   readonly dialect: DialectFinder | null
   readonly standing: Standing
@@ -45,9 +43,7 @@ export interface KnownListener {
   readonly made: readonly CompiledPolicy[]
   readonly context: RouteContext
   readonly around: AroundRoutes
-  readonly specs: readonly RouteSpec[]
-  /** As `specs`. */
-  readonly routes: KnownRoute[]
+  list: RouteList
 }
 
 export class BuildCache {
@@ -73,6 +69,13 @@ export interface AroundRoutes {
   readonly path: string
   readonly places: Places | null
 }
+
+/** Whether a route stands in the same place within both. */
+export const isSamePlace = (a: AroundRoutes, b: AroundRoutes): boolean =>
+  a.path === b.path &&
+  a.places === b.places &&
+  a.levels.length === b.levels.length &&
+  a.levels.every(({ path, policies }, i) => path === b.levels[i]!.path && policies === b.levels[i]!.policies)
 
 export function placesIn(levels: readonly Level[], places: Places | null): PolicyPlaces {
   return {

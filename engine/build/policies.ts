@@ -131,10 +131,15 @@ export class PolicyCompiler {
   adopt(made: readonly CompiledPolicy[]): boolean {
     for (const one of made) {
       if (one.usedIn === this.#build) continue
-      if (one.uses.size > 0 && !this.#services.has(one.uses)) return false
+      if (!this.stays(one)) return false
       one.usedIn = this.#build
     }
     return true
+  }
+
+  /** Whether it would be made the same again. */
+  stays({ uses }: CompiledPolicy): boolean {
+    return uses.size === 0 || this.#services.has(uses)
   }
 
   /** What the compiled policies do beside requests, and the services that they ask, each once: after `keep`. */

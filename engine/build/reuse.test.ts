@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { queryObjects } from 'node:v8'
+import fc from 'fast-check'
 import type { StaticBackend } from '#backends/http/config/snapshot.ts'
 import type { Route } from '#engine/contract/route.ts'
 import { Places } from '#engine/ir/places.ts'
@@ -111,6 +112,15 @@ test('what a route was made of makes it another one: its backend, policies aroun
   }
 })
 
+test('the backend of a mirror that changes makes the route another one', () => {
+  const build = runtimeBuilder()
+  const of = configurations()
+  const route = named('r', 'b', { policies: { requestMirror: [{ backend: 'c', share: 1 }] } })
+  const before = routed(build(of([route])), '/r')
+  const after = routed(build(of([route], { backends: { ...BACKENDS, c: host('elsewhere') } })), '/r')
+  assert.notEqual(after.mirrors![0]!.serve, before.mirrors![0]!.serve)
+})
+
 test('one spec at two listeners is a route of each', () => {
   const build = runtimeBuilder()
   const route = named('r')
@@ -173,4 +183,73 @@ test('routes that stay keep nothing of the configurations before', () => {
     build(Object.assign(new Configuration(), of([...staying, named(`goes-${i}`, 'b', { backends: [] })])))
   }
   assert.ok(queryObjects(Configuration, { format: 'count' }) <= 2)
+})
+
+type Change =
+  | { readonly kind: 'put'; readonly at: number; readonly route: number; readonly form: number }
+  | { readonly kind: 'remove' | 'swap'; readonly at: number }
+  | { readonly kind: 'backend' | 'refused' }
+
+/** Routes of one name in several forms: backends, policies, mirrors, hosts. */
+function formOf(route: number, form: number): RouteSpec {
+  const mirror = { backend: 'c', share: 1 }
+  const policies = [{}, POLICIES, { requestMirror: [mirror] }, { headerModifiers: { response: { remove: ['y'] } } }]
+  return named(`r${route}`, form % 2 === 0 ? 'b' : 'c', {
+    policies: policies[form % policies.length]!,
+    hostnames: form % 3 === 0 ? [] : [`${form % 3}.example`]
+  })
+}
+
+const changes: fc.Arbitrary<readonly Change[]> = fc.array(
+  fc.oneof(
+    fc.record({ kind: fc.constant('put' as const), at: fc.nat(12), route: fc.nat(9), form: fc.nat(11) }),
+    fc.record({ kind: fc.constantFrom('remove' as const, 'swap' as const), at: fc.nat(12) }),
+    fc.record({ kind: fc.constantFrom('backend' as const, 'refused' as const) })
+  ),
+  { maxLength: 40 }
+)
+
+function changed(routes: readonly RouteSpec[], change: Change): readonly RouteSpec[] {
+  if (change.kind === 'remove') return routes.toSpliced(change.at, 1)
+  if (change.kind === 'swap') return [...routes.slice(change.at), ...routes.slice(0, change.at)]
+  if (change.kind !== 'put') return routes
+  const fresh = formOf(change.route, change.form)
+  const rest = routes.filter(({ name }) => name !== fresh.name)
+  return rest.toSpliced(change.at, 0, fresh)
+}
+
+/** All that can be seen of a runtime. */
+function seen(runtime: Runtime) {
+  const targets = Array.from({ length: 10 }, (_, i) => `/r${i}`)
+  const found = targets.flatMap((target) =>
+    ['other.example', '1.example', '2.example'].map((authority) => {
+      const ex = fakeExchange({ target, authority })
+      if (runtime.route(ex) !== null) return null
+      const { route } = ex
+      return [route!.name, route!.mirrors?.length, route!.placesOf!('headerModifiers'), route!.requestHooks?.length]
+    })
+  )
+  return { ...runtime.describe(), found, background: runtime.background!.length }
+}
+
+test('after any changes a runtime is as one that is built from nothing', () => {
+  fc.assert(
+    fc.property(changes, (all) => {
+      const build = runtimeBuilder()
+      const of = configurations()
+      let routes: readonly RouteSpec[] = []
+      let backends: Snapshot['backends'] = BACKENDS
+      for (const change of all) {
+        routes = changed(routes, change)
+        if (change.kind === 'backend') {
+          const hosts = [{ host: 'b', port: 80, unixPath: null, weight: 1 }]
+          backends = { ...backends, b: { ...host('b'), hosts } as Snapshot['backends'][string] }
+        }
+        if (change.kind === 'refused') assert.throws(() => build(of([...routes, named('bad', 'missing')])))
+        const snapshot = of(routes, { backends })
+        assert.deepEqual(seen(build(snapshot)), seen(runtimeBuilder()(snapshot)))
+      }
+    }),
+    { numRuns: 60 }
+  )
 })

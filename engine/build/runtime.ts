@@ -7,7 +7,6 @@ import type { HookOwners, ListenerParts, Recorder, Route, RouteMirror, RouteRetr
 import type { TcpTable } from '#engine/contract/tcp.ts'
 import type { Tracer } from '#engine/contract/tracing.ts'
 import { type Backend, type Listener, ownName, type RouteSpec, type Snapshot } from '#engine/ir/snapshot.ts'
-import { Alignment } from '#engine/kit/alignment.ts'
 import { RetryBudget } from '#engine/kit/retry-budget.ts'
 import { isSameList } from '#engine/kit/same-list.ts'
 import { compileMatch } from '#engine/routing/candidate.ts'
@@ -17,6 +16,7 @@ import {
   type AroundRoutes,
   BuildCache,
   isAround,
+  isSamePlace,
   type KnownListener,
   type KnownRoute,
   placesIn,
@@ -36,10 +36,12 @@ import {
 } from './policies.ts'
 import { type AnswerHooks, answerHooks, behindReference } from './references.ts'
 import { withRequestId } from './request-id.ts'
+import { NO_ROUTES, routeList } from './route-list.ts'
 import type { RouteDescription, Runtime, RuntimeDeps } from './runtime-types.ts'
 import { buildTcp } from './tcp.ts'
 import { flushOf, isRead, metricsOf, traced, tracerOf } from './tracing.ts'
 import { loopedAt, withoutBackend } from './unserved.ts'
+import type { RoutePart } from './used-parts.ts'
 import { weighted } from './weighted.ts'
 
 export type { RouteDescription, Runtime, RuntimeDeps, RuntimeDescription } from './runtime-types.ts'
@@ -145,8 +147,11 @@ class Builder {
     this.#policies.keep()
     this.#cache.listeners = this.#listeners
     // Not before: the routes that run are not where a configuration has them that is refused.
-    for (const { around, routes } of this.#listeners.values()) {
-      for (const [i, { standing }] of routes.entries()) standing.move(around, i)
+    for (const { around, list } of this.#listeners.values()) {
+      const { routes, moved, used } = list
+      const [from, until] = moved
+      for (let i = from; i < until; i++) routes[i]!.standing.move(around, i)
+      used.keep()
     }
     this.#cache.frontend = this.#frontend
     this.#backends.keep(this.#cache.backends)
@@ -158,7 +163,7 @@ class Builder {
   }
 
   descriptions(): readonly RouteDescription[] {
-    return [...this.#listeners.values()].flatMap(({ specs, routes }) =>
+    return [...this.#listeners.values()].flatMap(({ list: { specs, routes } }) =>
       specs.map((spec, i) => described(spec, routes[i]!))
     )
   }
@@ -221,10 +226,13 @@ class Builder {
     const hooks = isSame ? null : this.#policies.preRouting(levels)
     const preRouting = hooks === null ? before!.context.preRouting : withRequestId(hooks, requestId)
     const made = hooks === null ? before!.made : hooks.made
-    const { routes: specs } = this.#around!.listener
     const context = this.#context(preRouting, before)
     this.#before = before
-    this.#listener = { policies, requestId, made, context, around: this.#around!, specs, routes: [] }
+    const { levels: around, path, places } = this.#around!
+    const place = { levels: around, path, places }
+    const isInPlace = before !== null && isSamePlace(before.around, place)
+    const list = NO_ROUTES
+    this.#listener = { policies, requestId, made, context, around: isInPlace ? before.around : place, list }
     this.#listeners.set(key, this.#listener)
     return this.#listener
   }
@@ -244,17 +252,22 @@ class Builder {
 
   /** Those of the listener that was built last, in their order. */
   routes(specs: readonly RouteSpec[]): readonly Route[] {
-    const { routes } = this.#listener!
-    const known = this.#before?.routes ?? []
-    const alignment = new Alignment(this.#before?.specs ?? [], specs)
-    const dialects = new Set<DialectFinder>()
-    for (let i = 0; i < specs.length; i++) {
-      const made = this.#route(specs[i]!, i, known[alignment.placeOf(i)])
-      if (made.dialect !== null) dialects.add(made.dialect)
-      routes.push(made)
-    }
-    this.#dialects.push(...dialects)
-    return routes.map(({ route }) => route)
+    const listener = this.#listener!
+    const isAsBefore = this.#before?.context === listener.context && this.#backends.isOfBefore
+    listener.list = routeList(this.#before?.list ?? NO_ROUTES, specs, {
+      stays: isAsBefore ? (part) => this.#stays(part) : null,
+      take: (part) => {
+        part.usedIn = this.#build
+      },
+      make: (spec, index, known) => this.#route(spec, index, known)
+    })
+    this.#dialects.push(...listener.list.dialects)
+    return listener.list.served
+  }
+
+  /** Whether a part of a route would be made the same again. */
+  #stays(part: RoutePart): boolean {
+    return part.usedIn === this.#build || ('policy' in part ? this.#policies.stays(part) : this.#backends.stays(part))
   }
 
   #route(spec: RouteSpec, index: number, known: KnownRoute | undefined): KnownRoute {
@@ -262,13 +275,11 @@ class Builder {
     return this.#isSame(known) ? known : this.#made(spec, index, this.#holds(known) ? known.chain : null)
   }
 
-  /** Whether all that a route was made of is what it was: of thousands this is asked with every change of one. */
+  /** Whether all that a route was made of is what it was. */
   #isSame({ context, isMovable, parts }: KnownRoute): boolean {
     if (context !== this.#listener!.context || !isMovable || !this.#backends.isOfBefore) return false
-    for (const part of parts) {
-      if (part.usedIn === this.#build) continue
-      if (!('policy' in part ? this.#policies.adopt([part]) : this.#backends.adopt(part))) return false
-    }
+    if (!parts.every((part) => this.#stays(part))) return false
+    for (const part of parts) part.usedIn = this.#build
     return true
   }
 
@@ -282,7 +293,7 @@ class Builder {
     const { name, rule = '' } = spec
     const around = this.#around!
     const { listener, port } = around
-    const standing = new Standing(around, index, spec.policies)
+    const standing = new Standing(this.#listener!.around, index, spec.policies)
     const { path } = standing
     const matches = spec.matches.map(compileMatch)
     const attachment = `${port} ${listener.name} ${ownName(spec)}`

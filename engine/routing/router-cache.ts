@@ -69,9 +69,13 @@ export class RouterCache {
         message: (error as Error).message
       })
     const before = this.#before.get(key) ?? NO_HOSTS
-    const stale = staleHosts(before, specs, routes)
-    const made =
-      stale.size === 0 ? before : withHosts(before, stale, this.#entriesOf(stale, specs, routes, report), report)
+    const { start, end } = commonEnds(before.routes, routes)
+    const last = { before: before.routes.length - end, now: routes.length - end }
+    const stale = new Set([...before.specs.slice(start, last.before), ...specs.slice(start, last.now)].flatMap(namesOf))
+    const gone = new Set(before.routes.slice(start, last.before))
+    const [from, until] = haveOthers(before, stale, gone) ? [0, routes.length] : [start, last.now]
+    const entries = this.#entriesOf(stale, specs.slice(from, until), routes.slice(from, until), report)
+    const made = stale.size === 0 ? before : withHosts(before, stale, entries, report)
     this.#made.set(key, { ...made, specs, routes })
     return made.chains
   }
@@ -116,11 +120,13 @@ type Report = (match: Pick<Candidate, 'route' | 'matchIndex'>, error: unknown) =
 
 const namesOf = ({ hostnames }: RouterRoute): readonly string[] => (hostnames.length === 0 ? EVERY_HOST : hostnames)
 
-/** The names of hosts whose routes may be others than before, or stand in another order. */
-function staleHosts(before: ListenerHosts, specs: readonly RouterRoute[], routes: readonly Route[]): Set<string> {
-  const { start, end } = commonEnds(before.routes, routes)
-  const moved = [...before.specs.slice(start, before.specs.length - end), ...specs.slice(start, specs.length - end)]
-  return new Set(moved.flatMap(namesOf))
+/** Whether routes that stay have one of these hosts, too. */
+function haveOthers(before: ListenerHosts, hostnames: ReadonlySet<string>, gone: ReadonlySet<Route>): boolean {
+  for (const hostname of hostnames) {
+    const entries = before.own.get(hostname)?.entries ?? []
+    if (entries.some(({ candidate }) => !gone.has(candidate.route))) return true
+  }
+  return false
 }
 
 /** `entries`: of the hosts that are stale; those without are gone. */
