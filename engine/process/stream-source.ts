@@ -20,7 +20,7 @@ import { setHeapFlags } from './v8-flags.ts'
 
 /** What has changed is on disk so soon: drafts may be large, and 50 of them come in a second. */
 const KEEP_AFTER_MS = 5_000
-/** Or later: to write 5,000 routes takes 0.2 s, in which nothing is put in force. This share of the time is for it. */
+/** Or later: to write 5,000 routes takes 0.2 s of the processor. This share of the time is for it. */
 const KEEP_SHARE = 0.01
 
 export class StreamSource implements SnapshotSource {
@@ -32,7 +32,8 @@ export class StreamSource implements SnapshotSource {
   readonly #file: HeldFile | null
   readonly #first = Promise.withResolvers<Published>()
   #client: SnapshotClient | null = null
-  #unkept: Held | null = null
+  #unkept: (() => Held) | null = null
+  #beingKept: (() => Held) | null = null
   #keeping: NodeJS.Timeout | null = null
   /** How long the last one took to write. */
   #keptInMs = 0
@@ -70,7 +71,13 @@ export class StreamSource implements SnapshotSource {
   close(): void {
     this.#client?.close()
     if (this.#keeping !== null) clearTimeout(this.#keeping)
-    this.#keep()
+    const last = this.#unkept ?? this.#beingKept
+    if (last === null) return
+    try {
+      this.#file?.write(last())
+    } catch (error) {
+      this.#cannotKeep(error)
+    }
   }
 
   /** Null: nothing was kept, or it cannot be used. */
@@ -125,29 +132,29 @@ export class StreamSource implements SnapshotSource {
     if (hosts.length > 0) this.#parts.supervisor.setHosts(Object.fromEntries(hosts))
   }
 
-  #keepSoon(held: Held): void {
+  #keepSoon(held: () => Held): void {
     if (this.#file === null) return
     this.#unkept = held
-    this.#keeping ??= setTimeout(
-      () => {
-        this.#keeping = null
-        this.#keep()
-      },
-      Math.max(KEEP_AFTER_MS, this.#keptInMs / KEEP_SHARE)
-    ).unref()
+    this.#keeping ??= setTimeout(() => void this.#keep(), Math.max(KEEP_AFTER_MS, this.#keptInMs / KEEP_SHARE)).unref()
   }
 
-  #keep(): void {
-    const held = this.#unkept
-    this.#unkept = null
-    if (held === null) return
+  async #keep(): Promise<void> {
     const begun = performance.now()
+    this.#beingKept = this.#unkept
+    this.#unkept = null
     try {
-      this.#file?.write(held)
+      if (this.#beingKept !== null) await this.#file?.writeSoon(this.#beingKept())
     } catch (error) {
-      this.#parts.log('warn', `what is in force cannot be kept: ${(error as Error).message}`)
+      this.#cannotKeep(error)
     }
+    this.#beingKept = null
     this.#keptInMs = performance.now() - begun
+    this.#keeping = null
+    if (this.#unkept !== null) this.#keepSoon(this.#unkept)
+  }
+
+  #cannotKeep(error: unknown): void {
+    this.#parts.log('warn', `what is in force cannot be kept: ${(error as Error).message}`)
   }
 }
 

@@ -30,8 +30,8 @@ export interface SnapshotClientOptions {
   readonly onSnapshot: (received: ReceivedDraft) => Promise<void>
   /** In force at once; the first comes before the first draft. */
   readonly onEndpoints: (changes: EndpointChanges) => void
-  /** There is something new to keep. */
-  readonly onHeld: (held: Held) => void
+  /** There is something new to keep: what it is by the time that it is asked for. */
+  readonly onHeld: (held: () => Held) => void
   readonly log: (level: 'debug' | 'info' | 'warn' | 'error', message: string) => void
   /** Default: that of the system. */
   readonly time?: Time
@@ -205,7 +205,8 @@ export class SnapshotClient {
   }
 
   #keep(): void {
-    if (this.#inForce !== null) this.#options.onHeld(this.#received.held(this.#inForce))
+    const inForce = this.#inForce
+    if (inForce !== null) this.#options.onHeld(() => this.#received.held(inForce))
   }
 }
 

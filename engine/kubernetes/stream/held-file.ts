@@ -4,24 +4,29 @@
  * from what is not on that disk.
  */
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto'
-import { closeSync, fsyncSync, openSync, readFileSync, renameSync, writeFileSync, writeSync } from 'node:fs'
+import { closeSync, fsync, fsyncSync, openSync, readFileSync, renameSync, writeFileSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
+import { setImmediate } from 'node:timers/promises'
+import { promisify } from 'node:util'
 import { VERSION } from '#engine/contract/version.ts'
+import { heldOf, heldRecords } from './held-records.ts'
 import type { GatewayName } from './published.ts'
 import type { Held } from './received.ts'
-import { decodeRecord, encodeRecord } from './records.ts'
 
 const FILE = 'held.weir'
 const IV_BYTES = 12
 const TAG_BYTES = 16
 const CIPHER = 'aes-256-gcm'
-const PIECE_BYTES = 256 * 1024
+
+const onDisk = promisify(fsync)
 
 export class HeldFile {
   readonly #path: string
   readonly #key: Uint8Array
   /** What was kept for another Gateway, or by another version of the program, cannot be opened. */
   readonly #context: Buffer
+  /** The newest that writes. */
+  #turn = 0
 
   constructor(folder: string, key: string, gateway: GatewayName) {
     this.#path = join(folder, FILE)
@@ -31,29 +36,46 @@ export class HeldFile {
 
   /** Throws an Error of the system. A reader sees the file as it was, or as it is now. */
   write(held: Held): void {
+    for (const file of this.#written(held)) if (file !== null) fsyncSync(file)
+  }
+
+  /**
+   * As write, a record at a time, each in its own turn of the event loop. Calls of write and writeSoon meanwhile put
+   * theirs in its place, and this one stops.
+   */
+  async writeSoon(held: Held): Promise<void> {
+    for (const file of this.#written(held)) await (file === null ? setImmediate() : onDisk(file))
+  }
+
+  /**
+   * In pieces: what is sealed of a large configuration is not in memory a second time. Yields null between them, and
+   * at last the file, which has to be on disk before it is the one that is read.
+   */
+  *#written(held: Held): Iterable<number | null> {
+    const turn = ++this.#turn
     const next = `${this.#path}.next`
     const file = openSync(next, 'w', 0o600)
     try {
-      this.#seal(encodeRecord(held), file)
-      fsyncSync(file)
+      const iv = randomBytes(IV_BYTES)
+      const cipher = createCipheriv(CIPHER, this.#key, iv, { authTagLength: TAG_BYTES })
+      cipher.setAAD(this.#context)
+      const write = (bytes: Uint8Array) => writeFileSync(file, bytes)
+      write(iv)
+      write(new Uint8Array(TAG_BYTES))
+      for (const record of heldRecords(held)) {
+        write(cipher.update(record))
+        yield null
+        if (turn !== this.#turn) return
+      }
+      write(cipher.final())
+      // Known at the end, and in front of the rest for readers.
+      writeSync(file, cipher.getAuthTag(), 0, TAG_BYTES, IV_BYTES)
+      yield file
+      if (turn !== this.#turn) return
     } finally {
       closeSync(file)
     }
     renameSync(next, this.#path)
-  }
-
-  /** In pieces: what is sealed of a large configuration is not in memory a second time. */
-  #seal(clear: Buffer, file: number): void {
-    const iv = randomBytes(IV_BYTES)
-    const cipher = createCipheriv(CIPHER, this.#key, iv, { authTagLength: TAG_BYTES })
-    cipher.setAAD(this.#context)
-    const write = (bytes: Uint8Array) => writeFileSync(file, bytes)
-    write(iv)
-    write(new Uint8Array(TAG_BYTES))
-    for (let at = 0; at < clear.length; at += PIECE_BYTES) write(cipher.update(clear.subarray(at, at + PIECE_BYTES)))
-    write(cipher.final())
-    // Known at the end, and in front of the rest for readers.
-    writeSync(file, cipher.getAuthTag(), 0, TAG_BYTES, IV_BYTES)
   }
 
   /** Null: there is none. Throws an Error that says why it cannot be used. */
@@ -66,8 +88,7 @@ export class HeldFile {
       decipher.setAAD(this.#context)
       decipher.setAuthTag(tag)
       const clear = [decipher.update(bytes.subarray(IV_BYTES + TAG_BYTES)), decipher.final()]
-      // What opens was written by write().
-      return decodeRecord(Buffer.concat(clear)) as Held
+      return heldOf(Buffer.concat(clear))
     } catch {
       throw new Error(`${this.#path} was written with another key, for another Gateway or version, or is damaged`)
     }

@@ -90,7 +90,7 @@ function dataPlane(t: TestContext, port: number, more: Partial<SnapshotClientOpt
       look()
     },
     onHeld: (next) => {
-      held = next
+      held = next()
     },
     log: (_level, message) => {
       logged.push(message)
