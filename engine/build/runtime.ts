@@ -62,7 +62,7 @@ export function buildRuntime(snapshot: Snapshot, deps: RuntimeDeps): Runtime {
   const { version, hash, acceptedAt } = snapshot
   return Object.freeze({
     snapshot,
-    background: builder.background,
+    background: [...builder.background, ...tcp.background],
     route: traced((ex: Exchange) => router.route(ex), builder.tracer),
     ...builder.unrouted(),
     tcp,

@@ -71,6 +71,7 @@ test('connectTimeout and keepalives of a backend hold for TCP routes to it', () 
   deepEqual(dialled, [[null, 5_000]])
   giveUp()
   equal(problems.length, 0)
+  equal(table.background.length, 1)
   deepEqual(build(snapshotOf('TCP', null, { tls: null, tcp: null })).streamOptions, [
     { guarded: false, allow: [], connectTimeoutMs: 9, tls: null }
   ])

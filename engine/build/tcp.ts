@@ -3,6 +3,7 @@ import type { AccessLogPlan } from '#engine/contract/access-log.ts'
 import type { BackendKind, StreamDestination } from '#engine/contract/backend.ts'
 import { endpointOptions } from '#engine/contract/backend-transport/transport.ts'
 import type { Problem } from '#engine/contract/config-error.ts'
+import type { Background } from '#engine/contract/filter.ts'
 import type { RecorderLabels } from '#engine/contract/route.ts'
 import type {
   Dialled,
@@ -42,6 +43,7 @@ const ELSEWHERE: ReadonlySet<TcpReason> = new Set([
 export function buildTcp(snapshot: Snapshot, deps: TcpDeps, log: AccessLogPlan | null, problems: Problem[]): TcpTable {
   const ports = new Map<number, TcpPort>()
   const recorders = new Map<number, TcpRecorder>()
+  const background = new Set<Background>()
   const unknown = deps.tcpRecorderFor({ route: '', listener: '', port: 0 }, log)
   snapshot.binds.forEach((bind, b) => {
     recorders.set(bind.port, deps.tcpRecorderFor({ route: '', listener: '', port: bind.port }, log))
@@ -60,6 +62,7 @@ export function buildTcp(snapshot: Snapshot, deps: TcpDeps, log: AccessLogPlan |
         deps,
         log,
         problems,
+        background,
         port: bind.port,
         path: `${path}.listeners[${l}]`,
         endsTls: listener.tls !== null
@@ -68,7 +71,11 @@ export function buildTcp(snapshot: Snapshot, deps: TcpDeps, log: AccessLogPlan |
     })
     ports.set(bind.port, { find: (name) => table.find(name) })
   })
-  return { find: (port) => ports.get(port) ?? null, recorder: (port) => recorders.get(port) ?? unknown }
+  return {
+    find: (port) => ports.get(port) ?? null,
+    recorder: (port) => recorders.get(port) ?? unknown,
+    background: [...background]
+  }
 }
 
 interface TcpBuild {
@@ -76,6 +83,8 @@ interface TcpBuild {
   readonly deps: TcpDeps
   readonly log: AccessLogPlan | null
   readonly problems: Problem[]
+  /** Of the endpoints that have been found. */
+  readonly background: Set<Background>
   readonly port: number
   readonly path: string
   /** TLS of the listener ends here. */
@@ -187,7 +196,7 @@ function compile(reference: WeightedBackend, build: TcpBuild): Choice {
 /** Or what is wrong with the backend. */
 function endpointOf(
   target: StreamDestination | TcpReason | undefined,
-  { snapshot, deps, endsTls }: TcpBuild
+  { snapshot, deps, endsTls, background }: TcpBuild
 ): Pick<Choice, 'endpoint' | 'usable'> | string {
   if (target === undefined) return 'bytes of TCP cannot go to a backend of models or of MCP servers'
   if (typeof target === 'string') return { endpoint: () => target, usable: always }
@@ -202,6 +211,7 @@ function endpointOf(
   const options = endsTls ? all : { ...all, tls: null }
   if (to !== null) {
     const endpoint = deps.upstream.stream(to, options)
+    if (endpoint.background !== undefined) background.add(endpoint.background)
     return { endpoint: () => endpoint, usable: () => endpoint.usable }
   }
   return {

@@ -2,6 +2,7 @@
 
 import type { Wire } from '#engine/socket/wire.ts'
 import type { Destination, EndpointOptions, HostGroup } from './endpoint.ts'
+import type { Background } from './filter.ts'
 
 /** Why a connection ended otherwise than by both sides: the `reason` in the log and in metrics, and its words. */
 export const TCP_REASONS = {
@@ -73,6 +74,8 @@ export interface StreamEndpoint {
   readonly name: string
   /** False while every address of it is ejected by health. */
   readonly usable: boolean
+  /** Begun and ended with each configuration that has it: it is forgotten when none has. Absent: clients name it. */
+  readonly background?: Background
   /**
    * Connects for `session`, whose `release` is set with the wire. `preamble`: said in clear text before everything
    * else, also before TLS. Returns a function that gives up.
@@ -111,6 +114,8 @@ export interface TcpTable {
   find(port: number): TcpPort | null
   /** Of connections that end before a listener is chosen, whatever the bind serves. */
   recorder(port: number): TcpRecorder
+  /** Of its endpoints. */
+  readonly background: readonly Background[]
 }
 
 /** The listeners of one port, as far as they have TCP behind them. */

@@ -26,6 +26,7 @@ import { DestinationState, nameOf } from './destination.ts'
 import { EndpointState } from './endpoint.ts'
 import { HostGroupState, type HostSet } from './host-group.ts'
 import { type HostLists, NamedHosts } from './host-lists.ts'
+import { KnownEndpoints } from './known-endpoints.ts'
 import { OutlierDetector } from './outlier.ts'
 import { ProxyProtocolEndpoint } from './proxy-protocol.ts'
 import type { UpstreamShared } from './shared.ts'
@@ -36,8 +37,8 @@ import { type ThresholdKind, Thresholds, type WorkerPlace } from './thresholds.t
 const REPORTED_MAX = 512
 /** In metrics, of all destinations that clients name: what they choose fills no memory. */
 const NAMED_BY_CLIENTS = 'dynamic'
-/** Endpoints kept although nothing is connected to them; dynamic proxies name new ones all the time. */
-const ENDPOINTS_MAX = 8192
+/** Addresses that active checks of this worker ask. */
+const CHECKED_MAX = 8192
 
 export interface Upstream extends UpstreamClient, StreamClient {
   /** Connections by state, for metrics. */
@@ -62,14 +63,17 @@ export interface UpstreamOptions extends UpstreamShared {
 }
 
 export function createUpstream(shared: UpstreamOptions): Upstream {
-  const endpoints = new Map<string, EndpointState | ProxyProtocolEndpoint>()
-  const streams = new Map<string, TcpEndpoint>()
+  const { clock } = shared.rows
+  const endpoints = new KnownEndpoints<EndpointState | ProxyProtocolEndpoint>(clock)
+  const streams = new KnownEndpoints<TcpEndpoint>(clock)
   const checks = new Checks(shared)
   const states = new AddressStates(shared)
   return {
     look() {
       for (const { hosts } of endpoints.values()) hosts.detector?.look()
       states.look()
+      endpoints.look()
+      streams.look()
     },
     report: () => reportOf([...endpoints.values()]),
     checkBy(inProcess: InProcess): void {
@@ -79,14 +83,13 @@ export function createUpstream(shared: UpstreamOptions): Upstream {
       const key = keyOf(destination, options)
       let endpoint = endpoints.get(key)
       if (endpoint === undefined) {
-        if (endpoints.size >= ENDPOINTS_MAX) forgetUnused(endpoints)
-        const hosts = hostsOf(destination, options, shared)
-        endpoint = newEndpoint(hosts, shared)
-        const check = options.resilience?.health?.active ?? null
-        const work = check === null ? [] : [checks.of(check, endpoint)]
-        // Endpoints that clients name come and go with requests.
-        if (!options.guarded) endpoint.background = together([states.of(endpoint), ...work])
-        endpoints.set(key, endpoint)
+        endpoint = newEndpoint(hostsOf(destination, options, shared), shared)
+        if (options.guarded) endpoints.addNamed(key, endpoint)
+        else {
+          const check = options.resilience?.health?.active ?? null
+          const work = check === null ? [] : [checks.of(check, endpoint)]
+          endpoint.background = together([endpoints.addConfigured(key, endpoint), states.of(endpoint), ...work])
+        }
       }
       return endpoint
     },
@@ -105,9 +108,9 @@ export function createUpstream(shared: UpstreamOptions): Upstream {
       const key = keyOf(destination, options)
       let stream = streams.get(key)
       if (stream === undefined) {
-        if (streams.size >= ENDPOINTS_MAX) forgetUnused(streams)
         stream = new TcpEndpoint(hostsOf(destination, ofBytes(options), shared), shared)
-        streams.set(key, stream)
+        if (options.guarded) streams.addNamed(key, stream)
+        else stream.background = streams.addConfigured(key, stream)
       }
       return stream
     },
@@ -192,7 +195,7 @@ class Checks {
   ): EndpointState | ProxyProtocolEndpoint {
     const key = keyOf(destination, options)
     const known = this.#endpoints.get(key)
-    if (known === undefined && this.#endpoints.size >= ENDPOINTS_MAX) forgetUnused(this.#endpoints)
+    if (known === undefined && this.#endpoints.size >= CHECKED_MAX) forgetUnused(this.#endpoints)
     const made = known ?? newEndpoint(hostsOf(destination, options, this.#shared), this.#shared)
     this.#endpoints.set(key, made)
     used.set(key, made)

@@ -3,6 +3,7 @@
  */
 
 import type { EndpointOptions } from '#engine/contract/endpoint.ts'
+import type { Background } from '#engine/contract/filter.ts'
 import type { Dialled, StreamEndpoint, TcpReason, TcpSession } from '#engine/contract/tcp.ts'
 import type { Address } from '#engine/socket/socket-layer.ts'
 import type { Wire } from '#engine/socket/wire.ts'
@@ -66,6 +67,7 @@ export class TcpEndpoint implements StreamEndpoint, DialOwner<TcpAddress, TcpAtt
   readonly raceAfterMs = null
   /** Connections that exist or are being made. */
   total = 0
+  background?: Background
   readonly #dialler: Dialler<TcpAddress, TcpAttempt>
 
   constructor(hosts: HostSet, shared: DiallerShared) {
