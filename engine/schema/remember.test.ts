@@ -39,3 +39,15 @@ test('values that look alike in JSON stay apart', () => {
   assert.deepEqual(schema.parse([{ a: '1' }, { a: 1 }]), [{ made: '1' }, { made: 1 }])
   assert.equal(schema.safeParse(['x', null, 5]).success, false)
 })
+
+test('what is long goes when there is too much of it, the oldest first', () => {
+  const { seen, schema } = counted()
+  const long = (i: number) => ({ a: `${i}`.padEnd(2 ** 20, 'x') })
+  for (let i = 0; i < 100; i++) schema.parse([long(i)])
+  for (let i = 99; i >= 90; i--) schema.parse([long(i)])
+  assert.equal(seen.length, 100)
+  schema.parse([long(0)])
+  assert.equal(seen.length, 101)
+  for (let i = 0; i < 2; i++) schema.parse([{ a: 'x'.repeat(17 * 2 ** 20) }])
+  assert.equal(seen.length, 103)
+})
