@@ -1,6 +1,7 @@
 /** What is published for one Gateway, and what of it a data plane does not hold yet. */
 import { VERSION } from '#engine/contract/version.ts'
 import { encodeDelta } from '#engine/ir/snapshot-delta.ts'
+import { Lru } from '#engine/kit/lru.ts'
 import type { ServiceEndpoint, ServiceEndpoints } from '#engine/kubernetes/endpoints/index.ts'
 import type { SnapshotDraft } from '#engine/source/translate.ts'
 import type { EndpointsRecord, SnapshotRecord, ToDataPlane } from './messages.ts'
@@ -18,8 +19,10 @@ export interface PublishedGateway {
 
 /** Drafts that data planes may still hold. They share what is equal, so that few of them are little memory. */
 const DRAFTS_MAX = 16
-/** Names of endpoints that are gone, for data planes that have not heard of it. */
-const GONE_MAX = 4_096
+/** Names of endpoints that are gone, for data planes that have not heard of it. Who has missed more gets everything. */
+export const GONE_MAX = 512
+/** Data planes say themselves what they hold: those of one Gateway hold few different things. */
+const ENCODED_MAX = 16
 
 export class Published {
   readonly #epoch: string
@@ -33,7 +36,7 @@ export class Published {
   /** Who holds less gets everything. */
   #resumableFrom = 1
   /** Data planes that hold the same get the same bytes. */
-  readonly #encoded = new Map<string, Buffer>()
+  #encoded = new Lru<string, Buffer>(ENCODED_MAX)
 
   constructor(epoch: string) {
     this.#epoch = epoch
@@ -52,7 +55,7 @@ export class Published {
     if (this.#drafts.get(this.#version) !== draft) {
       this.#drafts.set(++this.#version, draft)
       this.#drafts.delete(this.#version - DRAFTS_MAX)
-      this.#encoded.clear()
+      this.#encoded = new Lru(ENCODED_MAX)
     }
     const before = this.#endpoints
     if (endpoints === before && this.#endpointsVersion > 0) return
@@ -61,7 +64,7 @@ export class Published {
     if (changed.length + gone.length === 0 && this.#endpointsVersion > 0) return
     this.#endpointsVersion++
     this.#endpoints = endpoints
-    this.#encoded.clear()
+    this.#encoded = new Lru(ENCODED_MAX)
     for (const name of [...changed, ...gone]) {
       this.#changedAt.delete(name)
       this.#changedAt.set(name, this.#endpointsVersion)
