@@ -16,7 +16,8 @@ interface Series {
 
 interface Region {
   readonly values: Float64Array
-  readonly series: Series[]
+  /** By slot. */
+  readonly series: Map<number, Series>
 }
 
 /** One series over all workers. */
@@ -41,10 +42,11 @@ export class MetricsTable {
   attach(id: string, memory: SharedArrayBuffer): (message: SeriesAnnouncement) => void {
     // Two regions under one name would lose the first one's counts at its death.
     if (this.#regions.has(id)) throw new Error(`metrics of ${id} are already attached`)
-    const region: Region = { values: new Float64Array(memory), series: [] }
+    const region: Region = { values: new Float64Array(memory), series: new Map() }
     this.#regions.set(id, region)
     return ({ slot, name, labels }) => {
-      region.series.push({ slot, name, labels, text: labelText(labels) })
+      if (labels === null) region.series.delete(slot)
+      else region.series.set(slot, { slot, name, labels, text: labelText(labels) })
     }
   }
 
@@ -83,7 +85,7 @@ export class MetricsTable {
 }
 
 function addRegion(sums: Sums, region: Region, wanted: (name: MetricName) => boolean): void {
-  for (const { slot, name, labels, text } of region.series) {
+  for (const { slot, name, labels, text } of region.series.values()) {
     // Gauges only (Gauge.clear).
     if (!wanted(name) || Number.isNaN(region.values[slot])) continue
     const count = slotsOf(name)

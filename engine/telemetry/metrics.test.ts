@@ -40,6 +40,29 @@ test('the same name and labels are one series, announced once', () => {
   ])
 })
 
+test('the place of a gauge that is forgotten goes to the next series of one number', () => {
+  const announced: SeriesAnnouncement[] = []
+  const metrics = new Metrics(new SharedArrayBuffer(1024), (message) => announced.push(message))
+  const labels = (port: string) => ({ port, transport: 'node' })
+  metrics.gauge('weir_downstream_connections', labels('80'))
+  metrics.forgetGauge('weir_downstream_connections', labels('80'))
+  metrics.forgetGauge('weir_downstream_connections', labels('80'))
+  metrics.histogram('weir_request_duration_seconds', { route: 'a' })
+  metrics.gauge('weir_downstream_connections', labels('81'))
+  const { length } = boundsOf('weir_request_duration_seconds')!
+  metrics.gauge('weir_downstream_connections', labels('82'))
+  assert.deepEqual(
+    announced.slice(1).map(({ slot, labels }) => [slot, labels]),
+    [
+      [1, labels('80')],
+      [1, null],
+      [2, { route: 'a' }],
+      [1, labels('81')],
+      [2 + length + 2, labels('82')]
+    ]
+  )
+})
+
 test('a dead worker leaves its counters and histograms behind and takes its gauges along', () => {
   const table = new MetricsTable()
   const dying = worker(table, '0')

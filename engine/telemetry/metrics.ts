@@ -18,11 +18,12 @@ import {
 /** 524,288 slots, some 12,000 routes with traffic. Pages that are never written cost no memory. */
 export const REGION_BYTES = 4 * 1024 * 1024
 
-/** Tells the main thread what a slot means. Plain data: it travels by postMessage. */
+/** Tells the main thread what a slot means from now on. Plain data: it travels by postMessage. */
 export interface SeriesAnnouncement {
   readonly slot: number
   readonly name: MetricName
-  readonly labels: Readonly<Record<string, string>>
+  /** Null: nothing any more. */
+  readonly labels: Readonly<Record<string, string>> | null
 }
 
 export class Counter {
@@ -51,9 +52,12 @@ export class Gauge {
   add(amount: number): void {
     this.#values[this.#slot]! += amount
   }
-  /** It says nothing, and is not shown, until it is set again. */
+  /** It says nothing any more, and is not shown. */
   clear(): void {
     this.#values[this.#slot] = Number.NaN
+  }
+  get slot(): number {
+    return this.#slot
   }
 }
 
@@ -92,6 +96,8 @@ export class Metrics {
   readonly #sink = new Float64Array(64)
   readonly #dropped: Counter
   #next = 0
+  /** Of gauges that have been forgotten. */
+  readonly #free: number[] = []
 
   /**
    * `region`: REGION_BYTES of shared memory that belong to this worker alone.
@@ -117,6 +123,18 @@ export class Metrics {
     return this.#get(name, labels, (values, slot) => new Histogram(values, slot, bounds)) as Histogram
   }
 
+  /** What it was about is gone: its slot goes to another series, and the Gauge may not be set again. */
+  forgetGauge<N extends GaugeName>(name: N, labels: LabelsOf<N>): void {
+    const key = name + labelText(labels)
+    const known = this.#series.get(key)
+    if (known === undefined) return
+    this.#series.delete(key)
+    const gauge = known as Gauge
+    gauge.clear()
+    this.#free.push(gauge.slot)
+    this.#announce({ slot: gauge.slot, name, labels: null })
+  }
+
   #get(
     name: MetricName,
     labels: Readonly<Record<string, string>>,
@@ -125,14 +143,15 @@ export class Metrics {
     const key = name + labelText(labels)
     const known = this.#series.get(key)
     if (known !== undefined) return known
-    const slot = this.#next
     const slots = slotsOf(name)
+    const slot = (slots === 1 ? this.#free.pop() : undefined) ?? this.#next
     if (slot + slots > this.#values.length) {
       // Not remembered under its key: a map of what found no room would itself grow without bound.
       this.#dropped.add(1)
       return make(this.#sink, 0)
     }
-    this.#next = slot + slots
+    if (slot === this.#next) this.#next += slots
+    this.#values[slot] = 0
     const made = make(this.#values, slot)
     this.#series.set(key, made)
     this.#announce({ slot, name, labels })

@@ -7,11 +7,12 @@ import { Metrics, REGION_BYTES } from './metrics.ts'
 import { MetricsTable } from './metrics-table.ts'
 import { upstreamTelemetry } from './upstream.ts'
 
-function start() {
+/** `regionBytes`: of the metrics of the worker. */
+function start(regionBytes = REGION_BYTES) {
   let now = 0
   const lines: string[] = []
   const table = new MetricsTable()
-  const region = new SharedArrayBuffer(REGION_BYTES)
+  const region = new SharedArrayBuffer(regionBytes)
   const metrics = new Metrics(region, table.attach('0', region))
   const logger = createLogger({ level: 'info', format: 'text', write: (line) => lines.push(line.replace(/^\S+ /, '')) })
   const pass = (ms: number) => {
@@ -75,4 +76,23 @@ test('addresses by state are shown as long as they are reported', () => {
   assert.equal(value('healthy'), undefined)
   upstream.counted('shop', { healthy: 3, unreachable: 0, unhealthy: 0, ejected: 0 })
   assert.equal(value('healthy'), 3)
+})
+
+test('destinations that come and go take the places of one another, and nothing is left of them', () => {
+  const { upstream, table } = start(64 * Float64Array.BYTES_PER_ELEMENT)
+  const shown = () => parseExposition(table.expose())
+  for (let i = 0; i < 1_000; i++) {
+    upstream.counted(`service-${i}`, { healthy: 2, unreachable: 0, unhealthy: 0, ejected: i })
+    const text = shown()
+    assert.equal(text.value('weir_upstream_addresses', { destination: `service-${i}`, state: 'ejected' }), i)
+    assert.equal(
+      text.value('weir_upstream_addresses', { destination: `service-${i - 1}`, state: 'healthy' }),
+      undefined
+    )
+    upstream.counted(`service-${i}`, null)
+  }
+  assert.equal(shown().value('weir_metrics_dropped_series_total'), 0)
+  // A counter in such a place begins with nothing.
+  upstream.overflowed('shop', 'requests')
+  assert.equal(shown().value('weir_upstream_overflows_total', { destination: 'shop', kind: 'requests' }), 1)
 })

@@ -115,14 +115,14 @@ export function upstreamTelemetry(
     },
     counted: (destination, counts) => {
       const known = gauges.get(destination)
-      if (counts === null && known === undefined) return
-      const all = known ?? STATES.map((state) => metrics.gauge('weir_upstream_addresses', { destination, state }))
-      gauges.set(destination, all)
-      for (const [i, gauge] of all.entries()) {
-        if (counts === null) gauge.clear()
-        else gauge.set(counts[STATES[i]!])
+      if (counts !== null) {
+        const all = known ?? STATES.map((state) => metrics.gauge('weir_upstream_addresses', { destination, state }))
+        gauges.set(destination, all)
+        for (const [i, gauge] of all.entries()) gauge.set(counts[STATES[i]!])
+      } else if (known !== undefined) {
+        gauges.delete(destination)
+        for (const state of STATES) metrics.forgetGauge('weir_upstream_addresses', { destination, state })
       }
-      if (counts === null) gauges.delete(destination)
     },
     overflowed: (metricLabel, kind) => {
       metrics.counter('weir_upstream_overflows_total', { destination: metricLabel, kind }).add(1)
