@@ -1,7 +1,9 @@
 /** The changes of the soak: every kind of object comes, changes and goes, most of them under names of their own. */
 import { KINDS, type KindName, type KubernetesObject } from '#engine/kubernetes/objects/object.ts'
 import { GATEWAY_GROUP, GROUP } from '#engine/kubernetes/resources/names.ts'
+import { GONE_MAX } from '#engine/kubernetes/stream/published.ts'
 import type { ApiServerDouble } from '#engine/kubernetes/testing/api-server/server.ts'
+import { GOOD_MAX } from '#engine/schema/remember.ts'
 
 export const NAMESPACE = 'soak'
 export const CLASS = 'soak'
@@ -10,6 +12,9 @@ export const GATEWAY = 'edge'
 const KEPT = 20
 /** Of a kind that comes and goes, so many are there at a time. */
 const PASSING = 10
+/** What comes and goes before anything is measured: so many routes at a time, each with as many rules as may be. */
+const FILLING = 16
+const FILLING_RULES = 16
 /** One of so many rounds changes the Gateway, which concerns every route. */
 const GATEWAY_ROUNDS = 25
 
@@ -91,6 +96,41 @@ export class Changes {
 
   get count(): number {
     return this.#count
+  }
+
+  /**
+   * Fills what has a bound: values of rules that were good before (remember.ts), names of endpoints that are gone
+   * (published.ts). `follow`: until the data plane has what there is.
+   */
+  async fill(follow: () => Promise<void>): Promise<void> {
+    for (let filled = 0; filled < Math.max(GOOD_MAX, GONE_MAX); filled += FILLING * FILLING_RULES) {
+      const names = Array.from({ length: FILLING }, (_, i) => `filling-${filled + i}`)
+      for (const name of names) this.#fillingRoute(name)
+      await follow()
+      for (const name of names) this.#goFillingRoute(name)
+      await follow()
+    }
+  }
+
+  #fillingRoute(name: string): void {
+    const rules = Array.from({ length: FILLING_RULES }, (_, i) => {
+      const service = `${name}-${i}`
+      this.#server.add(make('Service', service, { spec: { ports: [{ port: 80 }] } }))
+      this.#server.add(make('EndpointSlice', service, slice(service, i)))
+      return {
+        matches: [{ path: { type: 'PathPrefix', value: `/${service}` } }],
+        backendRefs: [{ name: service, port: 80 }]
+      }
+    })
+    this.#server.add(make('HTTPRoute', name, { spec: { parentRefs: [{ name: GATEWAY }], rules } }))
+  }
+
+  #goFillingRoute(name: string): void {
+    const { store } = this.#server
+    store.delete(KINDS.HTTPRoute, NAMESPACE, name)
+    for (let i = 0; i < FILLING_RULES; i++) {
+      for (const kind of [KINDS.Service, KINDS.EndpointSlice]) store.delete(kind, NAMESPACE, `${name}-${i}`)
+    }
   }
 
   /** The next `count` changes, at once. */
