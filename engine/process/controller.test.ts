@@ -64,6 +64,25 @@ test('weir controller is ready when everything is known, leads, and gives the le
   assert.ok(!program.output.includes('secret-token'))
 })
 
+test('weir controller without servers of its own outlives its API server', async (t) => {
+  const server = new ApiServerDouble()
+  server.add({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'weir-system' } })
+  const { apiVersion, kind } = LEASE
+  const spec = { holderIdentity: 'another', leaseDurationSeconds: 3_600 }
+  server.add({ apiVersion, kind, metadata: { name: 'weir-controller', namespace: 'weir-system' }, spec })
+  await server.start()
+  t.after(() => server.stop())
+  const config = kubeconfig(t, server.url, { token: 'any' })
+  const env = { POD_NAMESPACE: 'weir-system', STATS_ADDR: 'off', READINESS_ADDR: 'off' }
+  const program = runProgram(['controller', `--kubeconfig=${config}`], '', env)
+  t.after(() => program.stop())
+  await program.logged('everything is known')
+  await server.stop()
+  await program.logged('the API server cannot be reached')
+  program.signal('SIGTERM')
+  assert.equal(await program.exited(), 0)
+})
+
 const inDemo = (apiVersion: string, kind: string, name: string, rest: object, labels = {}): KubernetesObject => ({
   apiVersion,
   kind,

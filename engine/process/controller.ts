@@ -33,6 +33,7 @@ export interface ControllerParts extends Pick<ControlPlaneOptions, 'check' | 'pr
 }
 
 const CLUSTER_DOMAIN = 'cluster.local'
+const KEEP_MS = 3_600_000
 /** Audience of the tokens of data planes: one for another audience is none for us. */
 const TOKEN_AUDIENCE = 'weir.dev'
 
@@ -174,6 +175,8 @@ function endAtSignal(controller: Controller, logger: Logger): void {
       }
     )
   }
+  // Timers keep no process alive (SYSTEM_TIME). Without servers, and with an API server that is gone, nothing would.
+  setInterval(() => {}, KEEP_MS)
   process.on('SIGTERM', () => end('SIGTERM'))
   process.on('SIGINT', () => end('SIGINT'))
 }

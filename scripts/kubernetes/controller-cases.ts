@@ -151,7 +151,7 @@ class Stage {
 
   async survivesApiServer(): Promise<Judged> {
     const { program } = this.#first
-    await this.#stage.servers.restartApiServer(() => program.logged('the API server cannot be reached'))
+    await this.#stage.servers.restart('apiServer', () => program.logged('the API server cannot be reached'))
     await this.#stage.make(['httproutes', route('restarted', 'shop')])
     return await this.says('httproutes', 'restarted', 'Accepted', 'True Accepted')
   }

@@ -52,7 +52,7 @@ function bindingTo(kind: string) {
 }
 
 /** Of a kubeconfig. */
-export type User = Readonly<Record<string, string>>
+export type User = Readonly<Record<string, unknown>>
 
 export interface StartOptions {
   /** Default: a token of its ServiceAccount. */
@@ -94,6 +94,13 @@ export class ControllerStage {
 
   /** Resolves when it knows everything. */
   async startController(options: StartOptions = {}): Promise<StartedController> {
+    const started = await this.launchController(options)
+    await started.program.logged('everything is known')
+    return started
+  }
+
+  /** It may have no API server. */
+  async launchController(options: StartOptions = {}): Promise<StartedController> {
     const port = await freePort()
     const { user, apiOrigin = this.servers.origin, address = `127.0.0.1:${port}` } = options
     const kubeconfig = join(this.folder, `kubeconfig-${port}`)
@@ -103,7 +110,6 @@ export class ControllerStage {
     const env = { POD_NAMESPACE: OWN, STATS_ADDR: 'off', READINESS_ADDR: 'off' }
     const program = runProgram(['controller', ...args], '', env)
     this.controllers.push(program)
-    await program.logged('everything is known')
     return { program, port }
   }
 

@@ -1,14 +1,23 @@
 /**
  * What goes wrong around `weir controller` and a data plane at a real API server: credentials that expire, clocks that
- * differ, an etcd that forgets, controllers of which one was stopped, and servers that are gone for minutes. A request
- * is sent every 50 ms all the time, and none may fail.
+ * differ, an etcd that forgets, controllers of which one was stopped, and servers that say nothing for minutes. 100
+ * requests are sent each second all the time, and none may fail.
  */
-import { writeFileSync } from 'node:fs'
+import { renameSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { setTimeout as after } from 'node:timers/promises'
 import { freePort } from '#bench/load/ports.ts'
-import { ACCOUNT, AUDIENCE, ControllerStage, OWN, object, type StartedController } from './controller-stage.ts'
+import {
+  ACCOUNT,
+  AUDIENCE,
+  ControllerStage,
+  OWN,
+  object,
+  type StartedController,
+  type StartOptions,
+  type User
+} from './controller-stage.ts'
 import { accountClaims, FaultStage, NAMESPACE, PLANE_ACCOUNT, planeClaims, uidOf } from './fault-stage.ts'
 import type { Judged } from './judge.ts'
 import type { KubernetesServers } from './servers.ts'
@@ -19,6 +28,8 @@ const SILENT_MS = 130 * SECOND
 /** Of the first token of the controller. API servers remember the tokens that they have seen for ten seconds. */
 const TOKEN_SECONDS = 30
 const LOGGED_MS_MAX = 60 * SECOND
+const API_AUDIENCE = 'https://kubernetes.default.svc'
+const EXEC_V1 = 'client.authentication.k8s.io/v1'
 const LEASE_V1 = 'coordination.k8s.io/v1'
 const LEASE = 'weir-controller'
 const LEASE_SECONDS = 5
@@ -37,7 +48,11 @@ const CASES: readonly Case[] = [
 ]
 
 export async function faultCases(servers: KubernetesServers): Promise<Judged[]> {
-  const judged = [...(await clientCertificate(servers)), ...(await otherClocks(servers))]
+  const judged = [
+    ...(await clientCertificate(servers)),
+    ...(await credentialProgram(servers)),
+    ...(await otherClocks(servers))
+  ]
   const stage = await FaultStage.open(servers)
   try {
     writeFileSync(tokenFile(stage), await shortToken(stage))
@@ -65,15 +80,18 @@ export async function faultCases(servers: KubernetesServers): Promise<Judged[]> 
 
 const tokenFile = (stage: FaultStage): string => join(stage.base.folder, 'controller.token')
 
-const startController = (stage: FaultStage, user: Readonly<Record<string, string>>): Promise<StartedController> =>
-  stage.base.startController({
-    user,
-    apiOrigin: `https://127.0.0.1:${stage.toApi.port}`,
-    address: `127.0.0.1:${stage.toControllers.port}`
-  })
+const startController = (stage: FaultStage, user: User): Promise<StartedController> =>
+  stage.base.startController(controllerOptions(stage, user))
+
+/** Of a controller that reaches the API server, and is reached, by the ways of the stage. */
+export const controllerOptions = (stage: FaultStage, user: User): StartOptions => ({
+  user,
+  apiOrigin: `https://127.0.0.1:${stage.toApi.port}`,
+  address: `127.0.0.1:${stage.toControllers.port}`
+})
 
 /** `says` is logged, in time: for the first time, or `again`, counted from this call. */
-async function logged(
+export async function logged(
   name: string,
   { program }: Pick<StartedController, 'program'>,
   says: string,
@@ -94,6 +112,41 @@ async function clientCertificate(servers: KubernetesServers): Promise<readonly J
     const user = { 'client-certificate-data': data(cert), 'client-key-data': data(key) }
     const controller = await base.startController({ user })
     return [await logged('a client certificate', controller, 'this controller holds the Lease')]
+  } finally {
+    await base.close()
+  }
+}
+
+/** A program gives a token that expires, and then a certificate; the Lease is renewed with each. */
+async function credentialProgram(servers: KubernetesServers): Promise<readonly Judged[]> {
+  const base = await ControllerStage.open(servers)
+  const [program, answer] = [join(base.folder, 'login'), join(base.folder, 'answer')]
+  const give = (status: object) => {
+    writeFileSync(`${answer}.new`, JSON.stringify({ apiVersion: EXEC_V1, kind: 'ExecCredential', status }))
+    renameSync(`${answer}.new`, answer)
+  }
+  const isRenewedAfter = (ms: number) =>
+    base.until(async () => {
+      const lease = (await base.get('leases', LEASE_V1, LEASE, OWN)) as { readonly spec?: { renewTime?: string } }
+      return Date.parse(lease.spec?.renewTime ?? '') > ms
+    })
+  try {
+    writeFileSync(program, `#!/bin/sh\nexec cat '${answer}'\n`, { mode: 0o700 })
+    const { metadata } = await base.get('serviceaccounts', 'v1', ACCOUNT, OWN)
+    const now = Math.floor(Date.now() / SECOND)
+    const times = { iat: now, nbf: now, exp: now + TOKEN_SECONDS }
+    const claims = { ...accountClaims(OWN, ACCOUNT, String(metadata.uid)), ...times, aud: API_AUDIENCE }
+    const expiresAt = (now + TOKEN_SECONDS) * SECOND
+    give({ token: await servers.signedToken(claims), expirationTimestamp: new Date(expiresAt).toISOString() })
+    const exec = { apiVersion: EXEC_V1, command: program, interactiveMode: 'Never', provideClusterInfo: true }
+    const controller = await base.startController({ user: { exec } })
+    const judged = [await logged('a program that gives a token', controller, 'this controller holds the Lease')]
+    const { cert, key } = servers.certificateOf(`system:serviceaccount:${OWN}:${ACCOUNT}`)
+    give({ clientCertificateData: cert, clientKeyData: key })
+    // API servers remember a token for ten seconds.
+    const isRenewed = await isRenewedAfter(expiresAt + 15 * SECOND)
+    judged.push({ name: 'faults: and later a certificate', why: isRenewed ? null : 'the Lease is not renewed' })
+    return judged
   } finally {
     await base.close()
   }
@@ -127,7 +180,7 @@ async function shortToken(stage: FaultStage): Promise<string> {
   const claims = accountClaims(OWN, ACCOUNT, await uidOf(stage, OWN, ACCOUNT))
   const now = Math.floor(Date.now() / SECOND)
   const times = { iat: now, nbf: now, exp: now + TOKEN_SECONDS }
-  return await stage.base.servers.signedToken({ ...claims, ...times, aud: 'https://kubernetes.default.svc' })
+  return await stage.base.servers.signedToken({ ...claims, ...times, aud: API_AUDIENCE })
 }
 
 /** It expires, and the file has another one later. Watches go on; what is asked anew is refused for a while. */
@@ -167,7 +220,7 @@ async function compaction(stage: FaultStage, controller: StartedController): Pro
   await stage.apply('httproutes', stage.route('changed', 'other'))
   await stage.apply('httproutes', fresh!)
   await stage.base.servers.compact()
-  await stage.base.servers.restartApiServer(async () => {})
+  await stage.base.servers.restart('apiServer', async () => {})
   stage.toApi.lead([Number(new URL(stage.base.servers.origin).port)])
   const afterwards = await stage.answers({ '/deleted': '404', '/changed': 'other', '/fresh': 'fresh' })
   const fault = controller.program.output.includes('a fault of weir') ? 'it is a fault of weir: see its log' : null

@@ -1,4 +1,4 @@
-/** A Gateway with one data plane that is a process, asked all the time, and ways that can be cut. */
+/** A Gateway with one data plane that is a process, under load all the time, and ways that can be cut. */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { request } from 'undici'
@@ -14,7 +14,8 @@ export const NAMESPACE = 'faults'
 const CLASS = 'faults'
 /** Of the data plane, and of what is provisioned for it. */
 export const PLANE_ACCOUNT = `edge-${CLASS}`
-const ASK_MS = 50
+/** 100 requests a second. */
+const ASK_MS = 10
 const STATE_KEY = 'k'.repeat(32)
 
 export class FaultStage {
@@ -26,6 +27,8 @@ export class FaultStage {
   /** Of the data plane. */
   readonly port: number
   readonly failures: string[] = []
+  /** Requests that were answered. */
+  requests = 0
   #plane: RunningProgram | null = null
   readonly #timer: NodeJS.Timeout
   #isLoaded = false
@@ -125,9 +128,9 @@ export class FaultStage {
   }
 
   /** Ends it, and starts it again with what it has kept. Nobody asks in between. */
-  async restartPlane(): Promise<RunningProgram> {
+  async restartPlane(signal: 'SIGTERM' | 'SIGKILL' = 'SIGTERM'): Promise<RunningProgram> {
     this.load(false)
-    this.#plane!.signal('SIGTERM')
+    this.#plane!.signal(signal)
     await this.#plane!.exited()
     const plane = this.startPlane(null)
     await plane.logged('target=start')
@@ -137,7 +140,7 @@ export class FaultStage {
 
   // --- traffic ---
 
-  /** From now on the route `steady` is asked, and every answer but its redirect is a failure; or not any more. */
+  /** From now on the route `steady` is asked for, and every answer but its redirect is a failure; or not any more. */
   load(isLoaded: boolean): void {
     this.#isLoaded = isLoaded
   }
@@ -145,6 +148,7 @@ export class FaultStage {
   async #ask(): Promise<void> {
     if (!this.#isLoaded) return
     const found = await this.answer('/steady')
+    this.requests++
     // One that was under way when the data plane was ended is none.
     if (found !== 'steady' && this.#isLoaded) this.failures.push(`${new Date().toISOString()}: ${found}`)
   }

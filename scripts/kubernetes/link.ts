@@ -7,6 +7,10 @@ export class Link {
   readonly #open = new Set<Socket>()
   #targets: readonly number[]
   #count = 0
+  /** Connections that were opened to it, also while it is cut. */
+  get count(): number {
+    return this.#count
+  }
 
   private constructor(targets: readonly number[]) {
     this.#targets = targets
@@ -37,7 +41,8 @@ export class Link {
   }
 
   #join(client: Socket): void {
-    const port = this.#targets[this.#count++ % this.#targets.length]
+    const port = this.#targets[this.#count % this.#targets.length]
+    this.#count++
     if (port === undefined) {
       client.destroy()
       return

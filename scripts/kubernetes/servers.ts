@@ -23,6 +23,8 @@ const USERS = {
   nobody: { token: 'token-of-nobody', line: 'token-of-nobody,nobody,2' }
 } as const
 
+export type ServerName = 'etcd' | 'apiServer'
+
 export interface KubernetesServers {
   /** "https://127.0.0.1:16443". */
   readonly origin: string
@@ -36,11 +38,13 @@ export interface KubernetesServers {
   /** A token of a ServiceAccount, by the claims that the API server checks (RFC 7519). */
   signedToken(claims: JWTPayload): Promise<string>
   /** SIGSTOP: a server that is there, and says nothing. SIGCONT ends it. */
-  signal(server: 'etcd' | 'apiServer', signal: 'SIGSTOP' | 'SIGCONT'): void
+  signal(server: ServerName, signal: 'SIGSTOP' | 'SIGCONT'): void
   /** etcd forgets every version but the newest of each object. */
   compact(): Promise<void>
-  /** The API server ends and starts again at its port; etcd stays. `away`: what is done while there is none. */
-  restartApiServer(away: () => Promise<void>): Promise<void>
+  /** SIGKILL, and a start at the same port when `away` has ended. Resolves when the API server is ready. */
+  restart(server: ServerName, away: () => Promise<void>): Promise<void>
+  /** A key and a certificate of the same authority, for the next start of the API server. */
+  renewCertificate(): void
   stop(): Promise<void>
 }
 
@@ -48,21 +52,23 @@ export interface KubernetesServers {
 export async function startKubernetes(address: string = LOOPBACK): Promise<KubernetesServers> {
   const programs = serverPrograms()
   const folder = mkdtempSync(join(tmpdir(), 'weir-kubernetes-'))
-  const running: RunningProgram[] = []
+  const running = new Map<ServerName, RunningProgram>()
   const clients: ApiClient[] = []
   const [clientPort, peerPort, port] = [await freePort(), await freePort(), await freePort()]
-  const { ca, files, issueClient, signingKey } = credentials(folder, address)
-  const run = (program: string, settings: Readonly<Record<string, string>>) => {
-    const args = Object.entries(settings).map(([name, value]) => `--${name}=${value}`)
-    const started = runCommand(program, args)
-    process.once('exit', () => started.signal('SIGKILL'))
-    running.push(started)
-    return started
-  }
-  const etcd = run(programs.etcd, etcdSettings(join(folder, 'etcd'), clientPort, peerPort))
+  const { ca, files, issueClient, signingKey, renewCertificate } = credentials(folder, address)
   const etcdOrigin = `http://${LOOPBACK}:${clientPort}`
-  const settings = apiServerSettings(address, port, etcdOrigin, folder, files)
-  let apiServer = run(programs.apiServer, settings)
+  const settings: Readonly<Record<ServerName, Readonly<Record<string, string>>>> = {
+    etcd: etcdSettings(join(folder, 'etcd'), clientPort, peerPort),
+    apiServer: apiServerSettings(address, port, etcdOrigin, folder, files)
+  }
+  const run = (server: ServerName) => {
+    const args = Object.entries(settings[server]).map(([name, value]) => `--${name}=${value}`)
+    const started = runCommand(programs[server], args)
+    process.once('exit', () => started.signal('SIGKILL'))
+    running.set(server, started)
+  }
+  run('etcd')
+  run('apiServer')
   const origin = `https://${address}:${port}`
   const clientWith = (token: string) => {
     const client = new ApiClient(origin, ca, token)
@@ -78,24 +84,25 @@ export async function startKubernetes(address: string = LOOPBACK): Promise<Kuber
     certificateOf: issueClient,
     signedToken: (claims) =>
       new SignJWT({ iss: ISSUER, ...claims }).setProtectedHeader({ alg: 'RS256' }).sign(signingKey),
-    signal: (server, signal) => (server === 'etcd' ? etcd : apiServer).signal(signal),
+    signal: (server, signal) => running.get(server)!.signal(signal),
     compact: () => compact(etcdOrigin),
-    async restartApiServer(away) {
-      await apiServer.stop()
-      running.splice(running.indexOf(apiServer), 1)
+    async restart(server, away) {
+      await running.get(server)!.stop()
       await away()
-      apiServer = run(programs.apiServer, settings)
-      await isReady(servers.clientOf('admin'), running)
+      run(server)
+      await isReady(servers.clientOf('admin'), [...running.values()])
     },
+    renewCertificate,
     async stop() {
       for (const client of clients) await client.close()
       // The API server first: it waits for etcd.
-      for (const program of running.toReversed()) await program.stop()
+      await running.get('apiServer')?.stop()
+      await running.get('etcd')?.stop()
       rmSync(folder, { recursive: true })
     }
   }
   try {
-    await isReady(servers.clientOf('admin'), running)
+    await isReady(servers.clientOf('admin'), [...running.values()])
     return servers
   } catch (error) {
     await servers.stop()
@@ -133,6 +140,7 @@ interface Credentials {
   readonly issueClient: (user: string) => Pair
   /** Of tokens of ServiceAccounts. */
   readonly signingKey: KeyObject
+  readonly renewCertificate: () => void
 }
 
 function credentials(folder: string, address: string): Credentials {
@@ -142,7 +150,11 @@ function credentials(folder: string, address: string): Credentials {
     return path
   }
   const own = authority('kubernetes-ca')
-  const server = own.issue('/CN=kube-apiserver', [`IP:${address}`, 'DNS:localhost', 'DNS:kubernetes.default.svc'])
+  const names = [`IP:${address}`, 'DNS:localhost', 'DNS:kubernetes.default.svc']
+  const serverFiles = () => {
+    const { cert, key } = own.issue('/CN=kube-apiserver', names)
+    return { cert: file('server.crt', cert), key: file('server.key', key) }
+  }
   const { privateKey, publicKey } = generateKeyPairSync('rsa', {
     modulusLength: 2048,
     privateKeyEncoding: { type: 'pkcs1', format: 'pem' },
@@ -151,15 +163,15 @@ function credentials(folder: string, address: string): Credentials {
   const clients = authority('clients-ca')
   const lines = Object.values(USERS).map(({ line }) => line)
   const files = {
-    cert: file('server.crt', server.cert),
-    key: file('server.key', server.key),
+    ...serverFiles(),
     tokens: file('tokens.csv', `${lines.join('\n')}\n`),
     clients: file('clients.crt', clients.cert),
     signing: file('accounts.key', privateKey),
     verifying: file('accounts.pub', publicKey)
   }
   const issueClient = (user: string) => clients.issue(`/CN=${user}`)
-  return { ca: own.cert, files, issueClient, signingKey: createPrivateKey(privateKey) }
+  const renewCertificate = () => void serverFiles()
+  return { ca: own.cert, files, issueClient, signingKey: createPrivateKey(privateKey), renewCertificate }
 }
 
 const etcdSettings = (folder: string, clientPort: number, peerPort: number) => ({
