@@ -39,6 +39,10 @@
  * `npm run conformance -- kubernetes-outages`: the API server and etcd are killed for minutes, under two controllers
  * and a data plane. Exit code 1: a request failed, a controller hammered, two led, or a change was not served.
  *
+ * `npm run conformance -- istio`: istiod, which is built with Go (40 minutes on two busy processors, 190 MB), in a
+ * cluster as above, and a Gateway with `istio`. Exit code 1: its data plane has no certificate of istiod, or is not
+ * known by it.
+ *
  * `npm run conformance -- kubernetes-scale`: thousands of routes, Services and endpoints in such a cluster: how long a
  * change takes, memory, and requests that fail. Exit code 1: a bound of scripts/kubernetes/scale.ts is broken.
  *
@@ -138,6 +142,9 @@ if (suite === 'cel') {
 } else if (suite === 'kubernetes-outages') {
   const { runOutages } = await import('./kubernetes/outages.ts')
   process.exit((await runOutages(console.log)) ? 0 : 1)
+} else if (suite === 'istio') {
+  const { runIstio } = await import('./kubernetes/istio.ts')
+  process.exit((await runIstio(console.log)) ? 0 : 1)
 } else if (suite === 'kubernetes-scale') {
   const { runScale } = await import('./kubernetes/scale.ts')
   process.exit((await runScale(console.log)) ? 0 : 1)
@@ -153,7 +160,7 @@ if (suite === 'cel') {
   if (!(await runGuards(console.log))) process.exitCode = 1
 } else {
   console.error(
-    `conformance: the suites are: cel, collector, ext-auth, gateway-api, guards, h2, helm, jwks, kubectl, kubernetes, kubernetes-outages, kubernetes-scale, kubernetes-soak, llm-clients, mcp (${REVISIONS.join(' or ')}, or both), mcp-clients, mcp-login, openapi, ratelimit, services`
+    `conformance: the suites are: cel, collector, ext-auth, gateway-api, guards, h2, helm, istio, jwks, kubectl, kubernetes, kubernetes-outages, kubernetes-scale, kubernetes-soak, llm-clients, mcp (${REVISIONS.join(' or ')}, or both), mcp-clients, mcp-login, openapi, ratelimit, services`
   )
   process.exitCode = 2
 }

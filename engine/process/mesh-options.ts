@@ -10,7 +10,14 @@ import {
 } from '#engine/kubernetes/mesh/authority-address.ts'
 
 /** Options that have a variable of the same name, in capitals. */
-export const MESH_VARIABLES = ['ca-address', 'ca-root-ca', 'ca-auth-token', 'trust-domain', 'service-account'] as const
+export const MESH_VARIABLES = [
+  'ca-address',
+  'ca-root-ca',
+  'ca-auth-token',
+  'cluster-id',
+  'trust-domain',
+  'service-account'
+] as const
 
 /** Of an option. */
 export const variableOf = (option: string): string => option.toUpperCase().replaceAll('-', '_')
@@ -19,6 +26,8 @@ export type MeshVariable = (typeof MESH_VARIABLES)[number]
 
 export interface MeshSettings {
   readonly authority: AuthorityAddress
+  /** Of the cluster whose API server judges the token, as the authority calls it; empty: its own. */
+  readonly clusterId: string
   readonly trustDomain: string
   /** "ns/demo/sa/edge". */
   readonly identity: string
@@ -27,6 +36,9 @@ export interface MeshSettings {
   /** As `roots`. */
   readonly token: () => string
 }
+
+/** Names of clusters are free in Istio; those of clouds are paths with colons and slashes. */
+const CLUSTER_ID = /^[A-Za-z0-9._:/-]{0,253}$/
 
 /** Where agents of Istio look for them. */
 const ROOTS_FILE = '/var/run/secrets/istio/root-cert.pem'
@@ -43,12 +55,16 @@ export function readMeshSettings(
   if (authority === null) return `--ca-address ${AUTHORITY_HINT}, not '${address}'`
   const trustDomain = read('trust-domain') || DEFAULT_TRUST_DOMAIN
   if (!TRUST_DOMAIN_PATTERN.test(trustDomain)) return `--trust-domain ${TRUST_DOMAIN_HINT}, not '${trustDomain}'`
+  const clusterId = read('cluster-id')
+  if (!CLUSTER_ID.test(clusterId))
+    return `--cluster-id must have 253 letters, digits, ".", "-", "_", ":" and "/" at most`
   const account = read('service-account')
   if (account === '' || namespace === '')
     return '--ca-address needs --service-account (SERVICE_ACCOUNT) and a namespace'
   const [roots, token] = [read('ca-root-ca') || ROOTS_FILE, read('ca-auth-token') || TOKEN_FILE]
   return {
     authority,
+    clusterId,
     trustDomain,
     identity: `ns/${namespace}/sa/${account}`,
     roots: () => rootsOf(roots),

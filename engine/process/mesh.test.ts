@@ -131,11 +131,13 @@ test('what a workload of a mesh needs is read from variables, and what is wrong 
   const all = { 'ca-address': 'istiod:15012', 'service-account': 'edge' }
   const settings = read(all)
   assert.ok(settings !== null && typeof settings !== 'string')
-  assert.deepEqual([settings.trustDomain, settings.identity], ['cluster.local', 'ns/demo/sa/edge'])
+  const { trustDomain, identity, clusterId } = settings
+  assert.deepEqual([trustDomain, identity, clusterId], ['cluster.local', 'ns/demo/sa/edge', ''])
   assert.throws(settings.roots, /root-cert\.pem cannot be read \(ENOENT\): it comes from the ConfigMap/)
   assert.throws(settings.token, /istio-token cannot be read \(ENOENT\): it is a token .* istio-ca/)
   assert.match(String(read({ ...all, 'ca-address': 'http://istiod:15012' })), /HOST:PORT or https:\/\/HOST:PORT, not/)
   assert.match(String(read({ ...all, 'trust-domain': 'A b' })), /^--trust-domain must have lower-case/)
+  assert.match(String(read({ ...all, 'cluster-id': 'a\r\nb' })), /^--cluster-id must have 253 letters/)
   assert.match(String(read({ 'ca-address': 'istiod:15012' })), /needs --service-account/)
   assert.match(String(read(all, '')), /and a namespace$/)
 })

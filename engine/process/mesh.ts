@@ -6,11 +6,11 @@ import type { Supervisor } from '#engine/workers/supervisor.ts'
 import type { MeshSettings } from './mesh-options.ts'
 
 export function workloadCertificate(
-  { authority, trustDomain, identity, roots, token }: MeshSettings,
+  { authority, clusterId, trustDomain, identity, roots, token }: MeshSettings,
   supervisor: Pick<Supervisor, 'setMesh'>,
   log: (level: 'info' | 'warn' | 'error', message: string) => void
 ): WorkloadCertificate {
-  const signer = new CertificateAuthority(authority)
+  const signer = new CertificateAuthority(authority, clusterId)
   return new WorkloadCertificate({
     trustDomain,
     identity,

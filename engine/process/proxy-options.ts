@@ -39,6 +39,7 @@ Options, each with its variable:
       --ca-address HOST:PORT    CA_ADDRESS: authority of a mesh; with it workloads are spoken to over mutual TLS
       --ca-root-ca FILE         CA_ROOT_CA: roots of the mesh, in PEM; default: where agents of Istio have them
       --ca-auth-token FILE      CA_AUTH_TOKEN: token of this ServiceAccount for that authority; default as above
+      --cluster-id NAME         CLUSTER_ID: of this cluster, for an authority of several; default: that of the authority
       --trust-domain NAME       TRUST_DOMAIN: of the mesh; default: cluster.local
       --service-account NAME    SERVICE_ACCOUNT: of this pod, its name in the mesh
   -f, --file FILE               configuration file that has nothing but config, read at the start

@@ -7,10 +7,14 @@ export interface MeshAuthority {
   readonly port: number
   /** Texts of the requests that were signed. */
   readonly signed: string[]
+  /** Of which the requests said that they come. */
+  readonly clusters: string[]
   /** Who signs; another one after a rotation. */
   root: Authority
   /** Roots that are answered behind the certificate; default: that of `root`. */
   roots: string | null
+  /** It refuses requests for more, as istiod does. */
+  validSecondsMax: bigint
   /** Why it refuses; null: it does not. */
   refusal: string | null
   close(): void
@@ -22,8 +26,10 @@ export async function startMeshAuthority(root: Authority, token: string, port = 
   const own = {
     port: 0,
     signed: [] as string[],
+    clusters: [] as string[],
     root,
     roots: null as string | null,
+    validSecondsMax: 86_400n,
     refusal: null as string | null,
     close: () => server.forceShutdown()
   }
@@ -47,7 +53,14 @@ export async function startMeshAuthority(root: Authority, token: string, port = 
         if (metadata.get('authorization')[0] !== `Bearer ${token}`) {
           return done({ code: status.UNAUTHENTICATED, details: 'request authenticate failure' })
         }
+        if (request.validityDuration > own.validSecondsMax) {
+          return done({
+            code: status.INVALID_ARGUMENT,
+            details: 'CSR signing error (requested TTL 24h0m0s is greater)'
+          })
+        }
         own.signed.push(request.csr)
+        own.clusters.push(metadata.get('clusterid').join())
         done(null, { certChain: [own.root.sign(request.csr), own.roots ?? own.root.cert] })
       }
     }

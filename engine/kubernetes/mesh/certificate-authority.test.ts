@@ -1,5 +1,5 @@
 /** Requests for certificates, and the authority that signs them. */
-import { equal, match, ok, rejects } from 'node:assert/strict'
+import { deepEqual, equal, match, ok, rejects } from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { X509Certificate } from 'node:crypto'
 import { test } from 'node:test'
@@ -41,6 +41,30 @@ test('the authority signs what the token allows, and its refusals are told', asy
   equal(server.signed.length, 1)
   server.close()
   await rejects(signer.sign({ request, ca: root.cert, token: 'good' }), /refused the connection/)
+})
+
+test('an authority of several clusters is told which one has made the token', async (t) => {
+  const server = await startMeshAuthority(root, 'good')
+  t.after(() => server.close())
+  const { text: request } = certificateRequest(URI)
+  for (const cluster of ['', 'arn:aws:eks:eu-1:1:cluster/east']) {
+    const signer = new CertificateAuthority({ host: '127.0.0.1', port: server.port }, cluster)
+    await signer.sign({ request, ca: root.cert, token: 'good' })
+  }
+  deepEqual(server.clusters, ['', 'arn:aws:eks:eu-1:1:cluster/east'])
+})
+
+test('an authority that gives less than is asked for is asked for what it likes', async (t) => {
+  const server = await startMeshAuthority(root, 'good')
+  t.after(() => server.close())
+  server.validSecondsMax = 3_600n
+  const signer = new CertificateAuthority({ host: '127.0.0.1', port: server.port })
+  const { text: request } = certificateRequest(URI)
+  equal((await signer.sign({ request, ca: root.cert, token: 'good' })).length, 2)
+  equal(server.signed.length, 1)
+  server.validSecondsMax = -1n
+  const refused = signer.sign({ request, ca: root.cert, token: 'good' })
+  await rejects(refused, /gRPC status 3: CSR signing error/)
 })
 
 test('addresses of authorities have a port, and TLS', () => {

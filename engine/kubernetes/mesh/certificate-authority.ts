@@ -24,8 +24,11 @@ const CONNECT_MS_MAX = 5_000
 /** A connection is used once in hours. */
 const IDLE_MS = 1_000
 const ANSWER_BYTES_MAX = 1024 * 1024
-/** As agents of Istio ask for; authorities may give less. */
+/** As agents of Istio ask for. Some authorities give less; istiod refuses what is more than MAX_WORKLOAD_CERT_TTL. */
 const VALID_SECONDS = 86_400n
+/** istiod gives what DEFAULT_WORKLOAD_CERT_TTL says. */
+const AS_IT_LIKES = 0n
+const GRPC_INVALID_ARGUMENT = 3
 /** Of what the authority says in a refusal. */
 const REASON_CHARS_MAX = 300
 
@@ -40,13 +43,16 @@ export interface SigningRequest {
 
 export class CertificateAuthority {
   readonly #address: AuthorityAddress
+  readonly #clusterId: string
   readonly #shared: UpstreamShared
   readonly #lifecycle: Lifecycle
 
-  constructor(address: AuthorityAddress) {
+  /** `clusterId`: of the cluster that has made the tokens, where the authority is that of several; empty: its own. */
+  constructor(address: AuthorityAddress, clusterId = '') {
     const parser = llhttp()
     const timers = new TimerWheel()
     this.#address = address
+    this.#clusterId = clusterId
     this.#lifecycle = new Lifecycle({
       router: () => ({ route: () => 'LISTENER_NOT_FOUND' }),
       unrouted: { record() {} },
@@ -69,7 +75,16 @@ export class CertificateAuthority {
   }
 
   /** PEM: the certificate, those between, and last the root. Rejects with an Error that says why there is none. */
-  sign({ request, ca, token }: SigningRequest): Promise<readonly string[]> {
+  async sign(request: SigningRequest): Promise<readonly string[]> {
+    const answer = await this.#ask(request, VALID_SECONDS)
+    const isTooLong = answer.error === null && answer.status === GRPC_INVALID_ARGUMENT
+    const outcome = chainOf(isTooLong ? await this.#ask(request, AS_IT_LIKES) : answer)
+    if (typeof outcome !== 'string') return outcome
+    const { host, port } = this.#address
+    throw new Error(`${host}:${port}: ${outcome}`)
+  }
+
+  #ask({ request, ca, token }: SigningRequest, validityDuration: bigint): Promise<GrpcAnswer | ServiceFailure> {
     const { host, port } = this.#address
     const options = {
       guarded: false,
@@ -91,14 +106,13 @@ export class CertificateAuthority {
     }
     const metadata = new HeaderBlock()
     metadata.receive('authorization', `Bearer ${token}`)
+    if (this.#clusterId !== '') metadata.receive('clusterid', this.#clusterId)
     const bounds = { timeoutMs: TIMEOUT_MS, ex: null, messageBytesMax: ANSWER_BYTES_MAX }
-    const message = IstioCertificateRequest.encode({ csr: request, validityDuration: VALID_SECONDS }).finish()
-    return new Promise((resolve, reject) => {
+    const message = IstioCertificateRequest.encode({ csr: request, validityDuration }).finish()
+    return new Promise((resolve) => {
       callUnary(service, { path: PATH, metadata, ...bounds }, message, (answer) => {
         endpoint.closeIdle()
-        const outcome = chainOf(answer)
-        if (typeof outcome === 'string') reject(new Error(`${host}:${port}: ${outcome}`))
-        else resolve(outcome)
+        resolve(answer)
       })
     })
   }
