@@ -13,6 +13,7 @@ import { BALANCER_PREFIX } from './cluster/network.ts'
 import { GATEWAY_CLASS, installController } from './controller.ts'
 import { runSuite } from './gateway-api/suite.ts'
 import { imagesWith } from './images.ts'
+import { fetchPrograms } from './programs.ts'
 import { suitePrograms } from './suite-programs.ts'
 
 const ROOT = join(import.meta.dirname, '..', '..')
@@ -35,6 +36,7 @@ export async function runGatewayApi(print: (line: string) => void, options: Gate
     execFileSync(process.execPath, ['--disable-warning=ExperimentalWarning', join(ROOT, 'scripts', 'build.ts')])
     rmSync(FOLDER, { recursive: true, force: true })
     mkdirSync(FOLDER, { recursive: true })
+    fetchPrograms()
     return (await runInside()) === 0
   }
   const cluster = await startCluster({

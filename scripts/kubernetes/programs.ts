@@ -39,3 +39,9 @@ export function gatewayApiCrds(): readonly string[] {
   const crds = join(folder, 'config', 'crd', 'standard')
   return readdirSync(crds).map((name) => readFileSync(join(crds, name), 'utf8'))
 }
+
+/** To be called ahead of `runInside`: a cluster of its own has no way out of its network. */
+export function fetchPrograms(): void {
+  serverPrograms()
+  gatewayApiCrds()
+}

@@ -17,6 +17,7 @@ import { NODE } from './cluster/kubelet-server.ts'
 import { isInside, runInside } from './cluster/namespaces.ts'
 import { CONTROLLER_NAMESPACE, GATEWAY_CLASS, installController } from './controller.ts'
 import { imagesWith } from './images.ts'
+import { fetchPrograms } from './programs.ts'
 import { inParallel, measureRoute, patch, quantile, steadily } from './scale/changes.ts'
 import { processesOf, secondsOf } from './scale/cpu.ts'
 import { SteadyLoad } from './scale/load.ts'
@@ -62,6 +63,7 @@ export async function runScale(print: (line: string) => void): Promise<boolean> 
     execFileSync(process.execPath, ['--disable-warning=ExperimentalWarning', join(ROOT, 'scripts', 'build.ts')])
     rmSync(FOLDER, { recursive: true, force: true })
     mkdirSync(FOLDER, { recursive: true })
+    fetchPrograms()
     return (await runInside()) === 0
   }
   const cluster = await startCluster({ startApiServer, imageOf: imagesWith(echo), logs: join(FOLDER, 'logs') })
