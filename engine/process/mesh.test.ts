@@ -102,7 +102,7 @@ test('workloads are out of reach until there is a certificate, and everything el
 
   writeFileSync(join(files, 'root-cert.pem'), root.cert)
   await program.logged('refused the connection')
-  const ca = await startMeshAuthority(root, TOKEN, authorityPort)
+  const ca = await startMeshAuthority(root, TOKEN, { port: authorityPort })
   t.after(() => ca.close())
   await program.logged('this process is spiffe://cluster.local/ns/demo/sa/web-weir in the mesh')
   const answers = await Promise.all(Array.from({ length: 8 }, () => textAt(port, '/cart')))

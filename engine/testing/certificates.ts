@@ -31,8 +31,8 @@ export function selfSigned(names: readonly string[], kind: 'ec' | 'rsa' = 'ec'):
   })
 }
 
-export function authority(name: string): Authority {
-  const own = selfSigned([name])
+/** `own`: of one that was made before. */
+export function authority(name: string, own: Pair = selfSigned([name])): Authority {
   return {
     ...own,
     issue: (subject, names = [], days = 2) => issue(own, subject, names, days),

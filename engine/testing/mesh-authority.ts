@@ -20,8 +20,20 @@ export interface MeshAuthority {
   close(): void
 }
 
-/** It listens as 127.0.0.1 with a certificate of `root`, and signs for those who show `token`. */
-export async function startMeshAuthority(root: Authority, token: string, port = 0): Promise<MeshAuthority> {
+export interface MeshAuthorityOptions {
+  /** Default: any. */
+  readonly port?: number
+  /** Of its own certificate; default: that of loopback. */
+  readonly names?: readonly string[]
+}
+
+/** It listens as 127.0.0.1 with a certificate of `root`, and signs for those who show `token`, or one that is good. */
+export async function startMeshAuthority(
+  root: Authority,
+  token: string | ((shown: string) => Promise<boolean>),
+  { port = 0, names = ['IP:127.0.0.1'] }: MeshAuthorityOptions = {}
+): Promise<MeshAuthority> {
+  const isGood = async (shown: string) => (typeof token === 'string' ? shown === token : await token(shown))
   const server = new Server()
   const own = {
     port: 0,
@@ -48,9 +60,10 @@ export async function startMeshAuthority(root: Authority, token: string, port = 
   server.addService(
     { createCertificate },
     {
-      createCertificate({ request, metadata }: Call, done: sendUnaryData<IstioCertificateResponse>) {
+      async createCertificate({ request, metadata }: Call, done: sendUnaryData<IstioCertificateResponse>) {
         if (own.refusal !== null) return done({ code: status.UNAVAILABLE, details: own.refusal })
-        if (metadata.get('authorization')[0] !== `Bearer ${token}`) {
+        const [, shown = ''] = /^Bearer (.+)$/.exec(String(metadata.get('authorization')[0])) ?? []
+        if (!(await isGood(shown))) {
           return done({ code: status.UNAUTHENTICATED, details: 'request authenticate failure' })
         }
         if (request.validityDuration > own.validSecondsMax) {
@@ -65,7 +78,7 @@ export async function startMeshAuthority(root: Authority, token: string, port = 
       }
     }
   )
-  const { cert, key } = root.issue('/O=istiod', ['IP:127.0.0.1'])
+  const { cert, key } = root.issue('/O=istiod', names)
   const pair = { cert_chain: Buffer.from(cert), private_key: Buffer.from(key) }
   own.port = await new Promise<number>((resolve, reject) => {
     server.bindAsync(`127.0.0.1:${port}`, ServerCredentials.createSsl(null, [pair]), (error, at) =>

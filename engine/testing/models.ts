@@ -55,7 +55,7 @@ export async function startModels(): Promise<Models> {
 }
 
 /** Azure's and Vertex AI's paths end like those of the formats that they speak. */
-function answer({ path, body, headers }: MockRequest, response: ServerResponse): void {
+export function answer({ path, body, headers }: MockRequest, response: ServerResponse): void {
   const name = path.split('?')[0]!
   if (/^\/model\/[^/]+\/converse(?:-stream)?$/.test(name)) {
     answerConverse(name, body, response)

@@ -16,8 +16,8 @@ export interface Workload {
   close(): void
 }
 
-/** Answers with `answer`. `ca`: whose certificates it takes. */
-export async function startWorkload(own: Pair, ca: string, answer = ''): Promise<Workload> {
+/** Answers with `answer`. `ca`: whose certificates it takes. `onPeer`: after each handshake. */
+export async function startWorkload(own: Pair, ca: string, answer = '', onPeer = () => {}): Promise<Workload> {
   const peers: Workload['peers'] = []
   const requests: string[] = []
   const shaken = Promise.withResolvers<void>()
@@ -41,6 +41,7 @@ export async function startWorkload(own: Pair, ca: string, answer = ''): Promise
     const { subjectaltname = '', serialNumber } = socket.getPeerCertificate()
     peers.push({ names: subjectaltname, serial: serialNumber, alpn: offered })
     shaken.resolve()
+    onPeer()
   })
   server.on('request', (request, response) => {
     requests.push(`HTTP/${request.httpVersion} ${request.headers[':scheme'] ?? '-'} ${request.method} ${request.url}`)

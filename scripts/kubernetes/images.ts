@@ -1,6 +1,7 @@
 /** What the images of the suite's manifests, and that of weir, are on this machine. */
 import { join } from 'node:path'
 import type { Image } from './cluster/container-process.ts'
+import { PLAYERS_PROGRAM } from './transcript/players/main.ts'
 
 const ROOT = join(import.meta.dirname, '..', '..')
 
@@ -15,6 +16,7 @@ export function imagesWith(echo: string): (name: string) => Image | null {
     [/\/echo-basic[:@]/, { entrypoint: [echo] }],
     // Behind UDPRoutes, which are in no profile.
     [/\/coredns[:@]/, { entrypoint: ['sh', '-c', 'exec sleep infinity'] }],
+    [/^players:/, { entrypoint: [process.execPath, '--disable-warning=ExperimentalWarning', PLAYERS_PROGRAM] }],
     [/(^|\/)weir([:@]|$)/, { entrypoint: ['/usr/local/bin/weir'], programs: { weir } }]
   ]
   return (name) => images.find(([pattern]) => pattern.test(name))?.[1] ?? null

@@ -14,6 +14,19 @@ export function kubectlProgram(): string {
   return module.program('kubectl', ['build'], 'k8s.io/kubernetes/cmd/kubectl', `-s -w ${STAMP}`)
 }
 
+/** `in-pod GATEWAY PROGRAM...`: on the node, in the network of a data plane of that Gateway. */
+const IN_POD = `#!/bin/sh
+gateway=$1
+shift
+for process in $(pgrep -f 'weir.mjs'); do
+  if tr '\\0' '\\n' <"/proc/$process/environ" | grep -qx "GATEWAY=$gateway"; then
+    exec nsenter --net --target "$process" "$@"
+  fi
+done
+echo "no data plane of $gateway" >&2
+exit 1
+`
+
 export class Shell {
   readonly folder: string
   readonly #environment: NodeJS.ProcessEnv
@@ -23,6 +36,7 @@ export class Shell {
     this.folder = folder
     mkdirSync(join(folder, '.bin'), { recursive: true })
     copyFileSync(kubectlProgram(), join(folder, '.bin', 'kubectl'))
+    writeFileSync(join(folder, '.bin', 'in-pod'), IN_POD, { mode: 0o755 })
     const kubeconfig = join(folder, '.kubeconfig')
     writeFileSync(kubeconfig, kubeconfigOf(server), { mode: 0o600 })
     const path = `${join(folder, '.bin')}:${process.env.PATH}`

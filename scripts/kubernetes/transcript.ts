@@ -4,16 +4,20 @@
  */
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { extname, join } from 'node:path'
 import { setTimeout as after } from 'node:timers/promises'
 import { startApiServer } from './api-server.ts'
 import { startCluster } from './cluster/cluster.ts'
 import { isInside, runInside } from './cluster/namespaces.ts'
 import { imagesWith } from './images.ts'
 import { kubectlProgram, Shell } from './kubectl.ts'
-import { PLAYERS } from './transcript/players.ts'
+import { fetchPrograms } from './programs.ts'
+import { coverageTable } from './transcript/coverage.ts'
+import { METADATA_ADDRESS, startMetadata } from './transcript/players/metadata.ts'
+import { playersManifest } from './transcript/players.ts'
 import { RESOURCE_STEPS } from './transcript/resources.ts'
 import { awaited, type Command, type Step, seen } from './transcript/steps.ts'
+import { makeTokens } from './transcript/tokens.ts'
 
 const ROOT = join(import.meta.dirname, '..', '..')
 const FOLDER = join(ROOT, 'dist', 'kubectl')
@@ -25,7 +29,9 @@ const HEADER = `# Transcript of a cluster
 
 What [kubernetes.md](kubernetes.md) says, typed: \`npm run conformance -- kubectl\` writes this page. The API server and
 kubectl are those of Kubernetes; the kubelet, the controllers of Deployments and Services, and the load balancer are
-played (\`scripts/kubernetes/cluster\`). The controller, the data planes, the model and the MCP server are \`weir\`.
+played (\`scripts/kubernetes/cluster\`). The controller, the data planes, the model and most MCP servers are \`weir\`.
+Played are also an echo, the services that policies ask, and the authority of the mesh
+(\`scripts/kubernetes/transcript/players\`). The program checks each answer, and fails when one is another.
 `
 
 const INSTALLATION: Step = {
@@ -46,22 +52,28 @@ export async function runTranscript(print: (line: string) => void): Promise<bool
     execFileSync(process.execPath, ['--disable-warning=ExperimentalWarning', join(ROOT, 'scripts', 'build.ts')])
     rmSync(FOLDER, { recursive: true, force: true })
     mkdirSync(FOLDER, { recursive: true })
+    fetchPrograms()
     return (await runInside()) === 0
   }
   const cluster = await startCluster({ startApiServer, imageOf: imagesWith(''), logs: join(FOLDER, 'logs') })
+  execFileSync('ip', ['addr', 'add', `${METADATA_ADDRESS}/32`, 'dev', 'lo'])
+  const metadata = await startMetadata()
   try {
     const shell = new Shell(join(FOLDER, 'shell'), cluster.apiServer)
     shell.write('kubernetes.yaml', readFileSync(join(ROOT, 'scripts', 'package', 'kubernetes.yaml'), 'utf8'))
-    shell.write('players.json', PLAYERS)
+    const { keySet, files } = await makeTokens()
+    for (const [name, token] of Object.entries(files)) shell.write(name, token)
+    shell.write('players.json', playersManifest(keySet, ROOT))
     await shell.run('kubectl apply -f players.json')
     const failed: string[] = []
     const sections: string[] = []
     for (const step of [INSTALLATION, ...RESOURCE_STEPS]) sections.push(await typed(shell, step, failed))
     for (const one of failed) print(`kubectl: ${one}`)
     print(`kubectl: ${failed.length === 0 ? 'all as it should be' : `${failed.length} failed; see ${FOLDER}`}`)
-    if (failed.length === 0) writeFileSync(PAGE, [HEADER, ...sections].join('\n'))
+    if (failed.length === 0) writeFileSync(PAGE, [HEADER, coverageTable(), ...sections].join('\n'))
     return failed.length === 0
   } finally {
+    metadata.close()
     await cluster.stop()
   }
 }
@@ -70,7 +82,7 @@ export async function runTranscript(print: (line: string) => void): Promise<bool
 async function typed(shell: Shell, { title, text, files, commands }: Step, failed: string[]): Promise<string> {
   const shown = Object.entries(files).map(([name, content]) => {
     shell.write(name, content)
-    return `\`${name}\`:\n\n\`\`\`yaml\n${content}\`\`\`\n`
+    return `\`${name}\`:\n\n\`\`\`${extname(name).slice(1)}\n${content}\`\`\`\n`
   })
   const lines: string[] = []
   for (const command of commands) {

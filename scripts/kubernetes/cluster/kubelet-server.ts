@@ -37,9 +37,19 @@ export async function startNode(
       return
     }
     const time = searchParams.get('sinceTime')
-    response.end(readLog(logOf(namespace, pod), time === null ? 0 : Date.parse(time)))
+    const log = readLog(logOf(namespace, pod), time === null ? 0 : Date.parse(time))
+    const count = searchParams.get('tailLines')
+    response.end(count === null ? log : lastLines(log, Number(count)))
   })
   server.listen(PORT, HOST_ADDRESS)
   await once(server, 'listening')
   return server
+}
+
+function lastLines(text: string, count: number): string {
+  const lines = text.split('\n').slice(0, -1)
+  return lines
+    .slice(Math.max(0, lines.length - count))
+    .map((line) => `${line}\n`)
+    .join('')
 }

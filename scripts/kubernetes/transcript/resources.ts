@@ -1,7 +1,13 @@
 /** The resources of weir.dev, section by section of the specification: apply, refusal, status, traffic. */
+import { CLOUDS, IDENTITIES } from './cloud.ts'
+import { CONNECTIONS, MODELS } from './connections.ts'
+import { FRONTEND_FIELDS } from './frontend.ts'
+import { CLASSES, MESH } from './mesh.ts'
 import { ASK, CHAT, INIT, MCP_FIELDS } from './requests.ts'
 import { BACKEND_ROWS, PARAMETERS_ROWS, POLICY_ROWS } from './rows.ts'
+import { FURTHER, QUOTAS, SERVICES } from './services.ts'
 import { awaited, type Step, seen } from './steps.ts'
+import { SELECTORS, TARGETS } from './targets.ts'
 
 const GATEWAY: Step = {
   title: 'A Gateway',
@@ -27,7 +33,7 @@ spec:
   ]
 }
 
-const BACKEND: Step = {
+export const BACKEND: Step = {
   title: '2.3 and 2.4 GatewayBackend, models',
   text: 'The model is played by a Pod that always answers the same. What has two kinds, or a provider without its host, is refused by the API server.',
   files: {
@@ -75,7 +81,7 @@ spec:
   ]
 }
 
-const MCP: Step = {
+export const MCP: Step = {
   title: '2.5 GatewayBackend, MCP',
   text: 'Targets are the Services with a label. A target that is none is refused.',
   files: {
@@ -114,7 +120,7 @@ spec:
   ]
 }
 
-const POLICY: Step = {
+export const POLICY: Step = {
   title: '2.6 GatewayPolicy',
   text: 'One for the whole Gateway, and a more precise one for a route, which wins where both say the same.',
   files: {
@@ -166,7 +172,7 @@ spec:
   ]
 }
 
-const PARAMETERS: Step = {
+export const PARAMETERS: Step = {
   title: '2.7 GatewayParameters',
   text: 'How the Pods of one Gateway look. The overlay is merged as strategic merge patches are.',
   files: {
@@ -205,7 +211,8 @@ spec:
 }
 
 export const RESOURCE_STEPS: readonly Step[] = [
-  ...[GATEWAY, BACKEND, MCP, ...BACKEND_ROWS],
+  ...[GATEWAY, BACKEND, MCP, ...BACKEND_ROWS, SELECTORS],
   ...[POLICY, ...POLICY_ROWS],
-  ...[PARAMETERS, ...PARAMETERS_ROWS]
+  ...[TARGETS, SERVICES, QUOTAS, FURTHER, CONNECTIONS, MODELS, CLOUDS, IDENTITIES, FRONTEND_FIELDS],
+  ...[PARAMETERS, ...PARAMETERS_ROWS, CLASSES, MESH]
 ]

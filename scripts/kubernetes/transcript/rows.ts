@@ -1,42 +1,25 @@
 /** The rows of the specification, table by table: manifests with all of their fields, and what is refused of each. */
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { accepted, applied, body, code, fields, manifests, refused } from './commands.ts'
 import { ASK, CHAT, INIT, MCP_FIELDS } from './requests.ts'
-import { awaited, type Command, type Step, seen } from './steps.ts'
+import { awaited, type Step, seen } from './steps.ts'
 
-/** None of the manifest's objects is taken. */
-const REFUSED = /^(?![\s\S]*\b(?:created|configured|unchanged)\n)/
-const applied = (name: string): Command => seen(`kubectl apply -f ${name}.yaml`, /created/)
-const refused = (name: string): Command => seen(`kubectl apply -f ${name}.yaml`, REFUSED)
-const code = (path: string, more: string, shows: RegExp): Command =>
-  awaited(`${ASK}${path} -o /dev/null -w '%{http_code}'${more === '' ? '' : ` ${more}`}`, shows)
-const fields = (path: string, more: string, shows: RegExp): Command =>
-  awaited(`${ASK}${path} -o /dev/null -D -${more === '' ? '' : ` ${more}`}`, shows)
-const accepted = (kind: string, names: readonly string[]): Command =>
-  awaited(
-    `kubectl -n chat get ${kind} ${names.join(' ')}`,
-    new RegExp(names.map((name) => `^${name} +True`).join('.*'), 'ms')
-  )
-
-const manifests = (...names: readonly string[]): Step['files'] =>
-  Object.fromEntries(
-    names.map((name) => [`${name}.yaml`, readFileSync(join(import.meta.dirname, 'rows', `${name}.yaml`), 'utf8')])
-  )
-
-const BACKENDS: Step = {
+export const BACKENDS: Step = {
   title: '2.3 and 2.4, each field',
   text: 'A host, any host, one provider, and groups of all kinds of providers. Each object of the second manifest breaks one rule.',
   files: manifests('backends', 'no-backends'),
   commands: [
     applied('backends'),
     refused('no-backends'),
-    accepted('gatewaybackends', ['any-host', 'one-provider', 'providers', 'static']),
+    accepted('gatewaybackends', ['any-host', 'near-host', 'one-provider', 'providers', 'static']),
     code('/static', '', /200/),
+    // Without allowAddresses clients reach nothing that is not public.
+    code('/any', '-H "host: echo.chat.svc.cluster.local:8080"', /403/),
+    body('/near', '-H "host: echo.chat.svc.cluster.local:8080"', /GET \/near[\s\S]*200$/),
     awaited(`${ASK}/one ${CHAT('gpt-5-mini', 'Hi')}`, /Hello from the cluster/)
   ]
 }
 
-const SERVERS: Step = {
+export const SERVERS: Step = {
   title: '2.5, each field',
   text: 'A server by its host, without sessions, of whose tools one is allowed.',
   files: manifests('servers', 'no-servers'),
@@ -49,7 +32,7 @@ const SERVERS: Step = {
   ]
 }
 
-const FRONTEND: Step = {
+export const FRONTEND: Step = {
   title: '2.6 frontend, each field',
   text: 'A request may have 20 header fields here: one more is refused.',
   files: manifests('frontend', 'no-frontend'),
@@ -62,7 +45,7 @@ const FRONTEND: Step = {
   ]
 }
 
-const TRAFFIC: Step = {
+export const TRAFFIC: Step = {
   title: '2.6 traffic, each field',
   text: 'A route for each policy. Two of `late.yaml` have targets that they cannot have. The third is for the controller to judge: its status says why, and what it guards is closed.',
   files: manifests('traffic', 'no-traffic', 'late'),
@@ -99,7 +82,7 @@ const TRAFFIC: Step = {
   ]
 }
 
-const BACKEND: Step = {
+export const GUARDS: Step = {
   title: '2.6 backend, each field',
   text: 'What the guard of requests finds is refused with its own status; what that of answers finds is masked.',
   files: manifests('guards', 'no-guards'),
@@ -112,7 +95,7 @@ const BACKEND: Step = {
   ]
 }
 
-const OVERLAYS: Step = {
+export const OVERLAYS: Step = {
   title: '2.7, each field',
   text: 'The data planes are replaced by such ones, and serve.',
   files: manifests('overlays', 'no-overlays'),
@@ -131,5 +114,5 @@ const OVERLAYS: Step = {
 }
 
 export const BACKEND_ROWS: readonly Step[] = [BACKENDS, SERVERS]
-export const POLICY_ROWS: readonly Step[] = [FRONTEND, TRAFFIC, BACKEND]
+export const POLICY_ROWS: readonly Step[] = [FRONTEND, TRAFFIC, GUARDS]
 export const PARAMETERS_ROWS: readonly Step[] = [OVERLAYS]
