@@ -23,28 +23,58 @@ export const expression = (roots: Roots<Facts>, result: Wanted = 'any') =>
     }, enforcedAs(ONLY_GATEWAY))
     .meta({ description: 'A CEL expression' })
 
+type Good = Compiled<Facts> & { readonly ok: true }
+
 /**
  * Programs by their roots, and by wanted result and source. A thread meets each expression when it is
  * checked, when its policy is built, and again with every reload: a program has no state, so that once is
  * enough (15 us each; 3,000 of them are a third of the time that a configuration takes to load).
  */
-const programs = new WeakMap<Roots<Facts>, Lru<string, Compiled<Facts> & { readonly ok: true }>>()
+const programs = new WeakMap<Roots<Facts>, Kept>()
 /** 1,000 routes with 10 expressions each, and half as many that a reload replaces. */
 const PROGRAMS_MAX = 16_384
-/** Longer ones are rare, and would make of the bound above no bound in bytes. */
-const KEPT_LENGTH_MAX = 1_024
+/** Longer ones would make of the bound above no bound in bytes: they have one of their own. */
+const SHORT_LENGTH_MAX = 1_024
+/** Of all long sources together: one policy as long as an API server takes it, which takes 0.3 s to compile. */
+const LONG_CHARS_MAX = 1_500_000
+
+interface Kept {
+  readonly short: Lru<string, Good>
+  readonly long: Map<string, Good>
+}
+
+/** Sources of all that is kept in any `long`, the one that was kept first is forgotten first. */
+const longOnes = new Map<Good, { readonly of: Map<string, Good>; readonly key: string }>()
+let longChars = 0
+
+function keepLong(of: Map<string, Good>, key: string, good: Good): void {
+  of.set(key, good)
+  longOnes.set(good, { of, key })
+  longChars += key.length
+  for (const [oldest, place] of longOnes) {
+    if (longChars <= LONG_CHARS_MAX) return
+    longOnes.delete(oldest)
+    place.of.delete(place.key)
+    longChars -= place.key.length
+  }
+}
+
+function knownOf(roots: Roots<Facts>): Kept {
+  const known = programs.get(roots) ?? { short: new Lru(PROGRAMS_MAX), long: new Map() }
+  programs.set(roots, known)
+  return known
+}
 
 function compileOnce(source: string, roots: Roots<Facts>, result: Wanted): Compiled<Facts> {
-  let known = programs.get(roots)
-  if (known === undefined) {
-    known = new Lru(PROGRAMS_MAX)
-    programs.set(roots, known)
-  }
+  const { short, long } = knownOf(roots)
+  const isShort = source.length <= SHORT_LENGTH_MAX
   const key = `${result} ${source}`
-  const before = known.get(key)
+  const before = isShort ? short.get(key) : long.get(key)
   if (before !== undefined) return before
   const compiled = compile(source, { roots, result })
-  if (compiled.ok && source.length <= KEPT_LENGTH_MAX) known.set(key, compiled)
+  if (!compiled.ok) return compiled
+  if (isShort) short.set(key, compiled)
+  else keepLong(long, key, compiled)
   return compiled
 }
 

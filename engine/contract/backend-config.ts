@@ -103,7 +103,8 @@ export interface PolicyLevels {
 export function mergedFields({ keys }: BackendPolicies, levels: readonly PolicySets[]): Record<string, unknown> {
   const merged: Record<string, unknown> = {}
   for (const set of levels.flat() as readonly (PolicySet | undefined)[]) {
-    for (const [key, field] of Object.entries(keys)) if (set?.[key] !== undefined) merged[field] = set[key]
+    if (set === undefined) continue
+    for (const [key, field] of Object.entries(keys)) if (set[key] !== undefined) merged[field] = set[key]
   }
   return merged
 }

@@ -2,13 +2,16 @@
 
 /** Longer words are not compared: the work grows with the square. */
 const WORD_LENGTH_MAX = 64
+/** Nor are more: a configuration may have 30,000 names. */
+const WORDS_MAX = 1_000
 
 /** The nearest of `words`, or null when none is near: a third of the letters may differ. */
 export function nearestWord(word: string, words: readonly string[]): string | null {
   if (word.length > WORD_LENGTH_MAX) return null
   let best: string | null = null
   let bestDistance = Math.floor(word.length / 3) + 1
-  for (const candidate of words) {
+  for (const candidate of words.slice(0, WORDS_MAX)) {
+    if (Math.abs(candidate.length - word.length) >= bestDistance) continue
     const distance = editDistance(word.toLowerCase(), candidate.toLowerCase())
     if (distance < bestDistance) {
       best = candidate

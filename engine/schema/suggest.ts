@@ -8,6 +8,26 @@ export function nearest(word: string, words: readonly string[]): string | null {
   return words.includes(real) ? real : nearestWord(word, words)
 }
 
+/** Of a sentence. */
+const LISTED_MAX = 32
+/** Unknown names of one configuration that are compared with the known ones. */
+const COMPARED_MAX = 64
+
+/** "a, b, c"; of very many the first ones. */
+export function listed(words: readonly string[]): string {
+  const shown = words.slice(0, LISTED_MAX).join(', ')
+  return words.length > LISTED_MAX ? `${shown} and ${words.length - LISTED_MAX} more` : shown
+}
+
+/** `nearest` for the unknown names of one configuration: thousands of them are not compared with thousands. */
+export class Suggestions {
+  #compared = 0
+
+  nearest(word: string, words: readonly string[]): string | null {
+    return ++this.#compared > COMPARED_MAX ? null : nearest(word, words)
+  }
+}
+
 /** What to say about an unknown word: what was probably meant, and everything that is allowed. */
 export function wordHint(word: string, words: readonly string[]): string | undefined {
   if (words.length === 0) return undefined

@@ -209,6 +209,8 @@ class Checks {
 
   /** What stands at a place, looked at once. Not what is in the wrong phase. */
   #at(place: Placed): readonly PlacedPolicy[] {
+    // Most have none, and there are thousands.
+    if (place.raw.policies === undefined) return NONE
     const known = this.#policiesAt.get(place)
     if (known !== undefined) return known
     const { words, addsUp, checkValue, inside } = this.#policies
@@ -232,7 +234,10 @@ class Checks {
   }
 }
 
-function placedPolicies(place: Placed, policies: BackendPolicies): PlacedPolicy[] {
+const NONE: readonly PlacedPolicy[] = []
+
+function placedPolicies(place: Placed, policies: BackendPolicies): readonly PlacedPolicy[] {
+  if (place.raw.policies === undefined) return NONE
   return policySetsOf(place).flatMap((set) => policiesIn(set, policies))
 }
 

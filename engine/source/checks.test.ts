@@ -106,3 +106,11 @@ test('the shortest drain fits into the longest, also into the one that holds whe
   assert.equal(load(`config: { ${min}, connectionTerminationDeadline: 10s }`, {}).ok, true)
   assert.equal(mistakes(`config: { ${min}, connectionTerminationDeadline: soon }`).length, 1)
 })
+
+test('mistakes beyond the first thousand are counted, not described', () => {
+  const wrong = Array.from({ length: 1_200 }, (_, i) => `{ name: b${i}, hots: a }`).join(', ')
+  const found = mistakes(`backends: [${wrong}]`)
+  const last = found.find((text) => text.includes('more places'))
+  assert.match(last ?? '', /the first 1000 are told one by one/)
+  assert.ok(found.length < 1_100, String(found.length))
+})

@@ -3,7 +3,7 @@
 import { duration } from '#engine/schema/duration.ts'
 import { portOf } from '#engine/schema/net.ts'
 import { entriesOf, objectOf, type Path, type Placed, type Raw, text } from '#engine/schema/placed.ts'
-import { nearest } from '#engine/schema/suggest.ts'
+import { listed, Suggestions } from '#engine/schema/suggest.ts'
 import { httpSetting, keepaliveTime } from './frontend.ts'
 import type { Kinds } from './kinds.ts'
 import { deadlineWithin, type Overrides } from './process.ts'
@@ -15,8 +15,14 @@ export function checkTogether(tree: ConfigTree, kinds: Kinds, env: Overrides): F
   return new Checks(tree, kinds, env).run()
 }
 
+interface BackendNames {
+  readonly known: ReadonlySet<string>
+  readonly names: readonly string[]
+}
+
 class Checks {
   readonly #findings: Finding[] = []
+  readonly #suggestions = new Suggestions()
   readonly #tree: ConfigTree
   readonly #kinds: Kinds
   readonly #config: Raw
@@ -150,20 +156,21 @@ class Checks {
       this.#checkUnique(ruled, 'ruleName', ({ raw }) => String(raw.ruleName), `rule of the route "${name}":`)
   }
 
-  #checkBackends(): ReadonlySet<string> {
+  #checkBackends(): BackendNames {
     const named = this.#tree.backends.filter(({ raw }) => text(raw.name) !== undefined)
     this.#checkUnique(named, 'name', ({ raw }) => String(raw.name), 'backend')
-    return new Set(named.map(({ raw }) => String(raw.name)))
+    const known = new Set(named.map(({ raw }) => String(raw.name)))
+    return { known, names: [...known] }
   }
 
-  #checkRoute(route: Placed, backends: ReadonlySet<string>): void {
+  #checkRoute(route: Placed, backends: BackendNames): void {
     const references = entriesOf(route.raw.backends, [...route.path, 'backends'])
     for (const { raw, path } of references) {
       const name = text(raw.backend)
-      if (name === undefined || backends.has(name)) continue
-      const near = nearest(name, [...backends])
+      if (name === undefined || backends.known.has(name)) continue
+      const near = this.#suggestions.nearest(name, backends.names)
       const { noun, top } = this.#tree.words
-      const known = backends.size === 0 ? `the ${noun} has no backends` : `there are: ${[...backends].join(', ')}`
+      const known = backends.names.length === 0 ? `the ${noun} has no backends` : `there are: ${listed(backends.names)}`
       const hint = near === null ? known : `did you mean "${near}"?`
       this.#report([...path, 'backend'], `there is no backend "${name}" ${top}`, hint)
     }

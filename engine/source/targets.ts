@@ -6,11 +6,19 @@
 
 import type { Policy } from '#engine/contract/policy.ts'
 import { objectOf, type Path, type Placed, policySetsOf, type Raw, text } from '#engine/schema/placed.ts'
-import { nearest } from '#engine/schema/suggest.ts'
+import { listed, Suggestions } from '#engine/schema/suggest.ts'
 import type { Kinds } from './kinds.ts'
 import { Origins } from './origins.ts'
 import { type Target, targetRefs } from './target-refs.ts'
-import { type ConfigTree, type Finding, listenersOf, type PlacedRoute, routesOf, type SourceWords } from './tree.ts'
+import {
+  type ConfigTree,
+  type Finding,
+  listenersOf,
+  type PlacedBackend,
+  type PlacedRoute,
+  routesOf,
+  type SourceWords
+} from './tree.ts'
 import { validate } from './validate.ts'
 import { treeOf } from './walk.ts'
 
@@ -55,6 +63,10 @@ class Placing {
   readonly #made: { config: unknown }
   readonly #copied = new Set<unknown>()
   readonly #findings: Finding[] = []
+  readonly #suggestions = new Suggestions()
+  /** Those that are written, by their names; those of shortcuts have none. */
+  readonly #routes: ReadonlyMap<string, readonly PlacedRoute[]>
+  readonly #backends: ReadonlyMap<unknown, PlacedBackend>
   readonly #origins = new Origins()
   /** Path of a place and name of a policy -> the set that brought it there. */
   readonly #brought = new Map<string, Placed>()
@@ -64,6 +76,10 @@ class Placing {
     this.#fields = kinds.fields()
     this.#addUp = new Set(policies.filter(({ accumulates }) => accumulates).map(({ name }) => name))
     this.#sets = sets
+    const binds = tree.binds.filter(({ shortcut }) => shortcut === null)
+    this.#routes = Map.groupBy(routesOf({ ...tree, binds }), ({ name }) => name)
+    // Of several with one name the first.
+    this.#backends = new Map(tree.backends.toReversed().map((one) => [one.raw.name, one]))
     this.#made = { config: tree.top.raw }
   }
 
@@ -104,8 +120,8 @@ class Placing {
   }
 
   #dangling(path: Path, what: string, wanted: string, known: readonly string[]): void {
-    const near = nearest(wanted, known)
-    const there = known.length === 0 ? 'there are none' : `there are: ${known.join(', ')}`
+    const near = this.#suggestions.nearest(wanted, known)
+    const there = known.length === 0 ? 'there are none' : `there are: ${listed(known)}`
     this.#report(path, `there is no ${what} "${wanted}"`, near === null ? there : `did you mean "${near}"?`)
   }
 
@@ -131,12 +147,9 @@ class Placing {
 
   #onRoutes({ set, target, path }: Aim): void {
     const { name: wanted = '', sectionName } = target
-    const binds = this.#tree.binds.filter(({ shortcut }) => shortcut === null)
-    const routes = routesOf({ ...this.#tree, binds })
-    const found = routes.filter(({ name }) => name === wanted)
+    const found = this.#routes.get(wanted) ?? []
     if (found.length === 0) {
-      const names = [...new Set(routes.map(({ name }) => name))]
-      this.#dangling([...path, 'name'], 'route', wanted, names)
+      this.#dangling([...path, 'name'], 'route', wanted, [...this.#routes.keys()])
       return
     }
     const ruled = sectionName === undefined ? found : found.filter((route) => ruleOf(route) === sectionName)
@@ -147,10 +160,9 @@ class Placing {
 
   #onBackend({ set, target, path }: Aim): void {
     const { name: wanted = '', sectionName } = target
-    const { backends } = this.#tree
-    const found = backends.find(({ raw }) => raw.name === wanted)
+    const found = this.#backends.get(wanted)
     if (found === undefined) {
-      const names = backends.flatMap(({ raw }) => text(raw.name) ?? [])
+      const names = this.#tree.backends.flatMap(({ raw }) => text(raw.name) ?? [])
       this.#dangling([...path, 'name'], 'backend', wanted, names)
       return
     }

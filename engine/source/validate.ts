@@ -23,8 +23,26 @@ export function validate<T extends ZodType>(schema: T, value: unknown, base: Pat
   }
   const result = schema.safeParse(value, { error, reportInput: true })
   if (result.success) return { value: result.data }
-  return { findings: firstOfEach(result.error.issues.flatMap((issue) => findingsOf(issue, base, known))) }
+  const { issues } = result.error
+  const findings: Finding[] = []
+  for (const [i, issue] of issues.entries()) {
+    if (findings.length >= FINDINGS_MAX) {
+      findings.push(rest(issue, base, issues.length - i))
+      break
+    }
+    for (const finding of findingsOf(issue, base, known)) findings.push(finding)
+  }
+  return { findings: firstOfEach(findings) }
 }
+
+/** What is told one by one. Nobody reads more, and each is compared with every word that was perhaps meant. */
+const FINDINGS_MAX = 1_000
+
+const rest = (next: Issue, base: Path, count: number): Finding => ({
+  path: [...base, ...next.path],
+  message: `is wrong, and so are ${count - 1} more places: the first ${FINDINGS_MAX} are told one by one`,
+  at: 'value'
+})
 
 /** One value, one message: an empty name is also not a valid one, but that says nothing new. */
 function firstOfEach(findings: readonly Finding[]): Finding[] {
@@ -39,7 +57,7 @@ function findingsOf(issue: Issue, base: Path, known: WeakMap<readonly string[], 
   const path = [...base, ...issue.path]
   if (issue.input === UNREADABLE || isHidden(issue)) return []
   if (issue.code === 'unrecognized_keys') {
-    return issue.keys.map((key) => ({
+    return issue.keys.slice(0, FINDINGS_MAX).map((key) => ({
       path: [...path, key],
       message: 'is not a known key',
       at: 'key',

@@ -28,14 +28,15 @@ export const isFilePath = (value: string): boolean =>
 const NAMED = /(?:^|:)\s*\/(?:Secret|ConfigMap)\/([^/:]+)\//g
 
 /** Where `value` names a file of another namespace than `own`; null: nowhere. */
-export function foreignFileAt(value: unknown, own: string, at: Path = []): Path | null {
+export function foreignFileAt(value: unknown, own: string): Path | null {
   if (typeof value === 'string') {
-    return [...value.matchAll(NAMED)].some(([, namespace]) => namespace !== own) ? at : null
+    if (!value.includes('/')) return null
+    return [...value.matchAll(NAMED)].some(([, namespace]) => namespace !== own) ? [] : null
   }
   if (typeof value !== 'object' || value === null) return null
   for (const [key, inner] of Object.entries(value)) {
-    const found = foreignFileAt(inner, own, [...at, Array.isArray(value) ? Number(key) : key])
-    if (found !== null) return found
+    const found = foreignFileAt(inner, own)
+    if (found !== null) return [Array.isArray(value) ? Number(key) : key, ...found]
   }
   return null
 }

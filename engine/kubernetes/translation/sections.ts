@@ -3,29 +3,35 @@ import type { Path } from '#engine/schema/placed.ts'
 import { placeText } from './conditions.ts'
 import type { ObjectPlace, PartOrigin } from './parts.ts'
 
+/** Places by their steps: a value of one object may have 50,000 places, and as many findings. */
+interface Step {
+  place: ObjectPlace | null
+  readonly below: Map<string, Step>
+}
+
 export class Sections {
-  readonly #all: { readonly at: Path; readonly origins: readonly PartOrigin[] }[] = []
+  readonly #top: Step = newStep()
 
   /** What stands at `at` came from there. */
   add(at: Path, origins: readonly PartOrigin[]): void {
-    if (origins.length > 0) this.#all.push({ at, origins })
+    if (origins.length === 0) return
+    const start = stepAt(this.#top, at)
+    for (const [inner, from] of origins) stepAt(start, inner).place = from
   }
 
   /** As the nearest known place around it says. */
   placeOf(path: Path): ObjectPlace | null {
-    let best: ObjectPlace | null = null
-    let length = -1
-    for (const { at, origins } of this.#all) {
-      if (!beginsWith(path, at)) continue
-      const inside = path.slice(at.length)
-      for (const [inner, { key, path: from }] of origins) {
-        const total = at.length + inner.length
-        if (total < length || !beginsWith(inside, inner)) continue
-        length = total
-        best = { key, path: [...from, ...inside.slice(inner.length)] }
-      }
+    let step: Step | undefined = this.#top
+    let best = step.place
+    let length = 0
+    for (const [i, key] of path.entries()) {
+      step = step.below.get(String(key))
+      if (step === undefined) break
+      if (step.place === null) continue
+      best = step.place
+      length = i + 1
     }
-    return best
+    return best === null ? null : { key: best.key, path: [...best.path, ...path.slice(length)] }
   }
 
   textOf(path: Path): string {
@@ -34,5 +40,15 @@ export class Sections {
   }
 }
 
-const beginsWith = (path: Path, start: Path): boolean =>
-  start.length <= path.length && start.every((key, i) => String(key) === String(path[i]))
+const newStep = (): Step => ({ place: null, below: new Map() })
+
+function stepAt(start: Step, path: Path): Step {
+  let step = start
+  for (const key of path) {
+    const name = String(key)
+    const next = step.below.get(name) ?? newStep()
+    step.below.set(name, next)
+    step = next
+  }
+  return step
+}

@@ -42,7 +42,15 @@ export function parametersOf(
     rawConfig: null,
     faults: [{ ...fault, reason: 'InvalidParameters' }]
   })
-  return contained(object, () => rawConfigOf(object, namespace), invalid)
+  return contained(object, () => known.get(object) ?? kept(object, rawConfigOf(object, namespace)), invalid)
+}
+
+/** Objects do not change, and what is asked of them goes through all that they say. */
+const known = new WeakMap<KubernetesObject, Parameters>()
+
+function kept(object: KubernetesObject, parameters: Parameters): Parameters {
+  known.set(object, parameters)
+  return parameters
 }
 
 function rawConfigOf(object: KubernetesObject, namespace: string): Parameters {

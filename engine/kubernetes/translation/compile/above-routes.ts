@@ -43,6 +43,8 @@ type Ran = AboveRoutes | { readonly findings: readonly PlacedFinding[] }
 
 /** Said of each listener. */
 const FINDINGS_MAX = 8
+/** Said of GatewayParameters, which one finding refuses, and which may have 50,000. */
+const PARAMETERS_FAULTS_MAX = 64
 
 const isOfSet = ({ place }: ListenerRecord): boolean => place.key.startsWith('ListenerSet/')
 
@@ -54,6 +56,8 @@ class Attempt {
   readonly #listenerFaults = new Map<string, Fault[]>()
   /** How much was taken out. */
   #removed = 0
+  /** How many findings GatewayParameters have. */
+  readonly #ofParameters = new Map<string, number>()
 
   constructor(record: GatewayRecord, records: JudgedRecords, compiler: Compiler) {
     this.model = modelOf(record)
@@ -140,7 +144,10 @@ class Attempt {
   #removeParameters(finding: PlacedFinding): void {
     const { key } = finding.place!
     const rest = this.model.rawConfigs.filter(({ origins }) => origins[0]?.[1].key !== key)
-    this.#faults.push(faultOf(finding, 'Accepted', 'InvalidParameters', this.model.record.place))
+    const count = this.#ofParameters.get(key) ?? 0
+    this.#ofParameters.set(key, count + 1)
+    if (count < PARAMETERS_FAULTS_MAX)
+      this.#faults.push(faultOf(finding, 'Accepted', 'InvalidParameters', this.model.record.place))
     if (rest.length === this.model.rawConfigs.length) return
     this.model.rawConfigs = rest
     this.#removed++

@@ -28,6 +28,9 @@ export interface Composed {
   readonly sections: Sections
 }
 
+/** Of one compilation. What they blame is taken out, and what is compiled then shows the rest. */
+const FINDINGS_MAX = 1_000
+
 export class Compiler {
   readonly #options: CompileOptions
   /** How often the engine has compiled, for tests of what is kept. */
@@ -52,7 +55,7 @@ export class Compiler {
     })
     try {
       const compiled = compileConfig({ value, isSound: true, isPart: true, isTranslated: true, words }, this.#options)
-      if ('findings' in compiled) return { findings: compiled.findings.map(placed) }
+      if ('findings' in compiled) return { findings: compiled.findings.slice(0, FINDINGS_MAX).map(placed) }
       return { draft: compiled.snapshot, warnings: compiled.warnings.map(placed) }
     } catch (error) {
       // One resource over which the engine itself stumbles must not end what runs. The text may have parts of it.

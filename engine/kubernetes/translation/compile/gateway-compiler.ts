@@ -12,6 +12,7 @@ import { NamedBackends } from './backends.ts'
 import { closureOf } from './closure.ts'
 import type { Compiler } from './compiler.ts'
 import { JudgedRecords, type Refuse } from './judged-records.ts'
+import { belowRoutes } from './raw-below.ts'
 import type { GatewayRecord, Records } from './records.ts'
 import { RouteNeeds } from './route-needs.ts'
 import { type CompiledRoute, type ListenerContext, type RouteAtGateway, RouteUnits } from './route-units.ts'
@@ -149,7 +150,8 @@ export class GatewayCompiler {
 
   /** What routes and backends depend on: not certificates, nor settings of connections. */
   #updateContexts({ model }: AboveRoutes): void {
-    const { record, sets, isClosed, rawConfigs } = model
+    const { record, sets, isClosed } = model
+    const rawConfigs = model.rawConfigs.map(belowRoutes)
     const { clientCertificate } = record
     const needs = closureOf([record], this.#records)
     this.#context = share(this.#context, { sets, isClosed, rawConfigs, clientCertificate, needs })

@@ -8,6 +8,7 @@ import { Sections } from '#engine/kubernetes/translation/sections.ts'
 import type { Raw } from '#engine/schema/placed.ts'
 import { closureOf } from './closure.ts'
 import type { Composed } from './compiler.ts'
+import { belowRoutes, neededBelow } from './raw-below.ts'
 import { mergedBelow, mergedSets } from './raw-config.ts'
 import type { BackendRecord, GatewayRecord, ListenerRecord, Needs, Records, SecretRecord } from './records.ts'
 
@@ -138,20 +139,18 @@ function entryOf({ entry }: BackendRecord, { clientCertificate }: GatewayRecord)
   return { ...value, policies: { ...policies, backendTLS: { ...tls, ...clientCertificate.value } } }
 }
 
-/** What routes are compiled below: no ports of `rawConfig`, no settings of connections, and nothing with targets. */
-const ABOVE_ROUTES: ReadonlySet<string> = new Set(['policies', 'secrets', 'backends'])
-
+/** Routes are compiled below no ports of `rawConfig`, no settings of connections, and nothing with targets. */
 function withRawConfigs(typed: Raw, model: GatewayModel, isWhole: boolean, sections: Sections) {
   let value = typed
   let sets = model.sets
-  for (const { value: raw, origins } of model.rawConfigs.toReversed()) {
-    const { policies, ...rest } = raw
-    const below = isWhole ? rest : pick(rest, ABOVE_ROUTES)
+  for (const input of model.rawConfigs.toReversed()) {
+    const raw = isWhole ? input.value : neededBelow(belowRoutes(input), value)
+    const { policies, ...below } = raw
     value = mergedBelow(value, below)
     if (policies !== undefined) sets = mergedSets(sets, policies)
     if (!isWhole) sets = sets.filter(({ targetRefs }) => targetRefs === undefined)
-    sections.add([], origins)
-    for (const key of Object.keys(below)) addEntries(key, below[key], value[key], origins, sections)
+    sections.add([], input.origins)
+    for (const key of Object.keys(below)) addEntries(key, input.value[key], value[key], input.origins, sections)
   }
   return { value, sets }
 }
@@ -159,15 +158,16 @@ function withRawConfigs(typed: Raw, model: GatewayModel, isWhole: boolean, secti
 /** Entries of a merged list that `rawConfig` alone has: they stand at other indices there. */
 function addEntries(
   key: string,
-  below: unknown,
+  raw: unknown,
   merged: unknown,
   origins: readonly PartOrigin[],
   sections: Sections
 ): void {
-  if (!Array.isArray(below) || !Array.isArray(merged)) return
+  if (!Array.isArray(raw) || !Array.isArray(merged)) return
+  const indices = indicesOf(raw)
   for (const [i, entry] of merged.entries()) {
-    const index = below.indexOf(entry)
-    if (index === -1) continue
+    const index = indices.get(entry)
+    if (index === undefined) continue
     sections.add(
       [key, i],
       origins.map(([at, from]) => [at, { ...from, path: [...from.path, key, index] }])
@@ -175,5 +175,11 @@ function addEntries(
   }
 }
 
-const pick = (value: Raw, keys: ReadonlySet<string>): Raw =>
-  Object.fromEntries(Object.entries(value).filter(([key]) => keys.has(key)))
+const known = new WeakMap<readonly unknown[], ReadonlyMap<unknown, number>>()
+
+function indicesOf(list: readonly unknown[]): ReadonlyMap<unknown, number> {
+  // Of an entry that stands there twice, the first.
+  const indices = known.get(list) ?? new Map([...list.entries()].map(([i, one]) => [one, i] as const).reverse())
+  known.set(list, indices)
+  return indices
+}

@@ -20,12 +20,18 @@ function mergedValue(over: unknown, below: unknown): unknown {
 function mergedList(over: readonly unknown[], below: readonly unknown[]): unknown[] {
   const keys = over.map(keyOf)
   if (keys.includes(null)) return [...over]
-  const rest = [...below]
+  const rest = new Map<unknown, number[]>(keys.map((key) => [key, []]))
+  for (const [i, entry] of below.entries()) rest.get(keyOf(entry))?.push(i)
+  // Of several with the same key each is taken once, the first one first.
+  for (const indices of rest.values()) indices.reverse()
+  const taken = new Set<number>()
   const merged = over.map((entry, i) => {
-    const at = rest.findIndex((one) => keyOf(one) === keys[i])
-    return at === -1 ? entry : mergedValue(entry, rest.splice(at, 1)[0])
+    const at = rest.get(keys[i])?.pop()
+    if (at === undefined) return entry
+    taken.add(at)
+    return mergedValue(entry, below[at])
   })
-  return [...merged, ...rest]
+  return [...merged, ...below.filter((_, i) => !taken.has(i))]
 }
 
 function keyOf(entry: unknown): string | null {

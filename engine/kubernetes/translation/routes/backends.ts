@@ -75,7 +75,7 @@ interface PortOfService {
 }
 
 function portOf({ namespace, name, port }: PortOfService, objects: Objects): ServicePort | undefined {
-  return portsOf(objects.get('Service', namespace, name)?.spec).find((one) => one.port === port)
+  return portsOf(objects.get('Service', namespace, name)?.spec).get(port)?.[0]
 }
 
 /** As the BackendTLSPolicy says that is for the port. */

@@ -4,7 +4,7 @@ import type { Objects } from '#engine/kubernetes/objects/objects.ts'
 import { GROUP } from '#engine/kubernetes/resources/names.ts'
 import { contained } from '#engine/kubernetes/translation/contained.ts'
 import type { Fault } from '#engine/kubernetes/translation/parts.ts'
-import { entriesOf, objectOf, type Path } from '#engine/schema/placed.ts'
+import { entriesOf, objectOf, type Path, type Raw } from '#engine/schema/placed.ts'
 import { isGranted } from './grants.ts'
 import { gatewayBackendName, type InvalidReason, invalidBackendName, serviceBackendName } from './names.ts'
 import type { RouteOptions } from './options.ts'
@@ -68,15 +68,14 @@ interface PortProblem {
 
 function portProblem({ metadata, spec }: KubernetesObject, port: number | undefined): PortProblem | null {
   const service = `Service ${metadata.namespace}/${metadata.name}`
-  const all = portsOf(spec)
-  const known = all.map((one) => one.port).join(', ') || 'none'
+  const known = () => portsText([...portsOf(spec).keys()])
   if (port === undefined)
-    return { reason: 'BackendNotFound', message: `port is required: ${service} has the ports ${known}` }
-  const found = all.filter((one) => one.port === port)
+    return { reason: 'BackendNotFound', message: `port is required: ${service} has the ports ${known()}` }
+  const found = portsOf(spec).get(port)
   // What has another name may have any port.
-  if (found.length === 0 && objectOf(spec).type === 'ExternalName') return null
-  if (found.length === 0)
-    return { reason: 'BackendNotFound', message: `${service} has no port ${port}: it has ${known}` }
+  if (found === undefined && objectOf(spec).type === 'ExternalName') return null
+  if (found === undefined)
+    return { reason: 'BackendNotFound', message: `${service} has no port ${port}: it has ${known()}` }
   if (found.some((one) => (one.protocol ?? 'TCP') === 'TCP')) return null
   return { reason: 'UnsupportedProtocol', message: `port ${port} of ${service} is not of protocol TCP` }
 }
@@ -88,7 +87,24 @@ export interface ServicePort {
   readonly appProtocol?: string | undefined
 }
 
-/** Ports of a Service. API servers have checked them. */
-export function portsOf(spec: unknown): readonly ServicePort[] {
-  return entriesOf(objectOf(spec).ports, []).map(({ raw }) => raw as unknown as ServicePort)
+/** Of a sentence: a Service may have 10,000. */
+const PORTS_SHOWN_MAX = 32
+
+function portsText(all: readonly number[]): string {
+  if (all.length === 0) return 'none'
+  const shown = all.slice(0, PORTS_SHOWN_MAX).join(', ')
+  return all.length > PORTS_SHOWN_MAX ? `${shown} and ${all.length - PORTS_SHOWN_MAX} more` : shown
 }
+
+/** By the `spec` of Services, which do not change. */
+const ports = new WeakMap<object, ReadonlyMap<number, readonly ServicePort[]>>()
+
+/** Ports of a Service by their numbers; of one number there is one for each protocol. API servers have checked them. */
+export function portsOf(spec: unknown): ReadonlyMap<number, readonly ServicePort[]> {
+  const of = objectOf(spec)
+  const known = ports.get(of) ?? Map.groupBy(portsIn(of), ({ port }) => port)
+  ports.set(of, known)
+  return known
+}
+
+const portsIn = (spec: Raw): ServicePort[] => entriesOf(spec.ports, []).map(({ raw }) => raw as unknown as ServicePort)
