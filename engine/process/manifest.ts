@@ -15,7 +15,7 @@ import { servedTogether } from '#engine/kubernetes/manifests/together.ts'
 import { type KubernetesObject, keyOf, type ObjectKey } from '#engine/kubernetes/objects/object.ts'
 import { ObjectStore } from '#engine/kubernetes/objects/objects.ts'
 import { resourcesOf } from '#engine/kubernetes/resources/index.ts'
-import { type GatewayOutput, newStumbles, type Translation, Translator } from '#engine/kubernetes/translation/index.ts'
+import { type GatewayOutput, type Translation, Translator } from '#engine/kubernetes/translation/index.ts'
 import { objectOf, type Path, parsePath } from '#engine/schema/placed.ts'
 import { distinct } from '#engine/source/compile.ts'
 import { FAULT, hashOf, loadConfig, type SnapshotDraft } from '#engine/standalone/load.ts'
@@ -61,7 +61,8 @@ function loadDocuments(
   const where = new Where(documents, manifest)
   const mistakes = [...where.syntax(), ...manifest.findings.map((finding) => where.finding(finding))]
   if (mistakes.length > 0) return refused(where.inOrder(mistakes))
-  const translation = translated(manifest.objects, options)
+  const translator = translatorOf(options)
+  const translation = translator.update(ObjectStore.of(manifest.objects), null)
   const complaints = [...translation.statuses].flatMap(([key, status]) =>
     complaintsOf(status).map(({ isRefused, ...complaint }) => ({ isRefused, error: where.complaint(key, complaint) }))
   )
@@ -73,7 +74,7 @@ function loadDocuments(
   const left = together.leftOut.map(({ gateway, reason }) =>
     where.complaint(keyOf(gateway), { message: `is not served by this process: ${reason}`, path: [] })
   )
-  const stumbles = newStumbles().filter(({ place }) => !translation.statuses.has(place.key))
+  const stumbles = translator.stumbles.take().filter(({ place }) => !translation.statuses.has(place.key))
   const unread = stumbles.map(({ place: { key }, message }) => where.complaint(key, { message, path: [] }))
   const doubts = where.inOrder([...complaints.map(({ error }) => error), ...left, ...unread])
   const warnings = [...translation.gateways.values()].flatMap((output) => output.warnings)
@@ -112,11 +113,11 @@ function refused(errors: readonly ConfigError[]): Loaded {
 
 const distinctTexts = (all: readonly string[]): string[] => [...new Set(all)]
 
-function translated(objects: readonly KubernetesObject[], options: ControlPlaneOptions): Translation {
+function translatorOf(options: ControlPlaneOptions): Translator {
   const { policies, backends, env, check, prepare, converted } = options
   const machine = { processors: availableParallelism(), memoryBytes: memoryLimit() }
   const rest = { env, check, prepare, readYaml: converted.read, hasTenants: false }
-  return new Translator({ policies, backends, ...machine, ...rest }).update(ObjectStore.of(objects), null)
+  return new Translator({ policies, backends, ...machine, ...rest })
 }
 
 /** As the manifest has them: the first of two that are in each other's way is served. */

@@ -7,6 +7,7 @@ import type { Objects } from '#engine/kubernetes/objects/objects.ts'
 import type { Provisioned, ProvisionInput } from '#engine/kubernetes/provisioning/index.ts'
 import type { DataPlane, GatewayName, PublishedGateway } from '#engine/kubernetes/stream/index.ts'
 import { ApiServerDouble } from '#engine/kubernetes/testing/api-server/server.ts'
+import { Stumbles } from '#engine/kubernetes/translation/contained.ts'
 import type { GatewayOutput, SnapshotPlace, Translation } from '#engine/kubernetes/translation/index.ts'
 import { objectOf } from '#engine/schema/placed.ts'
 import { Controller, type ControllerOptions } from './controller.ts'
@@ -42,6 +43,7 @@ const good = (type: string, { metadata }: KubernetesObject) => ({
 
 /** Everything is accepted. What has not changed is the same object. */
 class AcceptingTranslator {
+  readonly stumbles = new Stumbles()
   updates = 0
   #before: readonly ObjectKey[] = []
   /** Of all drafts. */

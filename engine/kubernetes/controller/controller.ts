@@ -9,7 +9,7 @@ import type { KindName, ObjectKey } from '#engine/kubernetes/objects/object.ts'
 import type { Provisioned, ProvisionInput } from '#engine/kubernetes/provisioning/index.ts'
 import type { GatewayName, SnapshotServer, SnapshotServerOptions } from '#engine/kubernetes/stream/index.ts'
 import { placeText } from '#engine/kubernetes/translation/conditions.ts'
-import { newStumbles, type Translation, type Translator } from '#engine/kubernetes/translation/index.ts'
+import type { Translation, Translator } from '#engine/kubernetes/translation/index.ts'
 import { certificateOfSecret, type StreamCertificate } from './certificate-secret.ts'
 import { Complaints } from './complaints.ts'
 import type { GatewayAddress } from './gateway-status.ts'
@@ -35,7 +35,7 @@ export interface ControllerOptions {
   readonly ownNamespace: string
   /** Of this process; no other controller has it. Null: there is no other controller, and no Lease. */
   readonly identity: string | null
-  readonly translator: Pick<Translator, 'update'>
+  readonly translator: Pick<Translator, 'update' | 'stumbles'>
   readonly clusterDomain: string
   /** Of the GatewayClasses that are carried out. */
   readonly controllerName: string
@@ -172,7 +172,7 @@ export class Controller {
   /** A fault of weir must not end the process: what was made before stays, and the next change makes all of it anew. */
   #update(changed: ReadonlySet<ObjectKey> | null): void {
     try {
-      this.#take(this.#isFaulty ? null : changed)
+      this.#options.translator.stumbles.during(() => this.#take(this.#isFaulty ? null : changed))
       this.#isFaulty = false
     } catch (error) {
       this.#isFaulty = true
@@ -210,7 +210,7 @@ export class Controller {
 
   /** Objects over which weir has stumbled, of kinds whose statuses do not say so. */
   #logStumbles(): void {
-    for (const { message, place } of newStumbles()) {
+    for (const { message, place } of this.#options.translator.stumbles.take()) {
       if (this.#translation?.statuses.has(place.key) !== true) {
         this.#options.log('error', `${placeText(place)}: ${message}`)
       }
@@ -218,8 +218,10 @@ export class Controller {
   }
 
   #workloadsChanged(addresses: ReadonlySet<string> | null): void {
-    const services = this.#services.workloadsChanged(addresses)
-    if (this.#translation !== null) this.#gateways.update(this.#translation, services, new Set())
+    this.#options.translator.stumbles.during(() => {
+      const services = this.#services.workloadsChanged(addresses)
+      if (this.#translation !== null) this.#gateways.update(this.#translation, services, new Set())
+    })
   }
 
   /** `isWhole`: of all objects; otherwise those that the last translation has changed, and those of Gateways. */
@@ -253,7 +255,9 @@ export class Controller {
     await this.#open(() => this.#role === 'leading')
     if (this.#role !== 'leading' || this.#isStopped) return
     // Provisioning needs the certificate, which was not known before.
-    if (this.#translation !== null) this.#gateways.update(this.#translation, new Set(), null)
+    this.#options.translator.stumbles.during(() => {
+      if (this.#translation !== null) this.#gateways.update(this.#translation, new Set(), null)
+    })
     this.#provisioner.lead(true)
     this.#statuses.lead(true)
     this.#writeStatuses(true)

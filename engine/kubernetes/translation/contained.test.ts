@@ -19,7 +19,9 @@ import {
   service,
   target
 } from './cluster.fixture.ts'
-import { newStumbles, type Translation, Translator } from './index.ts'
+import { stumbleOf } from './contained.ts'
+import { type Translation, Translator } from './index.ts'
+import type { Fault } from './parts.ts'
 
 const OTHER = { namespace: 'other' }
 const toModels = { backendRefs: [{ group: 'weir.dev', kind: 'GatewayBackend', name: 'models' }] }
@@ -95,8 +97,10 @@ const EDGE = gateway(
   }
 )
 
-function run(objects: readonly KubernetesObject[]): Translation {
-  return new Translator(OPTIONS).update(ObjectStore.of([CLASS, ...objects]), null)
+function run(objects: readonly KubernetesObject[]): Translation & { readonly stumbles: readonly Fault[] } {
+  const translator = new Translator(OPTIONS)
+  const translation = translator.update(ObjectStore.of([CLASS, ...objects]), null)
+  return { ...translation, stumbles: translator.stumbles.take() }
 }
 
 /** Of a route or a policy of which nobody knows what it is for. */
@@ -138,7 +142,6 @@ describe('an object with a field over which weir stumbles', () => {
       for (const path of pathsOf(bad)) {
         const where = `${keyOf(bad)} ${path.join('.')}`
         let reads = 0
-        newStumbles()
         const spoiled = broken(bad, path, () => reads++) as KubernetesObject
         const translation = run(good.map((one) => (one === bad ? spoiled : one)))
         deepEqual(steadyOf(translation), whole, where)
@@ -151,7 +154,7 @@ describe('an object with a field over which weir stumbles', () => {
         }
         if (reads === 0) continue
         const status = JSON.stringify(translation.statuses.get(keyOf(bad)) ?? '')
-        const stumbles = newStumbles()
+        const { stumbles } = translation
         deepEqual(
           stumbles.map(({ place }) => place.key),
           [keyOf(bad)],
@@ -162,4 +165,23 @@ describe('an object with a field over which weir stumbles', () => {
       }
     })
   }
+})
+
+it('two translations in one process tell of their own objects, and each of one that both have', () => {
+  const spoiled = broken(
+    policy('spoiled', { targetRefs: [target('Gateway', 'edge')], traffic: {} }),
+    ['spec'],
+    () => {}
+  )
+  const [one, other, sound] = [new Translator(OPTIONS), new Translator(OPTIONS), new Translator(OPTIONS)]
+  const store = ObjectStore.of([CLASS, EDGE, spoiled as KubernetesObject])
+  const steady = ObjectStore.of([CLASS, EDGE])
+  const statuses = [one, other].map((translator) => translator.update(store, null).statuses)
+  sound.update(steady, null)
+  deepEqual(statuses[0], statuses[1])
+  const keysOf = ({ stumbles }: Translator) => stumbles.take().map(({ place }) => place.key)
+  deepEqual([one, other, sound].map(keysOf), [['GatewayPolicy/demo/spoiled'], ['GatewayPolicy/demo/spoiled'], []])
+  one.update(store, [keyOf(EDGE)])
+  deepEqual(keysOf(one), [], 'each is told once')
+  equal(stumbleOf(spoiled as KubernetesObject), null, 'no translation runs now')
 })

@@ -13,6 +13,7 @@ import { GatewayCompiler } from './compile/gateway-compiler.ts'
 import { emptyGateway, RecordMaker } from './compile/make-records.ts'
 import type { BackendRecord, GatewayRecord, Records, RouteRecord, SecretRecord } from './compile/records.ts'
 import type { RouteAtGateway } from './compile/route-units.ts'
+import { Stumbles } from './contained.ts'
 import { objectSources } from './files.ts'
 import { KnownObjects } from './known-objects.ts'
 import type { GatewayOutput, Translation, TranslatorOptions } from './options.ts'
@@ -27,6 +28,8 @@ import { Statuses } from './statuses/statuses.ts'
 import { type Parents, parentsRecord, type TranslatedGateway } from './translated.ts'
 
 export class Translator {
+  /** Of this translation, and of what is made of it elsewhere. */
+  readonly stumbles = new Stumbles()
   readonly #options: TranslatorOptions
   readonly #policyOptions: PolicyOptions
   readonly #controllerName: string
@@ -92,6 +95,10 @@ export class Translator {
 
   /** Pure but for what it keeps. `changed`: since the last call, with what came and went; null: everything. */
   update(objects: Objects, changed: Iterable<ObjectKey> | null): Translation {
+    return this.stumbles.during(() => this.#update(objects, changed))
+  }
+
+  #update(objects: Objects, changed: Iterable<ObjectKey> | null): Translation {
     this.#objects = objects
     const keys = changed === null || this.#translation === null ? null : this.#known.changed(objects, changed)
     if (keys === null) this.#known.reset(objects)

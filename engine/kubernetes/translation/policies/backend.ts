@@ -26,11 +26,12 @@ interface BackendContent {
 
 type Judged = { readonly content: BackendContent } | { readonly faults: readonly Fault[] }
 
-const contents = new WeakMap<PolicyOptions['policies'], Recall<Judged>>()
+/** Of one translation. */
+const contents = new WeakMap<PolicyOptions, Recall<Judged>>()
 
 function contentOf(backend: KubernetesObject, objects: Objects, options: PolicyOptions): Judged {
-  const recall = contents.get(options.policies) ?? new Recall<Judged>()
-  contents.set(options.policies, recall)
+  const recall = contents.get(options) ?? new Recall<Judged>()
+  contents.set(options, recall)
   return recall.of(backend, objects, (noted) =>
     contained(
       backend,

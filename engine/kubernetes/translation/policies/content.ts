@@ -27,11 +27,12 @@ export interface PolicyContent extends Needs {
 }
 
 const NOTHING: ReadonlySet<string> = new Set()
-const contents = new WeakMap<PolicyOptions['policies'], Recall<PolicyContent>>()
+/** Of one translation. */
+const contents = new WeakMap<PolicyOptions, Recall<PolicyContent>>()
 
 export function contentOf(policy: KubernetesObject, objects: Objects, options: PolicyOptions): PolicyContent {
-  const recall = contents.get(options.policies) ?? new Recall<PolicyContent>()
-  contents.set(options.policies, recall)
+  const recall = contents.get(options) ?? new Recall<PolicyContent>()
+  contents.set(options, recall)
   return recall.of(policy, objects, (noted) =>
     contained(
       policy,
