@@ -2,7 +2,8 @@
  * What is in force of a GatewayPolicy that cannot be carried out: nothing, but what guards something is closed. A key
  * set that is missing must not open what it was to protect.
  */
-import type { ObjectKey } from '#engine/kubernetes/objects/object.ts'
+import { type KubernetesObject, keyOf, type ObjectKey } from '#engine/kubernetes/objects/object.ts'
+import { contained } from '#engine/kubernetes/translation/contained.ts'
 import { objectOf, type Path, type Raw } from '#engine/schema/placed.ts'
 import type { Field, Fields } from './fields.ts'
 import type { PolicyOptions } from './options.ts'
@@ -14,20 +15,41 @@ export interface ClosedFields {
   readonly authentication: Field | null
 }
 
-/** `spec`: of a GatewayPolicy; nothing of it needs to be valid. */
-export function closedFields({ traffic, backend }: Raw, key: ObjectKey, options: PolicyOptions): ClosedFields {
-  const policies = objectOf(backend)
-  const { mcpAuthentication } = schemasOf(options)
-  const hasAuthentication = objectOf(policies.mcp).authentication !== undefined
+/** Nothing of the policy needs to be valid. What cannot be read of it counts as everything that it could say. */
+export function closedFields(policy: KubernetesObject, options: PolicyOptions): ClosedFields {
+  const key = keyOf(policy)
+  const read: Read = (make, instead) => contained(policy, make, () => instead)
+  const sections = read(() => objectOf(policy.spec), null)
+  const sectionOf = (name: string) => sections && read(() => objectOf(sections[name]), null)
+  const [traffic, backend] = [sectionOf('traffic'), sectionOf('backend')]
+  const { kinds, mcpAuthentication } = schemasOf(options)
+  const guards = options.policies.filter(
+    ({ section, closed, inResources }) => section === 'traffic' && closed !== undefined && inResources === undefined
+  )
+  const backendGuards = kinds.policies.flatMap(({ closed = {} }) => Object.keys(closed))
+  const fields = (set: Raw | null, section: string, all: readonly string[]): Fields => {
+    const closed = (set === null ? all : Object.keys(set)).flatMap((name): [string, Field][] => {
+      const form = read(() => closedForm(name, set?.[name], options), closedForm(name, undefined, options))
+      return form === undefined ? [] : [[name, field(form, ['spec', section, name], key)]]
+    })
+    return new Map(closed)
+  }
+  const hasAuthentication = backend === null || read(() => objectOf(backend.mcp).authentication !== undefined, true)
   return {
-    traffic: fieldsIn(objectOf(traffic), 'traffic', key, options),
-    backend: fieldsIn(policies, 'backend', key, options),
+    traffic: fields(
+      traffic,
+      'traffic',
+      guards.map(({ name }) => name)
+    ),
+    backend: fields(backend, 'backend', backendGuards),
     authentication:
       hasAuthentication && mcpAuthentication?.closed !== undefined
         ? field(mcpAuthentication.closed, ['spec', 'backend', 'mcp', 'authentication'], key)
         : null
   }
 }
+
+type Read = <T>(make: () => T, instead: T) => T
 
 const field = (value: unknown, from: Path, key: ObjectKey): Field => ({ value, from, key, origins: [] })
 
@@ -44,12 +66,4 @@ export function closedForm(
     if (made !== undefined) return made
   }
   return undefined
-}
-
-function fieldsIn(set: Raw, section: string, key: ObjectKey, options: PolicyOptions): Fields {
-  const closed = Object.entries(set).flatMap(([name, value]): [string, Field][] => {
-    const form = closedForm(name, value, options)
-    return form === undefined ? [] : [[name, field(form, ['spec', section, name], key)]]
-  })
-  return new Map(closed)
 }

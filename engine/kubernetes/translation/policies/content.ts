@@ -37,20 +37,9 @@ export function contentOf(policy: KubernetesObject, objects: Objects, options: P
     contained(
       policy,
       () => make(policy, noted, options),
-      (fault) =>
-        contained(
-          policy,
-          () => refused(policy, [fault], options),
-          () => ({ ...NO_CONTENT, policy, faults: [fault] })
-        )
+      (fault) => refused(policy, [fault], options)
     )
   )
-}
-
-/** Of a policy of which nothing can be read, not even what it guards. */
-const NO_CONTENT: Omit<PolicyContent, 'policy' | 'faults'> = {
-  ...{ doubts: [], backends: NOTHING, secrets: NOTHING, isPreRouting: false },
-  ...{ frontend: NO_FIELDS, traffic: NO_FIELDS, backend: NO_FIELDS, authentication: null }
 }
 
 function refused(policy: KubernetesObject, faults: readonly Fault[], options: PolicyOptions): PolicyContent {
@@ -87,11 +76,12 @@ const isPreRouting = ({ spec }: KubernetesObject): boolean => objectOf(objectOf(
 
 /** What is left of a policy that cannot be carried out. */
 function closed(policy: KubernetesObject, options: PolicyOptions) {
-  return {
-    isPreRouting: isPreRouting(policy),
-    frontend: NO_FIELDS,
-    ...closedFields(objectOf(policy.spec), keyOf(policy), options)
-  }
+  const isPre = contained(
+    policy,
+    () => isPreRouting(policy),
+    () => false
+  )
+  return { isPreRouting: isPre, frontend: NO_FIELDS, ...closedFields(policy, options) }
 }
 
 /** What is wrong with an object by the schema of its kind: for objects that are older than the CRD. */

@@ -11,6 +11,7 @@ import { contentOf, type PolicyContent } from './content.ts'
 import { UNFIT } from './fit.ts'
 import type { AncestorStatus, PolicyOptions, PolicyTarget, StatusContext } from './options.ts'
 import { withServicePolicies } from './service.ts'
+import { targetEntries } from './target-entries.ts'
 import { fieldsFor } from './target-policies.ts'
 import { type AimedAt, sectionsOf, targetsOf } from './targets.ts'
 
@@ -62,6 +63,11 @@ export function policyStatus(
   }
   const own = keyOf(policy)
   const faults = [...content.faults, ...content.doubts, ...found.filter(({ place }) => place.key === own)]
+  if (targetEntries(policy).length === 0) {
+    // A status needs an ancestor, and nothing else is known that could be one.
+    standingAt(refOf(policy), false)
+    faults.push({ type: 'Accepted', reason: 'Invalid', message: NO_TARGET, place: { key: own, path: ['spec'] } })
+  }
   const ancestors = [...standings.values()].slice(0, ANCESTORS_MAX).map(
     (standing): AncestorStatus => ({
       ancestorRef: standing.ref,
@@ -156,6 +162,7 @@ function acceptance({ unfit }: Standing, policy: KubernetesObject): Condition {
 
 const ACCEPTED: Good = { reason: 'Accepted', message: 'It is in order.' }
 const RESOLVED: Good = { reason: 'ResolvedRefs', message: 'All that it refers to is found.' }
+const NO_TARGET = 'what it is for cannot be read, so it is nowhere in force, and what it is to guard is open'
 const NO_GATEWAY = 'No Gateway of this controller leads to its target.'
 
 interface Refusal {

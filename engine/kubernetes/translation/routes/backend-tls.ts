@@ -3,7 +3,7 @@ import { pemProblem } from '#engine/contract/backend-transport/tls.ts'
 import { type KubernetesObject, keyOf, type ObjectKey } from '#engine/kubernetes/objects/object.ts'
 import type { Objects } from '#engine/kubernetes/objects/objects.ts'
 import { byAge } from '#engine/kubernetes/translation/attach/age.ts'
-import { contained } from '#engine/kubernetes/translation/contained.ts'
+import { contained, noteStumble } from '#engine/kubernetes/translation/contained.ts'
 import { entryOf, filePath, joinedPaths } from '#engine/kubernetes/translation/files.ts'
 import type { Fault } from '#engine/kubernetes/translation/parts.ts'
 import { entriesOf, objectOf, type Path, type Raw, text } from '#engine/schema/placed.ts'
@@ -38,19 +38,60 @@ export interface TlsTarget {
   readonly sectionName: string | undefined
 }
 
-export const targetsOf = (policy: KubernetesObject): readonly TlsTarget[] =>
-  contained(
-    policy,
-    () => targetsIn(policy),
+export interface TlsTargets {
+  readonly services: readonly TlsTarget[]
+  /** It has targets, and each is of a kind that other controllers may know. */
+  readonly isForOthers: boolean
+  /** Why not all can be read. */
+  readonly fault: Fault | null
+}
+
+export const targetsOf = (policy: KubernetesObject): readonly TlsTarget[] => readTargets(policy).services
+
+/** Each by itself: a policy that cannot be read is closed where it is known to be for something. */
+export function readTargets(policy: KubernetesObject): TlsTargets {
+  const before = known.get(policy)
+  if (before?.fault != null) noteStumble(policy, before.fault)
+  if (before !== undefined) return before
+  const made = targetsIn(policy)
+  known.set(policy, made)
+  return made
+}
+
+const known = new WeakMap<KubernetesObject, TlsTargets>()
+
+function targetsIn(policy: KubernetesObject): TlsTargets {
+  let fault: Fault | null = null
+  let others = 0
+  const read = <T>(make: () => T, instead: () => T): T =>
+    contained(policy, make, (found) => {
+      fault = found
+      return instead()
+    })
+  const refs = read<unknown>(
+    () => objectOf(policy.spec).targetRefs,
     () => []
   )
-
-function targetsIn({ spec }: KubernetesObject): TlsTarget[] {
-  return entriesOf(objectOf(spec).targetRefs, []).flatMap(({ raw }) => {
-    const isService = (raw.group ?? '') === '' && raw.kind === 'Service'
-    return isService ? [{ name: String(raw.name), sectionName: text(raw.sectionName) || undefined }] : []
+  const count = Array.isArray(refs) ? refs.length : 0
+  const services = Array.from({ length: count }, (_, i) => i).flatMap((i): readonly TlsTarget[] => {
+    const entry = () => objectOf((refs as readonly unknown[])[i])
+    const isService = read(
+      () => {
+        const { group = '', kind } = entry()
+        if (text(kind) !== undefined && (group !== '' || kind !== 'Service')) others++
+        return group === '' && kind === 'Service'
+      },
+      () => false
+    )
+    const name = isService ? read(() => text(entry().name), NOT_READ) : undefined
+    // Without the section it is for the whole Service.
+    const section = isService ? read(() => text(entry().sectionName), NOT_READ) : undefined
+    return name === undefined ? [] : [{ name, sectionName: section || undefined }]
   })
+  return { services, isForOthers: count > 0 && others === count, fault }
 }
+
+const NOT_READ = () => undefined
 
 function targets(policy: KubernetesObject, name: string, sectionName: string | undefined): boolean {
   return targetsOf(policy).some((target) => target.name === name && target.sectionName === sectionName)
@@ -68,9 +109,19 @@ const ALT_NAME = /^(?:[a-z][a-z0-9+.-]*:\/\/[!-~]+|[A-Za-z0-9_.-]+)$/i
 export const judged = (policy: KubernetesObject, objects: Objects): BackendTls =>
   contained(
     policy,
-    () => judge(policy, objects),
-    (fault) => ({ key: keyOf(policy), tls: null, reason: fault.reason, faults: [fault] })
+    () => {
+      const { fault } = readTargets(policy)
+      return fault === null ? judge(policy, objects) : closedBy(policy, fault)
+    },
+    (fault) => closedBy(policy, fault)
   )
+
+const closedBy = (policy: KubernetesObject, fault: Fault): BackendTls => ({
+  key: keyOf(policy),
+  tls: null,
+  reason: fault.reason,
+  faults: [fault]
+})
 
 function judge(policy: KubernetesObject, objects: Objects): BackendTls {
   const key = keyOf(policy)
@@ -91,8 +142,7 @@ function judge(policy: KubernetesObject, objects: Objects): BackendTls {
   })
   if (refs.length > 0 && files.length === 0)
     refuse('Accepted', 'NoValidCACertificate', 'no authority is left that could be trusted', 'caCertificateRefs')
-  const known = validation.wellKnownCACertificates
-  if (refs.length === 0 && known !== SYSTEM)
+  if (refs.length === 0 && validation.wellKnownCACertificates !== SYSTEM)
     refuse('Accepted', 'Invalid', `needs caCertificateRefs, or ${SYSTEM}`, 'wellKnownCACertificates')
   const names = altNames(validation.subjectAltNames)
   names.forEach((name, i) => {

@@ -1,9 +1,9 @@
 /** `status.ancestors` of BackendTLSPolicies: the entries of this controller. */
-import { keyOf, type ObjectKey } from '#engine/kubernetes/objects/object.ts'
+import { type KubernetesObject, keyOf, type ObjectKey } from '#engine/kubernetes/objects/object.ts'
 import { Memo, type Objects } from '#engine/kubernetes/objects/objects.ts'
 import { GATEWAY_GROUP } from '#engine/kubernetes/resources/names.ts'
 import type { Condition } from '#engine/kubernetes/translation/parts.ts'
-import { targetsOf } from '#engine/kubernetes/translation/routes/backend-tls.ts'
+import { readTargets } from '#engine/kubernetes/translation/routes/backend-tls.ts'
 import { backendTlsConditions } from '#engine/kubernetes/translation/routes/backend-tls-status.ts'
 import { serviceOf } from '#engine/kubernetes/translation/routes/names.ts'
 import type { TranslatedGateway } from '#engine/kubernetes/translation/translated.ts'
@@ -20,7 +20,7 @@ export class BackendTlsStatuses {
     this.#controllerName = controllerName
   }
 
-  /** A policy for Services that no Gateway sends to has no ancestors. */
+  /** A policy for Services that no Gateway sends to has no ancestors, and one for what others may know neither. */
   update({ gateways, objects, keys }: StatusInputs): Map<ObjectKey, unknown> {
     if (keys === null) this.#memo = new Memo()
     else this.#memo.changed(keys)
@@ -35,20 +35,22 @@ export class BackendTlsStatuses {
           return backendTlsConditions(own ?? policy, tracked)
         }
         const conditions = this.#memo.of(key, objects, make)
-        const services = targetsOf(policy).map(({ name }) => `${policy.metadata.namespace}/${name}`)
+        const { services, isForOthers } = readTargets(policy)
+        const names = services.map(({ name }) => `${policy.metadata.namespace}/${name}`)
         const ancestors = users
-          .filter((user) => services.some((service) => user.services.has(service)))
+          .filter((user) => names.some((name) => user.services.has(name)))
           .slice(0, ANCESTORS_MAX)
-          .map(({ gateway }) => this.#ancestor(gateway, conditions))
-        return [key, { ancestors }]
+          .map(({ gateway }) => this.#ancestor(gateway.state.gateway, conditions))
+        // A status needs an ancestor, and nothing else is known that could be one.
+        const isLost = services.length === 0 && !isForOthers && gateways.length > 0
+        return [key, { ancestors: isLost ? [this.#ancestor(policy, conditions)] : ancestors }]
       })
     )
   }
 
-  #ancestor({ state }: TranslatedGateway, conditions: readonly Condition[]) {
-    const { namespace, name } = state.gateway.metadata
+  #ancestor({ kind, metadata: { namespace, name } }: KubernetesObject, conditions: readonly Condition[]) {
     return {
-      ancestorRef: { group: GATEWAY_GROUP, kind: 'Gateway', namespace, name },
+      ancestorRef: { group: GATEWAY_GROUP, kind, namespace, name },
       controllerName: this.#controllerName,
       conditions
     }

@@ -19,6 +19,9 @@ interface WithConditions {
 function refusedStatus(object: KubernetesObject, status: object, { reason, message }: Fault): object {
   const accepted = condition(object, 'Accepted', 'False', reason, message)
   const refuse = <T extends WithConditions>(one: T): T => {
+    // It may say more than that.
+    if (one.conditions?.some(({ type, message: own }) => type === 'Accepted' && own.includes(message)) === true)
+      return one
     const rest = (one.conditions ?? []).filter(({ type }) => type !== 'Accepted')
     return { ...one, conditions: [accepted, ...rest] }
   }
