@@ -14,6 +14,11 @@ export class StableMemo<T> {
     this.#make = make
   }
 
+  /** How many names are known. */
+  get size(): number {
+    return this.#known.size
+  }
+
   of(name: string, objects: Objects): T {
     const made = this.#memo.of(name, objects, (tracked) => this.#make(name, tracked))
     const known = this.#known.get(name)

@@ -18,6 +18,7 @@ import {
   parentTexts,
   policy,
   rule,
+  secret,
   service,
   statusOf,
   target,
@@ -182,4 +183,36 @@ describe('a change of one object', () => {
     equal(second.gateways, first.gateways)
     deepEqual([...second.changedStatuses], [])
   })
+})
+
+it('says at its listeners that a Gateway serves nothing', () => {
+  const translation = translate(gateway('edge', []))
+  deepEqual(translation.gateways.get('demo/edge')!.warnings, [
+    'Gateway demo/edge: spec.listeners: the Gateway has no binds: nothing is served'
+  ])
+})
+
+it('forgets secrets that nothing needs any more, and keeps those in use', () => {
+  const guarded = (i: number) =>
+    policy(
+      'guard',
+      {
+        targetRefs: [target('Gateway', 'edge')],
+        traffic: { basicAuthentication: { secretRef: { name: `users${i}` } } }
+      },
+      { generation: i }
+    )
+  const users = (i: number) => secret(`users${i}`, { '.htaccess': 'ann:{SHA}W6ph5Mm5Pz8GgiULbPgzG37mj9g=' })
+  const store = ObjectStore.of([CLASS, EDGE])
+  const translator = new Translator(OPTIONS)
+  translator.update(store, null)
+  for (let i = 1; i <= 600; i++) {
+    for (const one of [users(i), guarded(i)]) store.set(one)
+    store.delete(`Secret/demo/users${i - 1}`)
+    translator.update(store, ['GatewayPolicy/demo/guard', `Secret/demo/users${i}`, `Secret/demo/users${i - 1}`])
+  }
+  ok(translator.secretCount <= 256, `${translator.secretCount} of 600 are kept`)
+  store.delete('Secret/demo/users600')
+  const after = translator.update(store, ['Secret/demo/users600'])
+  deepEqual(draftOf(after), draftOf(new Translator(OPTIONS).update(store, null)))
 })

@@ -11,7 +11,7 @@ import { type AttachableListener, attachable, parentsOf } from './attach/routes.
 import { Compiler } from './compile/compiler.ts'
 import { GatewayCompiler } from './compile/gateway-compiler.ts'
 import { emptyGateway, RecordMaker } from './compile/make-records.ts'
-import type { BackendRecord, GatewayRecord, Records, RouteRecord, SecretRecord } from './compile/records.ts'
+import type { BackendRecord, GatewayRecord, Needs, Records, RouteRecord, SecretRecord } from './compile/records.ts'
 import type { RouteAtGateway } from './compile/route-units.ts'
 import { Stumbles } from './contained.ts'
 import { objectSources } from './files.ts'
@@ -56,6 +56,8 @@ export class Translator {
   /** Rises when any record of a backend or a secret is another one. */
   #version = 0
   #translation: Translation | null = null
+  /** When so many secrets are known, those that nothing needs are forgotten. */
+  #secretsMax = SECRETS_MIN
 
   constructor(options: TranslatorOptions) {
     this.#options = options
@@ -115,10 +117,33 @@ export class Translator {
     const gateways = this.#compile(names, changedRoutes, objects)
     const others = this.#compileOthers(gateways, objects)
     this.#backends.retain(this.#used)
+    this.#retainSecrets(names, objects)
     const outputs = gateways.map((one): [string, GatewayOutput] => [one.name, this.#output(one)])
     const statuses = this.#statuses.update({ gateways, routes, changed: changedRoutes, objects, keys, others })
     this.#translation = { gateways: new Map(outputs), ...statuses }
     return this.#translation
+  }
+
+  /** How many secrets are known. */
+  get secretCount(): number {
+    return this.#secrets.size
+  }
+
+  /** Walks over all that may need one, so it waits until twice as many are known as were needed. */
+  #retainSecrets(gateways: ReadonlySet<string>, objects: Objects): void {
+    if (this.#secrets.size < this.#secretsMax) return
+    const needed = new Set<string>()
+    const need = (all: readonly Needs[]): void => {
+      for (const { secrets } of all) for (const name of secrets) needed.add(name)
+    }
+    for (const name of gateways) {
+      const record = this.#gateways.of(name, objects)
+      need([record, ...record.listeners])
+    }
+    for (const { record } of this.#table.routes.values()) need(record.rules)
+    for (const name of this.#used) need([this.#backends.of(name, objects)])
+    this.#secrets.retain(needed)
+    this.#secretsMax = Math.max(SECRETS_MIN, 2 * this.#secrets.size)
   }
 
   /** Names of the Gateways of this controller. */
@@ -203,6 +228,7 @@ export class Translator {
   }
 }
 
+const SECRETS_MIN = 256
 const NONE: ReadonlySet<ObjectKey> = new Set()
 const NO_RULES: RouteRecord = { rules: [], faults: [] }
 const NO_ROUTES: ReadonlyMap<ObjectKey, RouteAtGateway> = new Map()

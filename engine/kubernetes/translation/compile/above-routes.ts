@@ -72,7 +72,11 @@ class Attempt {
       const contents = { listeners: listeners.map((one) => ({ model: one, routes: [] })), needs: [], isWhole: true }
       const composed = compose(this.model, contents, this.#records)
       const outcome = this.#compiler.compile(composed)
-      if ('draft' in outcome) return this.#result(outcome.draft, outcome.warnings.map(warningText))
+      if ('draft' in outcome)
+        return this.#result(
+          outcome.draft,
+          outcome.warnings.map((one) => warningText(this.#placed(one)))
+        )
       const before = this.#removed
       for (const finding of outcome.findings) this.#remove(finding, listeners, composed)
       if (this.#removed === before) return { findings: outcome.findings }
@@ -106,6 +110,12 @@ class Attempt {
           this.#listenerFault(one, { ...faultOf(finding, type, 'Invalid', one.record.place), place: one.record.place })
       }
     }
+  }
+
+  /** What is about no field is about what the Gateway listens on. */
+  #placed(warning: PlacedFinding): PlacedFinding {
+    if (warning.place !== null || warning.path.length > 0) return warning
+    return { ...warning, place: { key: this.model.record.place.key, path: ['spec', 'listeners'] } }
   }
 
   #result(draft: SnapshotDraft, warnings: readonly string[]): AboveRoutes {
