@@ -30,7 +30,10 @@ const BYTES = 'must be a whole number from 1 to 9007199254740991'
 const ROWS: Table = {
   'FrontendTCP: at least keepalive': [
     [keepalive({ time: '180s' })],
-    [[{ tcp: {} }, 'tcp: must have exactly one of keepalives, keepalive']]
+    [
+      [{ tcp: {} }, 'tcp: must have at least one of keepalive, idleTimeout'],
+      [{ tcp: { keepalive: {}, keepalives: {} } }, 'tcp: must have exactly one of keepalives, keepalive']
+    ]
   ],
   'Keepalive: time Duration; what Node cannot set is refused by name': [
     [keepalive({ time: '1s' })],

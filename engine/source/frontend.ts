@@ -7,6 +7,7 @@ import type { FrontendSettings, PolicySet } from '#engine/ir/snapshot.ts'
 import { atLeastOne } from '#engine/schema/choice.ts'
 import { duration, positiveDuration } from '#engine/schema/duration.ts'
 import { fieldName } from '#engine/schema/http.ts'
+import { objectOf } from '#engine/schema/placed.ts'
 import { cel } from '#engine/schema/rule.ts'
 import { refused, refusedKeys, whole, type ZodType, z } from '#engine/schema/schema.ts'
 import { describedInResources, filledIn, onlyInFiles } from '#engine/schema/spelling.ts'
@@ -149,7 +150,11 @@ const base = z.strictObject({
         (idleTimeout !== undefined && keepalives === undefined),
       {
         when: sound(),
-        error: 'must have exactly one of keepalives, keepalive',
+        // Resources have no keepalives.
+        error: ({ input }) =>
+          objectOf(input).keepalives === undefined
+            ? 'must have at least one of keepalive, idleTimeout'
+            : 'must have exactly one of keepalives, keepalive',
         params: cel('has(self.keepalive) || has(self.idleTimeout)', {
           message: 'must have at least one of keepalive, idleTimeout'
         })
