@@ -27,7 +27,8 @@ const SECOND = 1000
 const SILENT_MS = 130 * SECOND
 /** Of the first token of the controller. API servers remember the tokens that they have seen for ten seconds. */
 const TOKEN_SECONDS = 30
-const LOGGED_MS_MAX = 60 * SECOND
+/** API servers take a token for a minute after its end (the leeway of go-jose). */
+const LOGGED_MS_MAX = 120 * SECOND
 const API_AUDIENCE = 'https://kubernetes.default.svc'
 const EXEC_V1 = 'client.authentication.k8s.io/v1'
 const LEASE_V1 = 'coordination.k8s.io/v1'

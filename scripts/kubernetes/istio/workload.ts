@@ -26,6 +26,8 @@ export interface Seen {
 
 const answer: RequestListener = ({ socket }, response) => {
   const { subjectaltname = '', serialNumber: serial = '' } = (socket as TLSSocket).getPeerCertificate?.() ?? {}
+  // The next request is on a connection of its own, with the certificate of then.
+  response.setHeader('connection', 'close')
   const seen: Seen = { client: subjectaltname.replace('URI:', ''), serial }
   response.end(JSON.stringify(seen))
 }
