@@ -25,6 +25,7 @@ import { retry } from './traffic/retry.ts'
 import { timeouts } from './traffic/timeouts.ts'
 import { transformation } from './traffic/transformation.ts'
 import { urlRewrite } from './traffic/url-rewrite.ts'
+import { virtualKeys } from './traffic/virtual-keys.ts'
 
 export const policies: readonly Policy[] = [
   accessLog, // no hooks: it is asked when an exchange is over
@@ -38,6 +39,7 @@ export const policies: readonly Policy[] = [
   jwtAuthentication, // identifies the caller: policies below may read its claims
   basicAuthentication, // the caller by a password; behind tokens, which cost less
   apiKeyAuthentication, // the caller by a key; behind the two that claim the Authorization header by its scheme
+  virtualKeys, // the caller by a key that has limits: where the other keys are asked for, and counted ahead of what asks others
   extAuth, // behind the policies that identify the caller, which the service gets; before the rules that read what it answers (extauthz)
   authorization, // who may pass, before anything is spent on the request or changed in it
   csrf, // a forged request must spend nothing of an honest caller's, so before every limit

@@ -255,6 +255,14 @@ const CASES: readonly Case[] = [
     says: ['more than one key']
   },
   {
+    policy: 'virtualKeys',
+    code: 'API_KEY_INVALID',
+    config: {},
+    request: bearer('a-guess'),
+    says: [`${AT}virtualKeys: the key that was shown is none that is known`],
+    hides: 'a-guess'
+  },
+  {
     policy: 'mcpAuthentication',
     code: 'JWT_MISSING',
     config: MCP,
@@ -311,6 +319,9 @@ const NOT_BY_HOOKS: readonly ErrorCode[] = [
   ...(['BODY_NOT_BUFFERED', 'RESPONSE_NOT_BUFFERED', 'REQUEST_TIMEOUT', 'BODY_OVERLOAD', 'BUFFERS_FULL'] as const),
   // What a service said, or did not say.
   ...(['EXT_AUTH_DENIED', 'EXT_AUTH_BODY', 'EXT_PROC_TIMEOUT'] as const),
+  // What keys may use and spend: virtual-keys.test.ts, backends/llm/usage/spending.test.ts.
+  ...(['KEY_EXPIRED', 'KEY_REVOKED', 'MODEL_NOT_ALLOWED', 'CONCURRENCY_LIMITED'] as const),
+  ...(['BUDGET_EXCEEDED', 'BUDGET_UNAVAILABLE', 'PRICE_UNKNOWN'] as const),
   // The forward proxy's backend, and a policy under load.
   ...(['ADDRESS_REFUSED', 'JWT_OVERLOAD', 'BASIC_OVERLOAD', 'JWT_KEYS_UNAVAILABLE', 'SCOPE_MISSING'] as const)
 ]

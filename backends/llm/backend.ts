@@ -6,7 +6,6 @@ import { whenSettled } from '#backends/shared/when-settled.ts'
 import type { BackendContext, BackendKind, CompiledBackend } from '#engine/contract/backend.ts'
 import { whenRequest } from '#engine/contract/body.ts'
 import type { Endpoint } from '#engine/contract/endpoint.ts'
-import { ERRORS } from '#engine/contract/errors.ts'
 import type { DialectFinder, Exchange } from '#engine/contract/exchange.ts'
 import { type AnswerHook, CONTINUE, type Peek, type RetryPlan, type Verdict } from '#engine/contract/filter.ts'
 import { xorshift32 } from '#engine/kit/random.ts'
@@ -25,7 +24,7 @@ import { rejectionBody, rejectionFields } from './guards/rejection.ts'
 import { BUFFERS_FULL } from './guards/service-call.ts'
 import { TOO_DEEP } from './offload/job.ts'
 import { chatFor } from './offload/large-request.ts'
-import { Attempts } from './plan/attempts.ts'
+import { Attempts, endLastAttempt } from './plan/attempts.ts'
 import { Attempt, chooseSlot, type ProviderSlot, retryAfterMs } from './plan/balancer.ts'
 import { CompatibilityRetry } from './plan/compatibility-retry.ts'
 import { failover } from './plan/failover.ts'
@@ -34,15 +33,13 @@ import { buildProvider, type ProviderRuntime, slotFor } from './plan/provider-ru
 import { type ApplyWritten, RequestWriter, type WriteOutcome } from './plan/request-writer.ts'
 import { NO_BODY } from './request/json-body.ts'
 import type { ListClient } from './routes/answer-spec.ts'
-import { clientOf, isChat, isOtherApi, operationOf, servedPaths, typeOf } from './routes/index.ts'
+import { clientOf, isChat, isOtherApi, OTHER_API, operationOf, servedPaths, typeOf } from './routes/index.ts'
 import { type ModelNames, namedModels } from './routes/models.ts'
 import type { CostTap } from './stream/cost-tap.ts'
 import { firstEvent } from './stream/first-event.ts'
 import { DROPPED, type DroppedFields, droppedList, refusalOfDropped } from './translate/dropped-fields.ts'
+import { closeAttempt, isRestricted, modelsFor, whenReserved } from './usage/spending.ts'
 import { settleUsage } from './usage/usage-record.ts'
-
-const OTHER_API =
-  'this is the path of another API than chat: it is passed on where the routes of the backend name it (Passthrough)'
 
 class LlmBackend implements CompiledBackend {
   readonly retry: RetryPlan | null
@@ -105,8 +102,8 @@ class LlmBackend implements CompiledBackend {
       this.#refuse(ex, 'completions', '', OTHER_API, 404)
       return
     }
-    if (type === 'Models' && this.#known.names.length > 0) {
-      listModels(ex, this.#context, client as ListClient, this.#known)
+    if (type === 'Models' && (this.#known.names.length > 0 || isRestricted(ex))) {
+      listModels(ex, this.#context, client as ListClient, modelsFor(ex, this.#known))
       return
     }
     beginPreparation(ex, this)
@@ -243,11 +240,17 @@ class LlmBackend implements CompiledBackend {
     })
   }
 
+  /** Asks `slot`, if the key of the client may. */
   #ask(ex: Exchange, state: Attempts, slot: ProviderSlot<ProviderRuntime>): void {
+    ex.onRetry = () => this.#endAttempt(ex, state)
+    const ask = () => this.#try(ex, state.client, () => this.#askNow(ex, state, slot))
+    whenReserved(ex, state, this.#context, ask)
+  }
+
+  #askNow(ex: Exchange, state: Attempts, slot: ProviderSlot<ProviderRuntime>): void {
     ex.upstreamHost = slot.provider.endpoint.hostHeader
     state.attempt = new Attempt(slot, performance.now())
     state.dialectOverrides = null
-    ex.onRetry = () => this.#endAttempt(ex, state)
     this.#authorize(ex, state, state.attempt)
   }
 
@@ -364,24 +367,21 @@ class LlmBackend implements CompiledBackend {
   /** Another attempt follows, here or at another backend of the route. */
   #endAttempt(ex: Exchange, state: Attempts): void {
     if (state.attempt !== null) this.#note(ex, state.attempt)
+    closeAttempt(ex, this.#context.prices)
     state.round++
     // Nothing that this attempt still waits for may send it: the next one may come after a pause.
     state.attempt = null
     state.original?.restore(ex)
   }
 
-  #over(ex: Exchange, { attempt, tap, hadMaskedError }: Attempts): void {
-    if (attempt !== null) {
-      // Also when the time for the request was over before it answered.
-      const isFault = ex.error !== null && ERRORS[ex.error].source !== 'downstream'
-      if (isFault) attempt.failed(performance.now(), null, this.#random())
-      else attempt.abandon()
-      if (tap?.cost.hasBroken || (hadMaskedError && isFailure(ex.status)))
-        attempt.broke(performance.now(), this.#random())
+  #over(ex: Exchange, state: Attempts): void {
+    endLastAttempt(ex, state, this.#random)
+    const { tap } = state
+    if (tap !== null) {
+      tap.stop?.()
+      settleUsage(ex, tap.cost)
     }
-    if (tap === null) return
-    tap.stop?.()
-    settleUsage(ex, tap.cost)
+    closeAttempt(ex, this.#context.prices)
   }
 
   #peek(ex: Exchange): Peek | null {

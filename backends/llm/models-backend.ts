@@ -9,7 +9,7 @@ import { BODY_NONE, type DialectFinder, type Exchange } from '#engine/contract/e
 import { CONTINUE, type RetryPlan, type Verdict } from '#engine/contract/filter.ts'
 import { xorshift32 } from '#engine/kit/random.ts'
 import { errorDialectAt, KEY_PLACES } from './answer/error-dialect.ts'
-import { listModels, refusalReply } from './answer/local-replies.ts'
+import { errorDialectOf, listModels, refusalReply } from './answer/local-replies.ts'
 import { aiBackend } from './backend.ts'
 import type { ClientFormat } from './conversation.ts'
 import { ModelPatterns } from './edits/model-patterns.ts'
@@ -22,6 +22,7 @@ import { decodedName, modelPathOf } from './request/model-path.ts'
 import type { ListClient } from './routes/answer-spec.ts'
 import { clientOf, servedPaths, typeOf } from './routes/index.ts'
 import type { ModelNames } from './routes/models.ts'
+import { modelRefusal, modelsFor, noteRefusal } from './usage/spending.ts'
 
 interface Model {
   readonly isPublic: boolean
@@ -93,7 +94,7 @@ class ModelDispatcher implements CompiledBackend {
     }
     const client = clientOf(type, ex) ?? 'completions'
     if (type === 'Models') {
-      listModels(ex, this.#context, client as ListClient, this.#known)
+      listModels(ex, this.#context, client as ListClient, modelsFor(ex, this.#known))
       return
     }
     if (type === 'Passthrough' && ex.requestBody === BODY_NONE && modelPathOf(ex.path) === null) {
@@ -138,6 +139,12 @@ class ModelDispatcher implements CompiledBackend {
   }
 
   #choose(ex: Exchange, model: string, client: ClientFormat): void {
+    const refusal = modelRefusal(ex, model)
+    if (refusal !== null) {
+      ex.dialect ??= errorDialectOf(client, ex)
+      this.#context.fail(ex, noteRefusal(ex, refusal))
+      return
+    }
     const service = this.#serviceFor(model)
     if (service === null && model === '') throw new FormatError('model', 'is required, and must be a string')
     if (service === null) {

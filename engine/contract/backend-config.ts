@@ -160,6 +160,8 @@ export interface Shortcut {
   readonly description: string
   /** Made by the first value. `common`: what all shortcuts have (port, policies, settings of requests). */
   readonly schema: (common: Readonly<Record<'port' | 'policies', z.ZodOptional>> & object) => z.ZodType
+  /** Its clients show keys, where a configuration has any. */
+  readonly asksForKeys?: true
   /** In the Snapshot. No name of a backend in a configuration has a slash. */
   readonly backend: string
   readonly translate: (value: never, context: TranslateContext) => TranslatedBackend

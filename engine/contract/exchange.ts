@@ -45,10 +45,15 @@ export interface LocalReply {
 /** Beyond the code of an error: a text, or what makes one of the exchange when it is over (detail.ts). */
 export type Detail = string | ((ex: Exchange) => string)
 
-/** An error in the client's format: JSON, and headers (flat) beside those of the refusal; null: its id alone. */
+/**
+ * An error in the client's format: JSON, and headers (flat) beside those of the refusal; null: its id alone. `code`:
+ * what
+ * programs know it by, where the format has a place for that; null: as usual for the status.
+ */
 export type Dialect = (
   status: number,
-  message: string
+  message: string,
+  code: string | null
 ) => { readonly body: string; readonly headers: readonly string[] | null }
 
 /**

@@ -5,6 +5,7 @@
 import type { ZodType } from '#engine/schema/schema.ts'
 import type { ResourceWord } from '#engine/schema/spelling.ts'
 import type { AccessLogPlan } from './access-log.ts'
+import type { Accounts, KeySpec } from './accounts.ts'
 import type { BodyProcessing } from './body-processor.ts'
 import type { Buckets } from './buckets.ts'
 import type { Background, Filter, RetryPlan, RouteSettings } from './filter.ts'
@@ -50,6 +51,8 @@ export interface CompileContext {
    * call with that key, the same object ever after. `key` begins with the policy's name.
    */
   readonly state: <T extends object>(key: string, make: () => T) => T
+  /** Keys of clients, of the configuration and of the API. */
+  readonly accounts: Accounts
   /** What calls of models cost. */
   readonly prices: PriceBook
   /** For what works on bodies while they pass. */
@@ -162,6 +165,13 @@ export interface Policy {
   readonly accumulates?: true
   /** What a valid configuration allows and its author probably did not mean: shown when it is loaded. */
   readonly warnings?: (config: never) => readonly string[]
+  /**
+   * It is in force with no more than `{}` on the port of a shortcut that asks for keys, where a configuration has
+   * any.
+   */
+  readonly isImpliedByKeys?: true
+  /** Keys of clients in a resolved configuration, which are valid where the policy stands. */
+  readonly keysOf?: (config: never) => readonly KeySpec[]
   /** It answers every request, so that nothing behind it is asked. */
   readonly answersAll?: true
   /** Prefixes that a route with this policy matches besides its own `paths` (exact ones and prefixes). */

@@ -16,6 +16,25 @@ export function refusalStatus(ex: Exchange, code: ErrorCode): number {
   return configured?.code === code ? configured.status : ERRORS[code].status
 }
 
+const WORDS = new Slot<{ readonly code: ErrorCode; readonly message: string }>()
+
+/**
+ * A refusal of `ex` with `code` says `message` to its client instead of the text of the table, and `code` as well where
+ * errors of the client's format have one. Nothing that a client has sent.
+ */
+export function setRefusalMessage(ex: Exchange, code: ErrorCode, message: string): void {
+  WORDS.set(ex, { code, message })
+}
+
+/** What a refusal with `code` says; `code` is null where it is one of many that look alike. */
+export function refusalMessage(
+  ex: Exchange,
+  code: ErrorCode
+): { readonly message: string; readonly code: string | null } {
+  const own = ex.slots === null ? null : WORDS.get(ex)
+  return own?.code === code ? own : { message: ERRORS[code].message, code: null }
+}
+
 /**
  * Ends the exchange with the local reply of `code` (errors.ts). `headers`, flat: name, value, ..., are
  * added to that reply, whatever dialect it is written in. `detail`: for the log, never for the client (detail.ts).

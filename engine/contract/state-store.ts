@@ -1,3 +1,4 @@
+import { NO_ACCOUNTS } from './accounts.ts'
 import { NO_BODIES } from './body-processor.ts'
 import { NO_BUCKETS } from './buckets.ts'
 import type { CompileContext, PolicyServices } from './policy.ts'
@@ -21,6 +22,7 @@ export function newStateStore(): PolicyServices['state'] {
 /** For configurations that are only looked at: nothing of them runs. */
 export const NO_SERVICES: Omit<CompileContext, 'maxBufferBytes' | 'state' | 'matches' | 'attachment'> = {
   offload: { run: () => Promise.reject(new Error('nothing runs here')) },
+  accounts: NO_ACCOUNTS,
   buckets: NO_BUCKETS,
   prices: NO_PRICES,
   bodies: NO_BODIES,

@@ -1,5 +1,7 @@
 /** Settings of the whole process. */
 
+import type { StateSpec } from '#engine/contract/accounts.ts'
+
 /** Settings read once at start (the file's `config`). Addresses: "host:port", "unix:/path" or "off". */
 export interface ProcessSettings {
   readonly adminAddr: string
@@ -8,6 +10,8 @@ export interface ProcessSettings {
   readonly workerThreads: number
   /** Bytes of messages that all workers together keep in memory. */
   readonly bufferedBytesMax: number
+  /** Where what must outlive the process is kept; absent: nowhere. */
+  readonly state?: StateSpec
   readonly logging: { readonly level: string; readonly format: 'text' | 'json' }
   /** Longest drain. */
   readonly terminationDeadlineMs: number

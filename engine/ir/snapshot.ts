@@ -3,6 +3,7 @@
  * worker builds its Runtime from. Plain data, structured-clone safe, no references left to resolve.
  */
 
+import type { AccountsSpec } from '#engine/contract/accounts.ts'
 import type { RequestRules } from '#engine/http/request-rules.ts'
 import type { FrontendSettings, ListenerTls } from './frontend.ts'
 import type { ProcessSettings } from './process.ts'
@@ -26,6 +27,8 @@ export interface Snapshot {
   /** Backends by name; inline ones get a name made from their route ("default/route0/0"). */
   readonly backends: Readonly<Record<string, Backend>>
   readonly frontend: FrontendSettings
+  /** Keys of clients, and who they belong to; absent: there are none. */
+  readonly accounts?: AccountsSpec
   readonly process: ProcessSettings
 }
 

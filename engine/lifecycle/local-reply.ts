@@ -1,9 +1,9 @@
 /** Responses that the gateway makes itself: what an error code says, and the message that carries it. */
 import { endAttemptHeaders } from '#engine/contract/attempt-headers.ts'
 import { replyBytes } from '#engine/contract/body.ts'
-import { ERRORS, type ErrorCode } from '#engine/contract/errors.ts'
+import type { ErrorCode } from '#engine/contract/errors.ts'
 import { BODY_LENGTH, BODY_NONE, type Exchange, type LocalReply, STEP_SENDING } from '#engine/contract/exchange.ts'
-import { refusalStatus } from '#engine/contract/refuse.ts'
+import { refusalMessage, refusalStatus } from '#engine/contract/refuse.ts'
 import { REPLACEMENT } from '#engine/contract/replace-answer.ts'
 import { requestIdField } from '#engine/contract/request-id.ts'
 import { httpDate } from '#engine/http/date.ts'
@@ -14,7 +14,7 @@ import { cutResponse } from './body-processors.ts'
 
 /** The reply that `code` leads to. */
 export function replyFor(ex: Exchange, code: ErrorCode): LocalReply {
-  const { message } = ERRORS[code]
+  const { message, code: known } = refusalMessage(ex, code)
   const status = refusalStatus(ex, code)
   const { refusalHeaders: headers } = ex
   const dialect = ex.dialect ?? ex.route?.dialect?.(ex, true) ?? ex.listener?.dialect?.(ex, false) ?? null
@@ -22,7 +22,7 @@ export function replyFor(ex: Exchange, code: ErrorCode): LocalReply {
     const all = [...(headers ?? []), ...requestIdField(ex)]
     return { status, body: `${message}\n`, contentType: null, headers: all }
   }
-  const rendered = dialect(status, message)
+  const rendered = dialect(status, message, known)
   const all = [...(headers ?? []), ...(rendered.headers ?? requestIdField(ex))]
   return { status, body: rendered.body, contentType: 'application/json', headers: all }
 }

@@ -10,6 +10,7 @@ import { otelEnvironment } from '#engine/telemetry/otlp/environment.ts'
 import { lookingBuckets } from '#engine/workers/buckets.ts'
 import { ChildHub } from '#engine/workers/children/hub.ts'
 import { Supervisor } from '#engine/workers/supervisor.ts'
+import { ProcessAccounts } from './accounts.ts'
 import { EXIT_FAILURE, EXIT_OK } from './cli.ts'
 import { writeCompileCache } from './compile-cache.ts'
 import { drain } from './drain.ts'
@@ -30,7 +31,7 @@ const ADMIN_RETRY_MS = 500
  */
 const DUPLICATE_SIGNAL_MS = 250
 
-export type GatewayParts = Pick<ProgramParts, 'entry' | 'ahead' | 'backends' | 'explain'>
+export type GatewayParts = Pick<ProgramParts, 'entry' | 'ahead' | 'policies' | 'backends' | 'explain'>
 
 export interface GatewaySettings {
   /** They hold until the process ends. */
@@ -51,6 +52,7 @@ export class Gateway {
   readonly #supervisor: Supervisor
   readonly #children: ChildHub
   readonly #inForce: InForce
+  readonly #accounts: ProcessAccounts
   readonly #startedAt = new Date().toISOString()
   #announce = new Map<number, (series: SeriesAnnouncement) => void>()
   readonly #admins: Admin[] = []
@@ -67,7 +69,14 @@ export class Gateway {
     const { logging, workerThreads } = settings.process
     this.#logger = createLogger(logging)
     this.#metrics = createControlMetrics(VERSION)
+    this.#accounts = new ProcessAccounts({
+      process: settings.process,
+      policies: parts.policies,
+      broadcast: (changes) => this.#supervisor.broadcast({ kind: 'accounts', changes }),
+      log: (level, message) => this.#logger.log(level, 'accounts', message)
+    })
     this.#supervisor = new Supervisor({
+      accountsFor: (worker) => this.#accounts.workerStarts(worker),
       count: workerThreads,
       entry: parts.entry,
       ahead: parts.ahead,
@@ -81,6 +90,7 @@ export class Gateway {
         this.#metrics.workerRestarted()
         this.#metrics.table.detach(String(worker))
         this.#children.workerGone(worker)
+        this.#accounts.ledger.workerGone(worker)
       },
       onChild: (worker, order) => this.#children.receive(worker, order),
       onStory: (story) => this.#traces.add(story)
@@ -92,7 +102,7 @@ export class Gateway {
       post: (worker, report) => this.#supervisor.report(worker, report)
     })
     const log: SourceParts['log'] = (level, message) => this.#logger.log(level, 'config', message)
-    this.#inForce = new InForce(this.#supervisor, settings.process, log)
+    this.#inForce = new InForce(this.#supervisor, settings.process, log, this.#accounts)
     this.#source = settings.source({ inForce: this.#inForce, supervisor: this.#supervisor, log })
     const buckets = lookingBuckets(this.#supervisor.buckets)
     const hosts = () => this.#supervisor.hosts
@@ -109,6 +119,13 @@ export class Gateway {
     for (const warning of this.#settings.warnings) this.#logger.log('warn', 'config', warning)
     for (const { level, message } of otelEnvironment(process.env).notices) this.#logger.log(level, 'start', message)
     if (this.#settings.mesh !== null) await this.#joinMesh(this.#settings.mesh)
+    try {
+      await this.#accounts.open()
+    } catch (error) {
+      leave(EXIT_FAILURE, `weir: cannot start: ${(error as Error).message}\n`)
+      await this.#supervisor.stop()
+      process.exit()
+    }
     const first = this.#source.first()
     // What may take long is waited for while readiness says so.
     if (this.#source.isRemote) await this.#startServers()
@@ -289,6 +306,7 @@ export class Gateway {
       log: (level, message) => this.#logger.log(level, 'drain', message),
       onServed: () => this.#sendMetrics()
     })
+    await this.#accounts.ledger.close()
     await Promise.all([this.#children.close(), ...this.#admins.map((admin) => admin.close())])
     this.#logger.log('info', 'drain', 'done')
   }

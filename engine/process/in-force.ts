@@ -8,6 +8,8 @@ import type { Snapshot } from '#engine/ir/snapshot.ts'
 import type { SnapshotDraft } from '#engine/source/translate.ts'
 import type { Published, Supervisor } from '#engine/workers/supervisor.ts'
 
+import type { ProcessAccounts } from './accounts.ts'
+
 /** What the admin port and the log tell about the configuration. */
 export interface ConfigStatus {
   /** Of the configuration in force; null before the first. */
@@ -49,16 +51,19 @@ export class InForce {
   readonly #supervisor: Pick<Supervisor, 'publish'>
   readonly #process: Snapshot['process']
   readonly #log: (level: 'error', message: string) => void
+  readonly #accounts: Pick<ProcessAccounts, 'offer' | 'settled'> | null
 
   /** `process`: settings of the process, which hold until it ends. */
   constructor(
     supervisor: Pick<Supervisor, 'publish'>,
     process: Snapshot['process'],
-    log: (level: 'error', message: string) => void
+    log: (level: 'error', message: string) => void,
+    accounts: Pick<ProcessAccounts, 'offer' | 'settled'> | null = null
   ) {
     this.#supervisor = supervisor
     this.#process = process
     this.#log = log
+    this.#accounts = accounts
   }
 
   /** Milliseconds of the wall clock for an accepted configuration, null for a refused one. */
@@ -80,7 +85,9 @@ export class InForce {
   async publish({ draft, hash, expanded, places }: Offer): Promise<Published> {
     const acceptedAt = new Date().toISOString()
     const snapshot: Snapshot = { ...draft, process: this.#process, version: ++this.#versions, hash, acceptedAt }
+    this.#accounts?.offer(snapshot)
     const outcome = await this.#supervisor.publish(snapshot, places)
+    this.#accounts?.settled(outcome.ok)
     if (!outcome.ok) return outcome
     const isFirst = this.#snapshot === null
     this.#places = places

@@ -22,6 +22,7 @@ import { YAML_JOB } from '#engine/standalone/yaml-job.ts'
 import type { MetricChunk } from '#engine/telemetry/metrics-exports.ts'
 import { instanceOf } from '#engine/telemetry/otlp/instance.ts'
 import { createTelemetry } from '#engine/telemetry/telemetry.ts'
+import { accountsOfWorker } from '#engine/workers/accounts.ts'
 import { ArmedTraces } from '#engine/workers/armed-traces.ts'
 import { BucketTable } from '#engine/workers/bucket-table.ts'
 import { bucketsOf } from '#engine/workers/buckets.ts'
@@ -143,18 +144,24 @@ function startWorker(data: WorkerData, post: (message: ToMain) => void): WorkerT
   const telemetry = createTelemetry({ region, worker, announce, logging, instance, askForMetrics })
   const offload = new OffloadPool(JOBS.href, { lost: telemetry.jobLost })
   const revocations = new SharedRevocations(data.ended)
+  const buckets = bucketsOf(new BucketTable(data.buckets, { owner: worker }))
+  const { journal, accounts } = accountsOfWorker(data, buckets, (level, message) =>
+    telemetry.logger.log(level, 'accounts', message)
+  )
   const services = {
     state,
+    accounts,
     time: SYSTEM_TIME,
     offload,
     prices: NO_PRICES,
-    buckets: bucketsOf(new BucketTable(data.buckets, { owner: worker })),
+    buckets,
     failed: telemetry.expressionFailed,
     log: (level: 'info' | 'warn' | 'error', message: string) => telemetry.logger.log(level, 'policies', message)
   }
   const children = new ChildrenOfWorker(post)
   return new WorkerThread({
     worker,
+    accounts: { change: (changes) => accounts.change(changes), close: () => journal?.close() },
     children,
     secret: data.secret,
     traces: new ArmedTraces(data.traces),

@@ -7,6 +7,7 @@ import type { BackendKind } from '#engine/contract/backend.ts'
 import type { Documents, Policy } from '#engine/contract/policy.ts'
 import { share } from '#engine/ir/share.ts'
 import { objectOf, parsePath, pathText, valueAt } from '#engine/schema/placed.ts'
+import { accountWarnings, checkAccounts, checkValues } from './accounts.ts'
 import { checkBackends } from './backend-policies.ts'
 import { checkNames, checkPolicies } from './check-policies.ts'
 import { checkTogether } from './checks.ts'
@@ -98,6 +99,7 @@ export function compileConfig(
   findings.push(...checkTogether(tree, kinds, env), ...checkNames(tree, policies))
   findings.push(
     ...checkSecrets(secrets, sources),
+    ...checkAccounts(tree),
     ...checkBackends(tree, kinds, sources, isPart),
     ...checkTcpBackends(tree),
     ...checkTls(tree, sources),
@@ -107,6 +109,8 @@ export function compileConfig(
   const isClean = isSound && placed.findings.length === 0 && findings.length === 0
   if (!isClean || 'findings' in outcome) return fail([...findings, ...refused()])
 
+  const sameValues = checkValues(outcome.value)
+  if (sameValues.length > 0) return fail([...sameValues, ...refused()])
   const fresh = translated(outcome.value, { ...options, sources, kinds, keys: policyKeys(policies), env })
   if (fresh instanceof Error) {
     // A policy cannot be resolved: checkPolicies says it again, with the place.
@@ -128,6 +132,7 @@ export function compileConfig(
   const doubts = [
     ...warningsOf(tree, kinds, policies),
     ...tlsWarnings(tree, sources),
+    ...accountWarnings(tree),
     ...(isPart ? [] : shadowed(snapshot.binds, outcome.value.binds?.length ?? 0)),
     ...policyWarnings(tree, policies, schema.policies),
     ...prepareWarnings.map(at)

@@ -3,7 +3,7 @@ import type { Policy } from '#engine/contract/policy.ts'
 import type { ProcessSettings } from '#engine/ir/snapshot.ts'
 import { duration, positiveDuration } from '#engine/schema/duration.ts'
 import { address, cidr } from '#engine/schema/net.ts'
-import { list, refusedKeys, says, whole, type ZodType, z } from '#engine/schema/schema.ts'
+import { list, longString, refused, refusedKeys, says, whole, type ZodType, z } from '#engine/schema/schema.ts'
 import { threadCount, threads } from '#engine/schema/threads.ts'
 import type { Finding } from './tree.ts'
 import { validate } from './validate.ts'
@@ -80,6 +80,20 @@ const base = z.strictObject({
     })
     .optional()
     .describe('Connections to backends.'),
+  state: z
+    .strictObject({
+      path: longString().describe('A folder of this process alone, on a disk of its own machine.'),
+      fsync: z
+        .enum(['always', 'everysec', 'no'])
+        .optional()
+        .describe(
+          'What a loss of power may take; the end of the process alone takes nothing. always: nothing. ' +
+            'everysec: the last second. no: what the system has not written by itself. Default everysec.'
+        ),
+      url: refused("'url' (Redis, PostgreSQL)", 'path keeps the state of one process')
+    })
+    .optional()
+    .describe('Where budgets and keys are kept that must outlive the process.'),
   ...refusedKeys('setting', NOT_HERE)
 })
 
@@ -179,6 +193,9 @@ export function translateProcess(settings: Settings | undefined, env: Overrides,
       level: env.LOG_LEVEL ?? logging?.level ?? 'info',
       format: env.LOG_FORMAT ?? logging?.format ?? 'text'
     },
+    ...(settings?.state === undefined
+      ? {}
+      : { state: { path: settings.state.path, fsync: settings.state.fsync ?? 'everysec' } }),
     terminationDeadlineMs:
       env.CONNECTION_TERMINATION_DEADLINE ??
       settings?.connectionTerminationDeadline ??

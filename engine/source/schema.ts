@@ -4,6 +4,7 @@ import type { Policy } from '#engine/contract/policy.ts'
 import { port } from '#engine/schema/net.ts'
 import { requestFields } from '#engine/schema/request-rules.ts'
 import { misplacedKeys, refusedKeys, z } from '#engine/schema/schema.ts'
+import { accountKeys } from './accounts.ts'
 import { frontendSchema } from './frontend.ts'
 import type { Kinds } from './kinds.ts'
 import { processSchema } from './process.ts'
@@ -30,6 +31,7 @@ function build(policies: readonly Policy[], kinds: Kinds) {
       .describe('For all listeners, or for their targets; what a listener or route has itself wins.'),
     ...shortcuts(kinds, sets.optional().describe('For all requests of the port.')),
     secrets: secretsSchema.optional().describe('Named secrets that policies refer to.'),
+    ...accountKeys,
     backends: backends.optional().describe('Named backends that routes refer to.'),
     // As files of clients have it.
     ...misplacedKeys('servers are listed here as mcp: { targets: [{ name, stdio: { cmd, args } }] }', ['mcpServers']),

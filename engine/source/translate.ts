@@ -22,6 +22,7 @@ import {
 import type { Path } from '#engine/schema/placed.ts'
 import { type FileRequestRules, requestsOf } from '#engine/schema/request-rules.ts'
 import { Connections } from '#engine/upstream/policies/index.ts'
+import { accountsOf } from './accounts.ts'
 import { frontendPolicies, translateFrontend } from './frontend.ts'
 import type { KindShortcut, Kinds } from './kinds.ts'
 import { canonicalPolicies, type PolicyKey, policyPhases, resolvePolicies } from './policies.ts'
@@ -83,7 +84,7 @@ export interface Translated {
 }
 
 export function translate(input: Config, options: TranslateOptions): Translated {
-  const translator = new Translator(input.policies, options)
+  const translator = new Translator(input.policies, options, input.keys !== undefined)
   for (const [i, backend] of (input.backends ?? []).entries())
     translator.addBackend(backend as unknown as BackendInput, i)
   const binds = (input.binds ?? []).map((bind, i) => translator.bind(bind, i))
@@ -91,6 +92,7 @@ export function translate(input: Config, options: TranslateOptions): Translated 
     const value = (input as Readonly<Record<string, unknown>>)[shortcut.key]
     if (value !== undefined) binds.push(translator.shortcut(shortcut, value))
   }
+  const accounts = accountsOf(input)
   const draft = {
     gateway: {
       ...translator.phases(input.policies),
@@ -99,6 +101,7 @@ export function translate(input: Config, options: TranslateOptions): Translated 
     binds,
     backends: translator.backends,
     frontend: translateFrontend(input.frontendPolicies),
+    ...(accounts === undefined ? {} : { accounts }),
     process: translateProcess(input.config, options.env, options)
   }
   return { draft, origins: translator.origins }
@@ -126,9 +129,12 @@ class Translator {
   readonly #named = new Map<string, { readonly input: BackendInput; readonly path: Path }>()
   readonly #transports: Connections
   readonly #auths: Auths
+  /** The configuration has keys of clients. */
+  readonly #hasKeys: boolean
   #listeners = 0
 
-  constructor(gateway: Config['policies'], { kinds, policies, keys, sources }: TranslateOptions) {
+  constructor(gateway: Config['policies'], { kinds, policies, keys, sources }: TranslateOptions, hasKeys: boolean) {
+    this.#hasKeys = hasKeys
     this.#gateway = gateway
     this.#kinds = kinds
     this.#policies = policies
@@ -174,7 +180,8 @@ class Translator {
   }
 
   /** One bind with one listener, which has the policies, and one route to one backend. */
-  shortcut({ key, port, backend, translate: translated, config }: KindShortcut, value: unknown): Bind {
+  shortcut(shortcut: KindShortcut, value: unknown): Bind {
+    const { key, port, backend, translate: translated, config } = shortcut
     const input = value as ShortcutInput
     const around = [this.#gateway, input.policies]
     const levels = { around, gateway: this.#gateway, own: undefined, reference: undefined }
@@ -183,9 +190,23 @@ class Translator {
     const everything = { path: { prefix: '/' }, headers: [], query: [] }
     const backends = [{ backend, weight: 1, policies: {} }]
     const route = { name: key, hostnames: [], matches: [everything], policies: {}, backends }
-    const phases = this.phases(input.policies)
+    const phases = this.#withImplied(shortcut, this.phases(input.policies))
     const listener = { name: key, hostname: '*', ...CLEAR_TEXT, ...requestsOf(input), ...phases, routes: [route] }
     return { port: input.port ?? port, transport: 'auto', listeners: [listener] }
+  }
+
+  /** Keys are asked for where they are meant for, unless the file says how itself. */
+  #withImplied({ asksForKeys }: KindShortcut, phases: PolicyPhases): PolicyPhases {
+    if (!this.#hasKeys || asksForKeys !== true) return phases
+    const around = this.phases(this.#gateway)
+    const implied = this.#policies.filter(({ name, isImpliedByKeys }) => {
+      return (
+        isImpliedByKeys === true &&
+        [phases, around].every((one) => !(name in one.policies) && !(name in one.preRouting))
+      )
+    })
+    const added = implied.map(({ name, schema }): [string, unknown] => [name, schema.parse({})])
+    return { ...phases, policies: { ...this.#resolved(Object.fromEntries(added)), ...phases.policies } }
   }
 
   #listener(input: ListenerInput, port: number, path: Path): Listener {

@@ -213,7 +213,7 @@ test('settings of other gateways are refused by name', () => {
 
 test('refused keys are never suggested', () => {
   assert.deepEqual(hints('gatewayz: 1\nbackend: []'), [
-    'allowed: $schema, config, binds, frontendPolicies, policies, llm, mcp, secrets, backends',
-    'did you mean "backends"? allowed: $schema, config, binds, frontendPolicies, policies, llm, mcp, secrets, backends'
+    'allowed: $schema, config, binds, frontendPolicies, policies, llm, mcp, secrets, keys, teams, organisations, backends',
+    'did you mean "backends"? allowed: $schema, config, binds, frontendPolicies, policies, llm, mcp, secrets, keys, teams, organisations, backends'
   ])
 })

@@ -1,8 +1,10 @@
 /** A whole gateway of one worker in the calling thread, from the text of a configuration file. */
 import { randomBytes } from 'node:crypto'
 import { backends } from '#backends/index.ts'
+import type { StateFolder } from '#engine/accounts/journal/store.ts'
 import { prepareBackends } from '#engine/build/prepare.ts'
 import { buildRuntime } from '#engine/build/runtime.ts'
+import type { PriceBook } from '#engine/contract/prices.ts'
 import type { Revocations } from '#engine/contract/revocations.ts'
 import { NO_SERVICES, newStateStore } from '#engine/contract/state-store.ts'
 import type { Snapshot } from '#engine/ir/snapshot.ts'
@@ -27,6 +29,7 @@ import { OffloadPool } from '#engine/workers/offload.ts'
 import { SharedRevocations, SharedState } from '#engine/workers/shared.ts'
 import { WorkerThread } from '#engine/workers/worker.ts'
 import { policies } from '#policies/index.ts'
+import { TestAccounts } from './accounts.ts'
 
 export interface TestGateway {
   /** Of the first bind, whatever the configuration says: the system chooses. */
@@ -37,6 +40,7 @@ export interface TestGateway {
   reload(yaml: string): Promise<void>
   /** What policies have written to the log: "level: message". */
   readonly logged: readonly string[]
+  readonly accounts: TestAccounts
   /** Takes no connection any more. Resolves when the last one is over. */
   drain(): Promise<void>
   close(): Promise<void>
@@ -67,6 +71,10 @@ export interface TestOptions {
   readonly childrenMax?: number
   /** Variables of OpenTelemetry. Default: those of the process. */
   readonly environment?: Environment
+  /** What calls of models cost. Default: nothing is known. */
+  readonly prices?: PriceBook
+  /** Where budgets are kept over restarts. Default: in memory alone. */
+  readonly state?: StateFolder
   /** Changes what the file has become: for what no file can say yet. */
   readonly edit?: (snapshot: Snapshot) => Snapshot
 }
@@ -77,20 +85,22 @@ const offload = new OffloadPool(import.meta.resolve('#engine/process/jobs.ts'))
 /** Rejects with the mistakes of `yaml`. */
 export async function startGateway(yaml: string, options: TestOptions = {}): Promise<TestGateway> {
   const { folder, clock = monotonicClock(), childrenMax, addresses, edit = (file) => file, ...others } = options
-  const { place: [index, count] = [0, 1], log: _, environment: __, ...shared } = others
+  const { place: [index, count] = [0, 1], log: _, environment: __, prices: ___, state: ____, ...shared } = others
   let version = 0
   let answer: (message: ToMain) => void = () => {}
   const first = edit(snapshotOf(yaml, ++version, folder))
   const table = new MetricsTable()
   const telemetry = telemetryOf(table, options, () => worker.receive({ kind: 'metrics', chunks: chunksOf(table) }))
-  const state = newStateStore()
   const logged: string[] = []
   const buckets = bucketsOf(new BucketTable(BucketTable.create(), { owner: 0, clock }))
   const { hub, children } = childProcesses(logged, childrenMax)
   const own = { index: 0, count: 1 }
   const ofProcess = { secret: randomBytes(32), revocations: new SharedRevocations(), children, worker: own, ...shared }
+  const accounts = new TestAccounts(first, { buckets, ...options })
+  const services = { ...servicesOf(telemetry, logged, options), accounts: accounts.book, buckets }
   const worker: WorkerThread = new WorkerThread({
     worker: index,
+    accounts,
     children,
     secret: ofProcess.secret,
     traces: ArmedTraces.create(count),
@@ -101,15 +111,7 @@ export async function startGateway(yaml: string, options: TestOptions = {}): Pro
     build: (snapshot, upstream, lifecycle) =>
       buildRuntime(snapshot, {
         policies,
-        services: {
-          ...NO_SERVICES,
-          bodies: lifecycle.bodies,
-          failed: telemetry.expressionFailed,
-          state,
-          offload,
-          buckets,
-          log: (level, message) => logged.push(`${level}: ${message}`)
-        },
+        services: { ...services, bodies: lifecycle.bodies },
         backends,
         upstream,
         ...recordersOf(telemetry),
@@ -136,13 +138,29 @@ export async function startGateway(yaml: string, options: TestOptions = {}): Pro
   return {
     port: await publish(first),
     metrics: () => table.expose(),
-    reload: async (next) => void (await publish(edit(snapshotOf(next, ++version, folder)))),
+    async reload(next) {
+      const snapshot = edit(snapshotOf(next, ++version, folder))
+      accounts.configure(snapshot)
+      await publish(snapshot)
+    },
+    accounts,
     logged,
     drain: async () => void (await ask({ kind: 'drain' })),
     async close() {
       await ask({ kind: 'stop' })
       await hub.close()
     }
+  }
+}
+
+function servicesOf(telemetry: Telemetry, logged: string[], { prices = NO_SERVICES.prices }: TestOptions) {
+  return {
+    ...NO_SERVICES,
+    failed: telemetry.expressionFailed,
+    state: newStateStore(),
+    offload,
+    prices,
+    log: (level: string, message: string) => void logged.push(`${level}: ${message}`)
   }
 }
 

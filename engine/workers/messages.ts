@@ -1,5 +1,8 @@
 /** What the main thread and its workers say to each other. */
 
+import type { BooksMemory } from '#engine/accounts/books.ts'
+import type { JournalPlace } from '#engine/accounts/journal/writer.ts'
+import type { AccountChanges } from '#engine/accounts/rows.ts'
 import type { EndpointReport, HostListChanges, MeshCredentials } from '#engine/contract/endpoint.ts'
 import type { SharedMemory } from '#engine/http/webassembly.ts'
 import type { Snapshot } from '#engine/ir/snapshot.ts'
@@ -25,8 +28,17 @@ export interface WorkerData {
   readonly ended: SharedArrayBuffer
   /** What is known of the addresses of backends (kit/shared-rows.ts). */
   readonly addresses: SharedArrayBuffer
+  /** What is spent of budgets, where this worker writes that down, and the accounts of the moment. */
+  readonly accounts: WorkerAccounts
   /** Which requests are followed (armed-traces.ts). */
   readonly traces: SharedTraces
+}
+
+export interface WorkerAccounts {
+  readonly memory: BooksMemory
+  /** Null: nowhere. */
+  readonly journal: JournalPlace | null
+  readonly known: AccountChanges
 }
 
 export interface OpenedBind {
@@ -52,6 +64,8 @@ export type ToWorker =
   | { readonly kind: 'hosts'; readonly changes: HostListChanges }
   /** For connections to workloads of a mesh from now on; never: there are no such. */
   | { readonly kind: 'mesh'; readonly credentials: MeshCredentials }
+  /** Accounts that are new, others than before, or gone: in force at once. */
+  | { readonly kind: 'accounts'; readonly changes: AccountChanges }
   /** Another log level for this worker's access log. */
   | { readonly kind: 'level'; readonly level: string }
   /** A request is to be followed (armed-traces.ts). */

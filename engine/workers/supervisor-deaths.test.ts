@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { Snapshot } from '#engine/ir/snapshot.ts'
 import { snapshotOf } from '#engine/testing/snapshot.ts'
+import { noAccounts } from './accounts.fixture.ts'
 import { Supervisor } from './supervisor.ts'
 import { heapMbFor } from './thread.ts'
 
@@ -21,6 +22,7 @@ class Watched {
 
   constructor(t: TestContext, count: number, heapMb = 256) {
     this.supervisor = new Supervisor({
+      accountsFor: noAccounts,
       count,
       entry: ENTRY,
       metricsBytes: 64,

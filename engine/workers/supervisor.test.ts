@@ -11,6 +11,7 @@ import { REGION_BYTES } from '#engine/telemetry/metrics.ts'
 import { startPressure } from '#engine/testing/pressure.ts'
 import { freePort } from '#engine/testing/program.ts'
 import { policies } from '#policies/index.ts'
+import { noAccounts } from './accounts.fixture.ts'
 import { Supervisor } from './supervisor.ts'
 
 const RELOADS = 1000
@@ -48,6 +49,7 @@ const PROGRAM = WEIR_TEST_PROGRAM === undefined ? SOURCES : new URL('./weir-main
 function supervise(t: TestContext, count: number, entry = PROGRAM): Running {
   let onDeath: (worker: number) => void = () => {}
   const supervisor = new Supervisor({
+    accountsFor: noAccounts,
     count,
     entry,
     metricsBytes: REGION_BYTES,

@@ -15,7 +15,7 @@ import { ArmedTraces } from './armed-traces.ts'
 import { BucketTable } from './bucket-table.ts'
 import type { ChildCommand, ChildEvent } from './children/messages.ts'
 import { EndpointReports } from './endpoint-reports.ts'
-import type { OpenedBind, ToMain, ToWorker, WorkerData } from './messages.ts'
+import type { OpenedBind, ToMain, ToWorker, WorkerAccounts, WorkerData } from './messages.ts'
 import { SharedRevocations, SharedState } from './shared.ts'
 import { heapMbFor, type SpareThread, startThread } from './thread.ts'
 import { type WorkerSlot, workerSlot } from './worker-slot.ts'
@@ -55,6 +55,8 @@ export interface SupervisorOptions {
   /** A worker wants something of a child process. Default: there are none. */
   readonly onChild?: (worker: number, order: ChildCommand) => void
   readonly onStory?: (story: Story) => void
+  /** What a worker that starts has to know of accounts. */
+  readonly accountsFor: (worker: number) => WorkerAccounts
 }
 
 /** The outcome of publishing one snapshot. */
@@ -243,7 +245,7 @@ export class Supervisor {
   }
 
   #start(index: number): Worker {
-    const { entry, ahead, metricsBytes, onStart } = this.#options
+    const { entry, ahead, metricsBytes, onStart, accountsFor } = this.#options
     const metrics = new SharedArrayBuffer(metricsBytes)
     onStart(index, metrics)
     const data: WorkerData = {
@@ -256,6 +258,7 @@ export class Supervisor {
       secret: this.#secret,
       ended: this.#ended,
       addresses: this.#addresses,
+      accounts: accountsFor(index),
       traces: this.traces.shared
     }
     const thread = ahead?.take(this.#heapMb) ?? startThread(entry, this.#heapMb)

@@ -1,6 +1,7 @@
 import { equal, notEqual } from 'node:assert/strict'
 import { once } from 'node:events'
 import { type TestContext, test } from 'node:test'
+import { noAccounts } from './accounts.fixture.ts'
 import { Supervisor } from './supervisor.ts'
 import { SpareThread } from './thread.ts'
 
@@ -36,6 +37,7 @@ function supervise(t: TestContext, heapMb: number): { supervisor: Supervisor; ah
   const started: number[] = []
   const ahead = new SpareThread(ENTRY, 128)
   const supervisor = new Supervisor({
+    accountsFor: noAccounts,
     count: 2,
     entry: ENTRY,
     ahead,

@@ -3,6 +3,7 @@
  * orders from the main thread and shares nothing else with the other workers but SharedState.
  */
 
+import type { AccountChanges } from '#engine/accounts/rows.ts'
 import { lookAtUnsent, useHeldBytes } from '#engine/contract/held-bytes.ts'
 import { guardOutbound } from '#engine/contract/outbound.ts'
 import type { Recorder, Router } from '#engine/contract/route.ts'
@@ -56,6 +57,8 @@ export interface WorkerParts {
   readonly telemetry: WorkerTelemetry
   /** Snapshot -> Runtime. Throws an Error that says what does not fit. */
   readonly build: (snapshot: Snapshot, upstream: Upstream, lifecycle: Lifecycle, places: Places | null) => Router
+  /** Takes changes of accounts, and ends what it writes. */
+  readonly accounts: { change(changes: AccountChanges): void; close(): void }
   /** Takes what child processes say. */
   readonly children: { receive(report: ChildEvent): void }
 }
@@ -120,6 +123,7 @@ export class WorkerThread {
     } else if (message.kind === 'hosts') this.#hostLists().change(message.changes)
     else if (message.kind === 'mesh') this.#mesh.set(message.credentials)
     else if (message.kind === 'child') this.#parts.children.receive(message)
+    else if (message.kind === 'accounts') this.#parts.accounts.change(message.changes)
     else if (message.kind === 'metrics') this.#parts.telemetry.takeMetrics(message.chunks)
     else if (message.kind === 'level') this.#parts.telemetry.setLevel(message.level)
     else if (message.kind === 'report')
@@ -293,6 +297,7 @@ export class WorkerThread {
     for (const work of this.#runtime.background ?? []) work.end()
     this.#upstream?.closeIdle()
     await this.#parts.telemetry.flush()
+    this.#parts.accounts.close()
     this.#parts.post({ kind: 'stopped' })
   }
 

@@ -3,9 +3,9 @@
  * making others wait: few passwords per name at a time, few in the pool, and a bounded line before it.
  */
 import type { Offload } from '#engine/contract/policy.ts'
+import { KeyedHash } from '#engine/kit/keyed-hash.ts'
 import { Lru } from '#engine/kit/lru.ts'
 import { PASSWORD_JOB, type PasswordJob } from '#engine/kit/password/job.ts'
-import { KeyedHash } from './keyed-hash.ts'
 import { WorkQueue } from './work-queue.ts'
 
 /** Each takes some hundred bytes. */

@@ -12,6 +12,7 @@ import { type Compiled, FieldError, type Policy, type Sources } from '#engine/co
 import { refuse } from '#engine/contract/refuse.ts'
 import type { NamedSecret } from '#engine/contract/secrets.ts'
 import { parseJson } from '#engine/kit/json.ts'
+import { KeyedHash } from '#engine/kit/keyed-hash.ts'
 import { reveal, type Secret, secret } from '#engine/kit/secret.ts'
 import { oneOf } from '#engine/schema/choice.ts'
 import { deferred, list, refused, says, z } from '#engine/schema/schema.ts'
@@ -26,7 +27,6 @@ import {
   placeText,
   SEVERAL
 } from '#policies/shared/credential.ts'
-import { KeyedHash } from '#policies/shared/keyed-hash.ts'
 
 type Mode = 'Strict' | 'Optional'
 

@@ -11,7 +11,7 @@ import { compilePolicy, failures, problemsOf, runRequest } from '#engine/testing
 import { rawClient } from '#engine/testing/raw.ts'
 import { BucketTable } from '#engine/workers/bucket-table.ts'
 import { bucketsOf } from '#engine/workers/buckets.ts'
-import { QUOTA } from './rate-limit/quota.ts'
+import { QUOTA } from '#policies/shared/quota.ts'
 import { rateLimit } from './rate-limit.ts'
 
 // --- the hook ---

@@ -8,9 +8,9 @@ import { CONTINUE, type Hook, type Verdict } from '#engine/contract/filter.ts'
 import type { CompileContext, Compiled, Policy } from '#engine/contract/policy.ts'
 import { atLeastOne } from '#engine/schema/choice.ts'
 import { deferred, list, type z } from '#engine/schema/schema.ts'
+import { writeQuota } from '#policies/shared/quota.ts'
 import { globalExpressions, globalLimit, globalLimits, remoteLimit, writeAnswer } from './rate-limit/global.ts'
 import { fillLimit, localLimit, localLimits } from './rate-limit/local.ts'
-import { writeQuota } from './rate-limit/quota.ts'
 
 const LIMITS_MAX = 16
 

@@ -45,7 +45,10 @@ export function errorBody(
 ): { readonly body: JsonObject; readonly headers: readonly [string, string] } {
   const { field, id, isTheirs } = idFor(ex, client)
   if (isTheirs) ex.errorDetail ??= `the provider's id is ${id}`
-  const body = FORMATS[client].writeError({ ...refusal, type: typeOfStatus(refusal.status) })
+  // OpenAI says of money what it says of nothing else.
+  const isMoney = refusal.code === 'BUDGET_EXCEEDED' && OPENAI.has(client)
+  const type = isMoney ? 'quota' : typeOfStatus(refusal.status)
+  const body = FORMATS[client].writeError({ ...refusal, type })
   return { body: client === 'messages' ? { ...body, request_id: id } : body, headers: [field, id] }
 }
 
@@ -53,9 +56,9 @@ const OPENAI: ReadonlySet<FormatName> = new Set<FormatName>(['completions', 'res
 
 /** The same where others than models refuse. */
 export function errorDialectOf(client: FormatName, ex: Exchange): Dialect {
-  return (status, message) => {
+  return (status, message, known) => {
     // What OpenAI says of a key that it does not know; its type is that of every 4xx.
-    const code = status === 401 && OPENAI.has(client) ? 'invalid_api_key' : null
+    const code = known ?? (status === 401 && OPENAI.has(client) ? 'invalid_api_key' : null)
     const { body, headers } = errorBody(ex, client, { status, message, code, param: null })
     return { body: JSON.stringify(body), headers }
   }

@@ -48,6 +48,7 @@ export const aiConfig: BackendConfig = {
     port: 4000,
     description: 'Models of LLM providers on a port of their own, in short.',
     schema: llmSchema,
+    asksForKeys: true,
     backend: 'llm/models',
     policies: [activeCheckPolicies],
     translate: llmBackend,

@@ -1,5 +1,6 @@
 /** What an exchange with models remembers from one provider to the next. */
 
+import { isFailure } from '#backends/llm/answer/masked-errors.ts'
 import type { ClientKeys } from '#backends/llm/auth/authenticator.ts'
 import type { ClientFormat, FormatName } from '#backends/llm/conversation.ts'
 import type { FormatError } from '#backends/llm/formats/format.ts'
@@ -10,7 +11,8 @@ import type { ActiveOperation, SentOperation } from '#backends/llm/routes/operat
 import type { CostTap } from '#backends/llm/stream/cost-tap.ts'
 import { type DroppedFields, NONE_DROPPED } from '#backends/llm/translate/dropped-fields.ts'
 import type { CompiledBackend } from '#engine/contract/backend.ts'
-import type { BackendState, RetryState } from '#engine/contract/exchange.ts'
+import { ERRORS } from '#engine/contract/errors.ts'
+import type { BackendState, Exchange, RetryState } from '#engine/contract/exchange.ts'
 import type { HeaderBlock } from '#engine/http/headers.ts'
 import type { Attempt, ProviderSlot } from './balancer.ts'
 import type { OriginalRequest } from './original-request.ts'
@@ -93,4 +95,14 @@ export class Attempts implements BackendState {
     this.operation = null
     this.sentOperation = null
   }
+}
+
+/** The exchange is over: what that says of the provider that was tried last. */
+export function endLastAttempt(ex: Exchange, { attempt, tap, hadMaskedError }: Attempts, random: () => number): void {
+  if (attempt === null) return
+  // Also when the time for the request was over before it answered.
+  const isFault = ex.error !== null && ERRORS[ex.error].source !== 'downstream'
+  if (isFault) attempt.failed(performance.now(), null, random())
+  else attempt.abandon()
+  if (tap?.cost.hasBroken || (hadMaskedError && isFailure(ex.status))) attempt.broke(performance.now(), random())
 }

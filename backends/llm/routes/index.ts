@@ -64,6 +64,9 @@ export function routeTypeOf(
   return route?.type ?? 'Completions'
 }
 
+export const OTHER_API =
+  'this is the path of another API than chat: it is passed on where the routes of the backend name it (Passthrough)'
+
 /**
  * Ends of OpenAI's other APIs ("API reference"), which no answer of chat could serve. What nothing is named for is chat
  * (docs/specification.md#policies-for-models); these are not, unless a suffix of the configuration is theirs.

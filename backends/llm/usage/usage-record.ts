@@ -9,6 +9,7 @@ import type { RequestSettings } from '#engine/contract/model-use.ts'
 import { TRACE } from '#engine/contract/tracing.ts'
 import { AnswerCapture } from './answer-capture.ts'
 import { cut } from './request-settings.ts'
+import { settleCost } from './spending.ts'
 import { boundedUsage } from './token-counts.ts'
 
 /** Choices that a span tells of. OpenAI allows 128. */
@@ -69,6 +70,8 @@ interface Cost {
 export function settleUsage(ex: Exchange, cost: Cost): void {
   const usage = cost.usage === null ? null : boundedUsage(cost.usage)
   recordUsage(ex, cost)
+  if (ex.slots === null) return
+  settleCost(ex)
   if (usage !== null) charge(ex, usage.input + usage.output)
 }
 

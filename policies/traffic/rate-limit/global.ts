@@ -22,9 +22,9 @@ import { list, shortString, tinyString, z } from '#engine/schema/schema.ts'
 import { namesService, serviceFields, serviceOf } from '#engine/schema/service-ref.ts'
 import { filledIn } from '#engine/schema/spelling.ts'
 import { failureMode, statusOf } from '#policies/shared/failure-mode.ts'
+import { QUOTA, type Quota } from '#policies/shared/quota.ts'
 import { textOf, utf8OfOctets } from '#policies/shared/text.ts'
 import type { Admission } from './local.ts'
-import { QUOTA, type Quota } from './quota.ts'
 import {
   ANSWER_BYTES_MAX,
   type Descriptor,

@@ -14,7 +14,7 @@ import { oneOf } from '#engine/schema/choice.ts'
 import { positiveDuration } from '#engine/schema/duration.ts'
 import { whole, z } from '#engine/schema/schema.ts'
 import { sound } from '#engine/schema/together.ts'
-import { noteQuota, QUOTA } from './quota.ts'
+import { noteQuota, QUOTA } from '#policies/shared/quota.ts'
 
 /** Keeps a bucket, burst included, and its debt within 32 bits. */
 const AMOUNT_MAX = 1_000_000_000

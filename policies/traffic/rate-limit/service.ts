@@ -7,8 +7,8 @@ import {
   type RateLimitResponse_DescriptorStatus,
   RateLimitResponse_RateLimit_Unit
 } from '#engine/proto/generated/envoy/service/ratelimit/v3/rls.ts'
+import type { Quota } from '#policies/shared/quota.ts'
 import { octetsOf, settableName } from '#policies/shared/service-fields.ts'
-import type { Quota } from './quota.ts'
 
 export const SHOULD_RATE_LIMIT = '/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit'
 /** Services answer with some bytes for each descriptor. */

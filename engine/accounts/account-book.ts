@@ -1,0 +1,134 @@
+/** The accounts of one worker: which key a client shows, and what it and its owners may use. */
+import type { Accounts, Key } from '#engine/contract/accounts.ts'
+import type { Buckets, Limit } from '#engine/contract/buckets.ts'
+import type { ErrorCode } from '#engine/contract/errors.ts'
+import { KeyedHash } from '#engine/kit/keyed-hash.ts'
+import { reveal } from '#engine/kit/secret.ts'
+import type { Books } from './books.ts'
+import { beginCall } from './call.ts'
+import type { JournalWriter } from './journal/writer.ts'
+import { ModelNames } from './model-names.ts'
+import type { AccountChanges, AccountRow, BudgetRow, KeyRow } from './rows.ts'
+
+/** What calls work with. */
+export interface CallParts {
+  readonly books: Books
+  /** From 0 on. */
+  readonly worker: number
+  /** Null: the books begin anew with the process. */
+  readonly journal: JournalWriter | null
+  /** Milliseconds since 1970. */
+  readonly wallNow: () => number
+}
+
+export interface Rate {
+  readonly kind: 'requests' | 'tokens'
+  readonly limit: Limit
+  /** For people: "100 requests per 60s". */
+  readonly text: string
+}
+
+export interface Account {
+  readonly id: string
+  readonly budgets: readonly BudgetRow[]
+  readonly rates: readonly Rate[]
+  readonly concurrency: AccountRow['concurrency']
+  readonly models: ModelNames | null
+}
+
+export class AccountBook implements Accounts {
+  readonly parts: CallParts
+  readonly #buckets: Buckets
+  readonly #accounts = new Map<string, Account>()
+  readonly #keys = new Map<string, BookedKey>()
+  /** What a client shows is looked up by what no client can compute: how long that takes says nothing of the keys. */
+  readonly #keyed = new KeyedHash()
+  readonly #byHash = new Map<string, { readonly key: BookedKey; readonly validUntil: number | null }>()
+  /** One for all accounts with equal numbers: its buckets are told apart by the account's id. */
+  readonly #limits = new Map<string, Limit>()
+
+  constructor(parts: CallParts, buckets: Buckets) {
+    this.parts = parts
+    this.#buckets = buckets
+  }
+
+  get size(): number {
+    return this.#keys.size
+  }
+
+  find(hash: string): Key | undefined {
+    const found = this.#byHash.get(this.#keyed.of(hash))
+    if (found === undefined) return undefined
+    const { key, validUntil } = found
+    return validUntil === null || this.parts.wallNow() < validUntil ? key : undefined
+  }
+
+  /** Exchanges under way keep what they began with. */
+  change({ accounts, keys, goneAccounts, goneKeys }: AccountChanges): void {
+    for (const id of goneAccounts) this.#accounts.delete(id)
+    for (const row of accounts) this.#accounts.set(row.id, this.#account(row))
+    for (const name of goneKeys) this.#remove(name)
+    for (const row of keys) this.#set(row)
+  }
+
+  account(id: string): Account | undefined {
+    return this.#accounts.get(id)
+  }
+
+  #account({ id, budgets, limits, concurrency, models }: AccountRow): Account {
+    const rates = limits.map(({ kind, amount, burst, unitMs }): Rate => {
+      const spec = { id: `account ${kind}`, amount, burst, unitMs, isKeyed: true }
+      const name = JSON.stringify(spec)
+      const limit = this.#limits.get(name) ?? this.#buckets.limit(spec)
+      this.#limits.set(name, limit)
+      return { kind, limit, text: `${amount} ${kind} per ${unitMs / 1_000}s` }
+    })
+    return { id, budgets, rates, concurrency, models: models === null ? null : new ModelNames(models) }
+  }
+
+  #remove(name: string): void {
+    for (const { hash } of this.#keys.get(name)?.row.values ?? []) this.#byHash.delete(this.#keyed.of(reveal(hash)))
+    this.#keys.delete(name)
+  }
+
+  #set(row: KeyRow): void {
+    this.#remove(row.name)
+    const key = new BookedKey(row, this)
+    this.#keys.set(row.name, key)
+    for (const { hash, validUntil } of row.values) this.#byHash.set(this.#keyed.of(reveal(hash)), { key, validUntil })
+  }
+}
+
+export class BookedKey implements Key {
+  readonly row: KeyRow
+  readonly #book: AccountBook
+
+  constructor(row: KeyRow, book: AccountBook) {
+    this.row = row
+    this.#book = book
+  }
+
+  get name(): string {
+    return this.row.name
+  }
+
+  get claims(): KeyRow['claims'] {
+    return this.row.claims
+  }
+
+  get isGlobal(): boolean {
+    return this.row.isGlobal
+  }
+
+  readonly refusal = (nowMs: number): ErrorCode | null => {
+    const { isRevoked, expiresAt } = this.row
+    if (isRevoked) return 'KEY_REVOKED'
+    return expiresAt !== null && nowMs >= expiresAt ? 'KEY_EXPIRED' : null
+  }
+
+  readonly begin: Key['begin'] = (ex, as) => {
+    // Looked up for each call: a team may have other limits by now than when the key was made.
+    const accounts = this.row.accounts.flatMap((id) => this.#book.account(id) ?? [])
+    return beginCall(ex, accounts, this.#book.parts, as)
+  }
+}

@@ -1,0 +1,109 @@
+/** The accounts of the process: those of the configuration in force, wherever in it they stand, in the ledger. */
+
+import { StateFolder } from '#engine/accounts/journal/store.ts'
+import { Ledger } from '#engine/accounts/ledger.ts'
+import type { AccountChanges } from '#engine/accounts/rows.ts'
+import type { AccountsSpec, KeySpec } from '#engine/contract/accounts.ts'
+import type { Policy } from '#engine/contract/policy.ts'
+import type { PolicySet, Snapshot } from '#engine/ir/snapshot.ts'
+import type { WorkerAccounts } from '#engine/workers/messages.ts'
+
+const NONE: AccountsSpec = { keys: [], teams: [], organisations: [] }
+
+export interface AccountOptions {
+  readonly process: Pick<Snapshot['process'], 'state' | 'workerThreads'>
+  readonly policies: readonly Policy[]
+  /** To all workers. */
+  readonly broadcast: (changes: AccountChanges) => void
+  readonly log: (level: 'info' | 'warn' | 'error', message: string) => void
+}
+
+export class ProcessAccounts {
+  readonly ledger: Ledger
+  readonly #options: AccountOptions
+  /** Of the configuration in force. */
+  #found: FoundAccounts = { spec: NONE, globals: new Set(), doubles: [] }
+  /** Of the one that is being put in force. */
+  #offered = this.#found
+
+  constructor(options: AccountOptions) {
+    this.#options = options
+    const { state: place = null, workerThreads: workers } = options.process
+    this.ledger = new Ledger({ workers, place, now: steadyWallClock(), log: options.log })
+  }
+
+  /** Before the first configuration. Rejects with what is wrong with config.state. */
+  async open(): Promise<void> {
+    const { log, process } = this.#options
+    await this.ledger.open(async (path) => await StateFolder.open(path, log))
+    if (process.state !== undefined) log('info', `what is spent of budgets is kept in ${process.state.path}`)
+    this.ledger.start()
+  }
+
+  workerStarts(worker: number): WorkerAccounts {
+    return { memory: this.ledger.memory, journal: this.ledger.workerStarts(worker), known: this.ledger.all }
+  }
+
+  /** Before workers get `snapshot`: what it has is known when its routes are in force. */
+  offer(snapshot: Configured): void {
+    const { policies, log } = this.#options
+    this.#offered = accountsIn(snapshot, policies)
+    for (const name of this.#offered.doubles) log('warn', `two keys are called ${name}: that of a policy is not known`)
+    this.#put(this.#offered)
+  }
+
+  /** What becomes of what was offered. */
+  settled(isInForce: boolean): void {
+    if (isInForce) this.#found = this.#offered
+    else this.#put(this.#found)
+  }
+
+  #put({ spec, globals }: FoundAccounts): void {
+    const changes = this.ledger.configure(spec, globals)
+    const { accounts, keys, goneAccounts, goneKeys } = changes
+    if (accounts.length + keys.length + goneAccounts.length + goneKeys.length > 0) this.#options.broadcast(changes)
+  }
+}
+
+/** Accounts of a configuration, with the keys that stand in policies. */
+export interface FoundAccounts {
+  readonly spec: AccountsSpec
+  /** Names of keys that are valid wherever keys are asked for. */
+  readonly globals: ReadonlySet<string>
+  /** Names that two keys have: that of the policy is left out. */
+  readonly doubles: readonly string[]
+}
+
+type Configured = Pick<Snapshot, 'accounts' | 'gateway' | 'binds'>
+
+export function accountsIn({ accounts = NONE, ...snapshot }: Configured, policies: readonly Policy[]): FoundAccounts {
+  const globals = new Set(accounts.keys.map(({ name }) => name))
+  const own = new Map<string, KeySpec>()
+  for (const set of policySetsOf(snapshot)) {
+    for (const { name, keysOf } of policies) {
+      if (keysOf === undefined || set[name] === undefined) continue
+      for (const key of keysOf(set[name] as never)) own.set(key.name, key)
+    }
+  }
+  const more = [...own.values()].filter(({ name }) => !globals.has(name))
+  const doubles = [...own.keys()].filter((name) => globals.has(name))
+  return { spec: more.length === 0 ? accounts : { ...accounts, keys: [...accounts.keys, ...more] }, globals, doubles }
+}
+
+function* policySetsOf({ gateway, binds }: Omit<Configured, 'accounts'>): Iterable<PolicySet> {
+  yield gateway.policies
+  yield gateway.preRouting
+  for (const { listeners } of binds) {
+    for (const { policies, preRouting, routes } of listeners) {
+      yield policies
+      yield preRouting
+      for (const route of routes) yield route.policies
+    }
+  }
+}
+
+/** The time of the system's clock when the process began, and from then on that of a clock that nobody sets. */
+function steadyWallClock(): () => number {
+  const began = Date.now() - performance.now()
+  return () => began + performance.now()
+}
