@@ -191,7 +191,7 @@ export class Ledger {
         const amount = (nanos: bigint) => decimalText(nanos, NANO_PLACES)
         const resetsAt = rollingMsOf(id) !== null || end > 8e15 ? null : new Date(end).toISOString()
         const money = { amount: amount(limit), spent: amount(spent), reserved: amount(used - spent) }
-        return { account: entry.id, period: text.replace(/^.*? /, ''), ...money, resetsAt }
+        return { account: entry.id, period: text.replace(/^\S+ \S+ /, ''), ...money, resetsAt }
       })
     )
   }

@@ -6,6 +6,7 @@ import { redactText } from '#engine/kit/sensitive.ts'
 import { EXPOSITION_CONTENT_TYPE } from '#engine/telemetry/metrics-table.ts'
 import { type Address, parseAddress } from './address.ts'
 import { refuse } from './guard.ts'
+import { type AdminKeys, answerKeys, KEY_BYTES_MAX, KEYS_PATH } from './keys.ts'
 import { PAGE_POLICY, page } from './page.ts'
 import { redact } from './redact.ts'
 import { type Handler, jsonReply, type Listening, listen, type Reply, type Request } from './server.ts'
@@ -37,6 +38,8 @@ export interface AdminOptions {
   explain?(input: Readonly<Record<string, unknown>>): Promise<{ readonly error: string } | { readonly found: object }>
   /** Follows live requests (docs/explain.md). Absent: nobody does. */
   readonly traces?: AdminTraces
+  /** Keys and budgets. Absent: there are none. */
+  readonly keys?: AdminKeys
   /** Starts the drain; called after the caller has its answer. */
   quit(): void
 }
@@ -57,7 +60,12 @@ const ADMIN_SOCKET_MODE = 0o600
 const PUBLIC_SOCKET_MODE = 0o666
 
 /** A request that is to be explained may have a body of its own. */
-const BODY_BYTES_MAX = new Map([['/explain', 1024 * 1024]])
+const EXPLAIN_BYTES_MAX = 1024 * 1024
+
+function bodyBytesMax(path: string): number | undefined {
+  if (path === '/explain') return EXPLAIN_BYTES_MAX
+  return path.startsWith(KEYS_PATH) ? KEY_BYTES_MAX : undefined
+}
 
 /** Throws an Error that names the setting at fault and the remedy; nothing listens then. */
 export async function startAdmin(options: AdminOptions): Promise<Admin> {
@@ -74,7 +82,7 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
   }
   try {
     for (const [setting, address, socketMode, handler] of plan) {
-      running.push(await listen(address, { setting, sharePort, socketMode, bodyBytesMax: BODY_BYTES_MAX }, handler))
+      running.push(await listen(address, { setting, sharePort, socketMode, bodyBytesMax }, handler))
     }
   } catch (error) {
     await close()
@@ -106,7 +114,13 @@ function adminHandler(options: AdminOptions, address: Address): Handler {
       })
     }
   }
-  return (request) => refuse(request, address) ?? dispatch(endpoints, request)
+  const { keys } = options
+  return async (request) => {
+    const refusal = refuse(request, address)
+    if (refusal !== null) return refusal
+    const answer = keys === undefined ? null : await answerKeys(keys, request)
+    return answer ?? dispatch(endpoints, request)
+  }
 }
 
 function statsHandler(options: AdminOptions): Handler {

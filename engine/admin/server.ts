@@ -55,7 +55,7 @@ export type Handler = (request: Request) => Reply | Promise<Reply>
 /** A handler, and the bodies that it reads. */
 interface Bounded {
   readonly handle: Handler
-  readonly bodyBytesMax: ReadonlyMap<string, number>
+  readonly bodyBytesMax: (path: string) => number | undefined
 }
 
 export interface Listening {
@@ -72,12 +72,12 @@ export interface ListenOptions {
   /** Permissions of a unix socket. */
   readonly socketMode: number
   /** Longest bodies by path, in bytes, where they are read; else REQUEST_BYTES_MAX, for those that nobody reads. */
-  readonly bodyBytesMax?: ReadonlyMap<string, number>
+  readonly bodyBytesMax?: (path: string) => number | undefined
 }
 
 /** Listens on every address of `address`. Throws an Error that names the setting and the remedy. */
 export async function listen(address: Address, options: ListenOptions, handle: Handler): Promise<Listening> {
-  const handler = { handle, bodyBytesMax: options.bodyBytesMax ?? new Map<string, number>() }
+  const handler = { handle, bodyBytesMax: options.bodyBytesMax ?? (() => undefined) }
   if (address.kind === 'off') return { addresses: [], close: async () => {} }
   const servers: Server[] = []
   try {
@@ -196,7 +196,7 @@ async function serve(message: IncomingMessage, response: ServerResponse, handler
   const target = message.url ?? ''
   const mark = target.indexOf('?')
   const path = mark < 0 ? target : target.slice(0, mark)
-  const bytesMax = handler.bodyBytesMax.get(path) ?? REQUEST_BYTES_MAX
+  const bytesMax = handler.bodyBytesMax(path) ?? REQUEST_BYTES_MAX
   if (message.headers['transfer-encoding'] !== undefined || Number(message.headers['content-length']) > bytesMax) {
     response.shouldKeepAlive = false
     send(response, { status: 413, body: `requests here have no body of more than ${bytesMax} bytes\n` })

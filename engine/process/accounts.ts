@@ -1,12 +1,17 @@
 /** The accounts of the process: those of the configuration in force, wherever in it they stand, in the ledger. */
 
 import { StateFolder } from '#engine/accounts/journal/store.ts'
+import { KeyApi } from '#engine/accounts/key-api.ts'
+import { KeyStore } from '#engine/accounts/key-store.ts'
 import { Ledger } from '#engine/accounts/ledger.ts'
 import type { AccountChanges } from '#engine/accounts/rows.ts'
 import type { AccountsSpec, KeySpec } from '#engine/contract/accounts.ts'
 import type { Policy } from '#engine/contract/policy.ts'
 import type { PolicySet, Snapshot } from '#engine/ir/snapshot.ts'
 import type { WorkerAccounts } from '#engine/workers/messages.ts'
+
+/** In one line of the log. */
+const NAMED_MAX = 20
 
 const NONE: AccountsSpec = { keys: [], teams: [], organisations: [] }
 
@@ -26,10 +31,21 @@ export class ProcessAccounts {
   /** Of the one that is being put in force. */
   #offered = this.#found
 
+  readonly api: KeyApi
+  #store: KeyStore | null = null
+
   constructor(options: AccountOptions) {
     this.#options = options
+    const now = steadyWallClock()
+    this.api = new KeyApi({
+      store: () => this.#store,
+      configured: () => this.#found.spec,
+      changed: () => this.#put(this.#found),
+      audit: (message) => options.log('info', `audit: ${message}`),
+      now
+    })
     const { state: place = null, workerThreads: workers } = options.process
-    this.ledger = new Ledger({ workers, place, now: steadyWallClock(), log: options.log })
+    this.ledger = new Ledger({ workers, place, now, log: options.log })
   }
 
   /** Before the first configuration. Rejects with what is wrong with config.state. */
@@ -37,6 +53,8 @@ export class ProcessAccounts {
     const { log, process } = this.#options
     await this.ledger.open(async (path) => await StateFolder.open(path, log))
     if (process.state !== undefined) log('info', `what is spent of budgets is kept in ${process.state.path}`)
+    const { path } = process.state ?? {}
+    if (path !== undefined) this.#store = new KeyStore(path, log)
     this.ledger.start()
   }
 
@@ -58,9 +76,24 @@ export class ProcessAccounts {
     else this.#put(this.#found)
   }
 
+  /** What a reload has changed; the API says by itself what it has. */
+  #audit(keys: readonly { readonly name: string }[], gone: readonly string[]): void {
+    if (keys.length + gone.length === 0) return
+    const names = [...keys.map(({ name }) => name), ...gone.map((name) => `${name} (gone)`)]
+    const more = names.length > NAMED_MAX ? ` and ${names.length - NAMED_MAX} more` : ''
+    this.#options.log(
+      'info',
+      `audit: keys that are new, changed or gone: ${names.slice(0, NAMED_MAX).join(', ')}${more}`
+    )
+  }
+
   #put({ spec, globals }: FoundAccounts): void {
-    const changes = this.ledger.configure(spec, globals)
+    const names = new Set(spec.keys.map(({ name }) => name))
+    const made = this.api.specs.filter(({ name }) => !names.has(name))
+    const all = made.length === 0 ? spec : { ...spec, keys: [...spec.keys, ...made] }
+    const changes = this.ledger.configure(all, new Set([...globals, ...made.map(({ name }) => name)]))
     const { accounts, keys, goneAccounts, goneKeys } = changes
+    this.#audit(keys, goneKeys)
     if (accounts.length + keys.length + goneAccounts.length + goneKeys.length > 0) this.#options.broadcast(changes)
   }
 }

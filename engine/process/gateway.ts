@@ -198,6 +198,7 @@ export class Gateway {
       setLogLevel: (level) => this.#setLevel(level),
       explain: this.#explanations.answer,
       traces: this.#traces,
+      keys: { keys: this.#accounts.api, budgets: () => this.#accounts.ledger.budgets },
       quit: () => this.#shutDown('/quitquitquit')
     }
     const listen = async () => void this.#admins.push(await startAdmin(options))
