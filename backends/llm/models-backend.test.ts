@@ -167,6 +167,35 @@ test('weights share requests out; what is hidden is reached only through others'
   )
 })
 
+test("the star of a provider's name is what the client's star stands for, by aliases and virtual models too", async (t) => {
+  const models = await provider(t)
+  const { ask } = await llm(t, {
+    models: [
+      { name: 'claude/*', provider: 'openai', params: { ...at(models), model: '*' } },
+      { name: '*', provider: 'openai', params: { ...at(models), model: 'all/*' } },
+      { name: 'claude/fast', provider: 'openai', params: at(models) }
+    ],
+    modelAliases: { best: 'claude/opus', other: 'claude/fast' },
+    virtualModels: [{ name: 'vendor/any:1', routing: { failover: { targets: [{ model: 'claude/sonnet' }] } } }]
+  })
+  const names = ['claude/opus', 'gpt', 'best', 'vendor/any:1', 'claude/fast', 'other']
+  for (const model of names) equal((await ask(CHAT, { model, messages: HI })).status, 200)
+  deepEqual(
+    models.requests.map(({ body }) => body.model),
+    ['opus', 'all/gpt', 'opus', 'sonnet', 'claude/fast', 'claude/fast']
+  )
+})
+
+test("a star of a provider's name has to mean something", async (t) => {
+  const at = 'llm.models[0].params.model'
+  const refused = (name: string, model: string) =>
+    rejects(llm(t, { models: [{ name, provider: 'openai', params: { model } }] }), ({ message }: Error) =>
+      message.includes(`${at}: ${name === 'a' ? 'has a star, and the name of the model has none' : 'may have one star'}`)
+    )
+  await refused('a', 'b*')
+  await refused('a*', '*b*')
+})
+
 test('a model with one provider is asked once, whatever others have', async (t) => {
   const models = await provider(t)
   models.instead = (_, response) => {

@@ -24,4 +24,20 @@ export class ModelPatterns<T> {
     }
     return undefined
   }
+
+  /** What of `name` the star of the pattern stands for that fits it best; empty for an exact name. */
+  starOf(name: string): string {
+    if (this.#exact.has(name)) return ''
+    const pattern = this.#patterns.find(({ text, isPrefix }) =>
+      isPrefix ? name.startsWith(text) : name.endsWith(text)
+    )
+    if (pattern === undefined) return ''
+    const { text, isPrefix } = pattern
+    return isPrefix ? name.slice(text.length) : name.slice(0, name.length - text.length)
+  }
+}
+
+/** `to` with what the star of `pattern` stands for in `name`, which fits it, in place of its own star. */
+export function starFilled(to: string, pattern: string, name: string): string {
+  return to.replace('*', () => new ModelPatterns([[pattern, null]]).starOf(name))
 }

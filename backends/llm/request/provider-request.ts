@@ -27,7 +27,9 @@ const VENDOR_FIELDS = /^(?:openai-|anthropic-|x-stainless-|x-goog-|x-amz)/
 export function providerModel(model: string, fixed: string | null, aliases: ModelPatterns<string>): string {
   if (fixed !== null) return fixed
   if (model === '') throw new FormatError('model', 'is required, and must be a string')
-  return aliases.find(model) ?? model
+  const alias = aliases.find(model)
+  if (alias === undefined) return model
+  return alias.includes('*') ? alias.replace('*', () => aliases.starOf(model)) : alias
 }
 
 export interface RequestPlan {

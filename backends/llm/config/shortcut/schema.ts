@@ -85,7 +85,9 @@ const vendorOf = (key: string): string => key.replace(/[A-Z].*/, '')
 const params = () =>
   z
     .strictObject({
-      model: shortString().optional().describe("The provider's name of the model. Default: the client's."),
+      model: shortString()
+        .optional()
+        .describe("The provider's name of the model; its star is what the name's stands for. Default: the client's."),
       apiKey: authKey(API_KEY_CHARS_MAX).optional().describe("Default: the client's own credential."),
       baseUrl: baseUrl().optional().describe("Where the provider's API is, up to its version: https://host/v1."),
       host: host().optional().describe('Instead of baseUrl: the host, without TLS.'),
@@ -166,7 +168,9 @@ const weighted = () => targets({ weight: whole(0, WEIGHT_MAX).optional().describ
 
 const virtualModel = () =>
   z.strictObject({
-    name: name().describe("The client's name of the model."),
+    name: shortString()
+      .regex(/^[^*]+$/, 'cannot have a star')
+      .describe("The client's name of the model."),
     routing: oneOf({
       failover: z
         .strictObject({
@@ -298,6 +302,7 @@ function checkReferences(
   models.forEach(({ name, provider, params }, i) => {
     if (names.has(name)) report(['models', i, 'name'], `there is already a model "${name}"`)
     names.add(name)
+    checkStar(name, params?.model ?? '', (message) => report(['models', i, 'params', 'model'], message))
     const reference = typeof provider === 'object' ? provider.reference : undefined
     if (reference === undefined) checkAddress(provider, params, ['models', i], report)
     else checkReference(reference, known, params, i, report)
@@ -319,6 +324,12 @@ function checkReferences(
     const isServed = serving(models, model) !== undefined || virtualModels.some(({ name }) => name === model)
     if (!isServed) report(['modelAliases', alias], `no model of llm.models or llm.virtualModels serves "${model}"`)
   }
+}
+
+function checkStar(name: string, to: string, report: (message: string) => void): void {
+  if (!to.includes('*')) return
+  if (!name.includes('*')) report('has a star, and the name of the model has none')
+  else if (to.split('*').length > 2) report('may have one star: it is what the star of the name stands for')
 }
 
 function checkAddress(

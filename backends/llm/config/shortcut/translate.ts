@@ -6,6 +6,7 @@ import { providerOf } from '#backends/llm/config/providers.ts'
 import { translateRoutes } from '#backends/llm/config/routes.ts'
 import type { AiBackend, AiProvider, ModelsBackend } from '#backends/llm/config/snapshot.ts'
 import { silenceOf } from '#backends/llm/config/streams.ts'
+import { starFilled } from '#backends/llm/edits/model-patterns.ts'
 import { CLIENT_FORMATS } from '#backends/llm/formats/index.ts'
 import { keyAuth } from '#engine/contract/backend-auth/schema.ts'
 import type { TranslateContext } from '#engine/contract/backend-config.ts'
@@ -31,7 +32,7 @@ const ROUTES = translateRoutes({
 export function llmBackend(file: LlmFile, { policies, sources, transportOf }: TranslateContext): ModelsBackend {
   const transport = transportOf()
   const providers = new Map((file.providers ?? []).map((provider) => [provider.name, provider]))
-  const reached = file.models.map((model) => reach(model, providers, transport))
+  const reached = file.models.map((model) => starred(model.name, reach(model, providers, transport), file.modelAliases))
   const backend = (groups: AiBackend['groups'], models: readonly LlmModel[]): AiBackend => ({
     kind: 'ai',
     groups,
@@ -94,12 +95,27 @@ function groupsOf(targets: Targets, reached: readonly AiProvider[]): AiProvider[
   targets.forEach(({ model, priority = 0 }, i) => {
     const provider = serving(reached, model)!
     // Without another name for the provider, it gets the name that the target has in the file.
-    const named = { ...provider, name: `${model}/${i}`, model: provider.model ?? model }
+    const named = { ...provider, name: `${model}/${i}`, model: provider.model ?? nameAt(provider, model) }
     const group = groups.get(priority)
     if (group === undefined) groups.set(priority, [named])
     else group.push(named)
   })
   return [...groups].sort(([a], [b]) => a - b).map(([, group]) => group)
+}
+
+/** What the provider of a pattern calls the model that `name` is one of. */
+function nameAt({ name: pattern, modelAliases }: AiProvider, name: string): string {
+  const to = modelAliases?.[pattern]
+  return to === undefined ? name : starFilled(to, pattern, name)
+}
+
+/** The star of params.model stands for what that of the name does, also where an alias has led to the name. */
+function starred(pattern: string, provider: AiProvider, aliases: LlmFile['modelAliases'] = {}): AiProvider {
+  const { model } = provider
+  if (model === null || !model.includes('*')) return provider
+  const known = Object.entries(aliases).filter(([, name]) => serving([{ name: pattern }], name) !== undefined)
+  const led = known.map(([alias, name]) => [alias, starFilled(model, pattern, name)] as const)
+  return { ...provider, model: null, modelAliases: { ...Object.fromEntries(led), [pattern]: model } }
 }
 
 /** The provider of a model, with everything that it says, or that the one says which it refers to. */
