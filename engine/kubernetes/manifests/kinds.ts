@@ -31,6 +31,16 @@ const groupOf = (apiVersion: string): string => (apiVersion.includes('/') ? apiV
 /** Groups of which every kind is for a gateway. */
 const GATEWAY_GROUPS: readonly string[] = [GATEWAY_GROUP, GROUP]
 
+/** Groups whose kinds tell another gateway what to do: ignored, they would leave open what they close there. */
+const FOREIGN_GROUPS: Readonly<Record<string, string>> = {
+  'networking.istio.io': 'Istio',
+  'gateway.envoyproxy.io': 'Envoy Gateway',
+  'gateway.kgateway.dev': 'kgateway',
+  'agentgateway.dev': 'agentgateway',
+  'configuration.konghq.com': 'Kong',
+  'traefik.io': 'Traefik'
+}
+
 /** Groups of which the kinds that are not read are nothing to a gateway. */
 const isOurs = (name: KindName, group: string): boolean => groupOf(KINDS[name].apiVersion) === group
 
@@ -57,6 +67,11 @@ export class KindSchemas {
       const near = nearest(kind, names)
       const hint = near === null ? `kinds of it are: ${names.join(', ')}` : `did you mean ${near}?`
       return { field: 'kind', message: `is no kind of ${group} that weir reads`, hint }
+    }
+    const other = FOREIGN_GROUPS[group]
+    if (other !== undefined) {
+      const hint = `what weir does instead is GatewayPolicy and GatewayBackend of ${GROUP}: leave this resource out`
+      return { field: 'apiVersion', message: `is of ${other}, and does nothing here`, hint }
     }
     // A frequent mistake: a kind that is read, in the group of another.
     if (name === null || group !== '') return 'ignored'
