@@ -1,4 +1,8 @@
 /**
+ * `npm run conformance -- import FOLDER ...`: files of a clone of agentgateway (its examples), or of LiteLLM's proxy,
+ * through weir import. Prints a table, how many are carried whole, in part and not, and without FOLDER what it needs.
+ * Exit code 1: one of them does not load, or fewer are carried than scripts/import/run.ts says.
+ *
  * `npm run conformance -- cel`: the published CEL conformance data (@bufbuild/cel-spec) against engine/cel.
  * Prints a line per section, the misses with `--misses`, and `cel: N passed, M failed`.
  *
@@ -155,12 +159,15 @@ if (suite === 'cel') {
 } else if (suite === 'kubectl') {
   const { runTranscript } = await import('./kubernetes/transcript.ts')
   process.exit((await runTranscript(console.log)) ? 0 : 1)
+} else if (suite === 'import') {
+  const { runImports } = await import('./import/run.ts')
+  process.exit(runImports(console.log, revisions) ? 0 : 1)
 } else if (suite === 'guards') {
   const { runGuards } = await import('./guards/run.ts')
   if (!(await runGuards(console.log))) process.exitCode = 1
 } else {
   console.error(
-    `conformance: the suites are: cel, collector, ext-auth, gateway-api, guards, h2, helm, istio, jwks, kubectl, kubernetes, kubernetes-outages, kubernetes-scale, kubernetes-soak, llm-clients, mcp (${REVISIONS.join(' or ')}, or both), mcp-clients, mcp-login, openapi, ratelimit, services`
+    `conformance: the suites are: cel, collector, ext-auth, gateway-api, guards, h2, helm, import, istio, jwks, kubectl, kubernetes, kubernetes-outages, kubernetes-scale, kubernetes-soak, llm-clients, mcp (${REVISIONS.join(' or ')}, or both), mcp-clients, mcp-login, openapi, ratelimit, services`
   )
   process.exitCode = 2
 }

@@ -21,6 +21,12 @@ test('the command line says what to run', () => {
   assert.deepEqual(readArguments(['-V', '-f', 'a']), { kind: 'version' })
 })
 
+test('a file that is to be imported', () => {
+  const command = { kind: 'import', from: 'litellm', path: 'a.yaml' }
+  assert.deepEqual(readArguments(['import', 'litellm', 'a.yaml']), { ...command, output: null })
+  assert.deepEqual(readArguments(['import', 'litellm', 'a.yaml', '-o', 'b']), { ...command, output: 'b' })
+})
+
 test('a request that is to be explained', () => {
   const args = ['explain', '-r', 'PUT http://a/b', '-H', 'X-A: b: c', '-H', 'Y:', '--from', '::1', '--json', '-f', '-']
   assert.deepEqual(readArguments(args), {
@@ -63,6 +69,9 @@ test('wrong usage says what is wrong and what was meant', () => {
     [['--validate-only'], /needs a configuration/],
     [['schema', 'x'], /without arguments/],
     [['completion'], /one shell: bash, zsh, fish/],
+    [['import', 'litellm'], /a name and a file: weir import litellm config\.yaml/],
+    [['import', 'litellm', 'a', 'b'], /a name and a file/],
+    [['import', 'litellm', 'a', '--out', 'b'], /a name and a file/],
     [['completion', 'tcsh'], /one shell/],
     [['explian', '-r', 'http://a/'], /unexpected argument 'explian'; did you mean explain\?$/],
     [['-f'], /argument missing|requires|-f/i],

@@ -25,8 +25,17 @@ export type Command =
   | { readonly kind: 'schema' }
   | { readonly kind: 'completion'; readonly shell: Shell }
   | { readonly kind: 'mcp-server'; readonly name: string }
+  | ImportCommand
   | { readonly kind: 'controller'; readonly settings: ControllerSettings }
   | GatewayCommand
+
+/** `from`: the gateway whose file stands at `path`. `output`: null: the standard output. */
+export interface ImportCommand {
+  readonly kind: 'import'
+  readonly from: string
+  readonly path: string
+  readonly output: string | null
+}
 
 /** What needs the whole program. */
 export type GatewayCommand =
@@ -67,6 +76,7 @@ export const COMMANDS: Readonly<Record<string, readonly string[]>> = {
   ],
   proxy: [...PROXY_VARIABLES.map((name) => `--${name}`), '--file', '--config'],
   controller: Object.keys(CONTROLLER_OPTIONS).map((name) => `--${name}`),
+  import: ['litellm', 'agentgateway'],
   schema: [],
   completion: SHELLS,
   'mcp-server': ['clock', 'notebook']
@@ -106,6 +116,7 @@ Usage:
   weir explain OPTIONS      say what would become of a request: weir explain -h
   weir proxy OPTIONS        be a data plane of that controller: weir proxy -h
   weir controller OPTIONS   carry out the Gateways of a Kubernetes cluster: weir controller -h
+  weir import NAME FILE     carry over a file of litellm or agentgateway (NAME), into -o OUT
   weir schema               print the JSON Schema of the configuration file, for editors
   weir completion SHELL     print what bash, zsh or fish completes: source <(weir completion bash)
   weir mcp-server NAME      be an MCP server of the demonstration on standard streams: clock or notebook
@@ -127,7 +138,7 @@ Signals:
 
 Exit codes:
   0  ended as asked     1  could not start, or was forced to end
-  2  wrong usage        3  invalid configuration, or it cannot be read
+  2  wrong usage        3  invalid configuration, or it cannot be read        (import: 2  not all is carried)
 
 In the file, $VAR, \${VAR} and \${VAR:-default} are taken from the environment; $$ is a dollar sign.
 `
@@ -163,6 +174,7 @@ export function readArguments(args: readonly string[]): Command {
   if (args[0] === 'schema')
     return args.length === 1 ? { kind: 'schema' } : usage('schema is a command without arguments')
   if (args[0] === 'completion') return completionOf(args.slice(1))
+  if (args[0] === 'import') return importOf(args.slice(1))
   if (args[0] === 'explain') return explainOf(args.slice(1))
   if (args[0] === 'proxy') return proxyOf(args.slice(1))
   if (args[0] === 'controller') return controllerOf(args.slice(1))
@@ -275,6 +287,19 @@ function controllerOf(args: readonly string[]): Command {
     kind: 'serve',
     source: { kind: 'text', text: 'binds: []' },
     settings: { ...settings, serve: settings.serve }
+  }
+}
+
+function importOf(args: readonly string[]): Command {
+  const example = 'import needs a name and a file: weir import litellm config.yaml -o weir.yaml'
+  const options = { output: { type: 'string', short: 'o' } } as const
+  try {
+    const { values, positionals } = parseArgs({ args: [...args], options, strict: true, allowPositionals: true })
+    const [from, path, ...others] = positionals
+    if (from === undefined || path === undefined || others.length > 0) return usage(example)
+    return { kind: 'import', from, path, output: values.output ?? null }
+  } catch {
+    return usage(example)
   }
 }
 

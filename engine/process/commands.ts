@@ -28,6 +28,9 @@ export async function runCommand(command: Exclude<Command, GatewayCommand>): Pro
     case 'schema':
       print(await (await import('./main.ts')).schemaText())
       return
+    case 'import':
+      await (await import('./main.ts')).importFile(command)
+      return
     case 'completion':
       print((await import('./completion.ts')).completion(command.shell))
       return

@@ -9,7 +9,7 @@ import type { Places } from '#engine/ir/places.ts'
 import type { Snapshot } from '#engine/ir/snapshot.ts'
 import type { ConvertedTexts } from '#engine/standalone/converted.ts'
 import type { ReadFile } from '#engine/standalone/file-sources.ts'
-import { formatErrors, hashOf, loadConfig, type SnapshotDraft } from '#engine/standalone/load.ts'
+import { type ForeignFiles, formatErrors, hashOf, loadConfig, type SnapshotDraft } from '#engine/standalone/load.ts'
 import type { RemoteTexts } from '#engine/standalone/remote.ts'
 import type { NamedText } from '#engine/standalone/texts.ts'
 import type { Published, Supervisor } from '#engine/workers/supervisor.ts'
@@ -27,6 +27,8 @@ export interface ControlPlaneOptions {
   readonly prepare: (draft: SnapshotDraft, warn: PrepareContext['warn']) => Prepared<SnapshotDraft>
   /** Problems that show only when a Runtime is built from the draft. */
   readonly check: (draft: SnapshotDraft) => readonly Problem[]
+  /** What knows files of other gateways; absent: nothing does. */
+  readonly foreign?: ForeignFiles
   /** Texts of URLs that a configuration refers to. */
   readonly remote: RemoteTexts
   /** Documents in YAML that another thread reads. */
@@ -82,10 +84,10 @@ async function loadIfManifest(...[texts, options, before]: Required<Parameters<t
 }
 
 function loadNow(text: string, options: ControlPlaneOptions, before: Snapshot | null): Loaded {
-  const { policies, backends, name, env, folder, check, prepare, remote, converted } = options
+  const { policies, backends, name, env, folder, check, prepare, foreign, remote, converted } = options
   const { read: readUrl } = remote
   const { read: readYaml } = converted
-  const read = { readUrl, readYaml }
+  const read = { readUrl, readYaml, ...(foreign && { foreign }) }
   const result = loadConfig(text, { file: name, env, folder, policies, backends, check, prepare, ...read, before })
   const { files, urls: fetched } = result
   const urls = [...fetched.keys()]

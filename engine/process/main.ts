@@ -31,8 +31,9 @@ import type { ToMain, ToWorker, WorkerData } from '#engine/workers/messages.ts'
 import { OffloadPool } from '#engine/workers/offload.ts'
 import { SharedRevocations, SharedState } from '#engine/workers/shared.ts'
 import { WorkerThread } from '#engine/workers/worker.ts'
+import { foreign } from '#importers/foreign/index.ts'
 import { policies } from '#policies/index.ts'
-import type { GatewayCommand } from './cli.ts'
+import type { GatewayCommand, ImportCommand } from './cli.ts'
 import { writeCompileCache } from './compile-cache.ts'
 import type { ControllerSettings } from './controller-options.ts'
 import type { ProgramParts, Start } from './parts.ts'
@@ -48,13 +49,22 @@ const state = newStateStore()
 /** The main thread (start.ts). */
 export async function run(command: GatewayCommand, start: Start): Promise<void> {
   const { runGateway } = await import('./program.ts')
-  await runGateway(command, { policies, backends, check, prepare, convert, demo, explain, ...start })
+  await runGateway(command, { policies, backends, check, prepare, foreign, convert, demo, explain, ...start })
 }
 
 /** The JSON Schema of the configuration file. */
 export async function schemaText(): Promise<string> {
   const { jsonSchema } = await import('#engine/standalone/json-schema.ts')
   return jsonSchema(policies, backends)
+}
+
+/** `weir import`. */
+export async function importFile(command: ImportCommand): Promise<void> {
+  const [{ runImport }, { importers, settled, isImportError }] = await Promise.all([
+    import('./import-command.ts'),
+    import('#importers/index.ts')
+  ])
+  runImport(command, { importers, settled, isImportError, policies, backends, check })
 }
 
 /** `weir controller`. */

@@ -1,6 +1,7 @@
 /** What the program is made of, from start.ts and main.ts. */
 import type { BackendKind } from '#engine/contract/backend.ts'
 import type { Policy } from '#engine/contract/policy.ts'
+import type { ForeignFiles } from '#engine/standalone/load.ts'
 import type { SpareThread } from '#engine/workers/thread.ts'
 import type { ControlPlaneOptions } from './control.ts'
 import type { ExplainRequest } from './explanations.ts'
@@ -23,6 +24,7 @@ export interface ProgramParts extends Start {
   readonly backends: readonly BackendKind[]
   readonly check: ControlPlaneOptions['check']
   readonly prepare: ControlPlaneOptions['prepare']
+  readonly foreign: ForeignFiles
   /** JSON of a text in YAML, made by another thread. */
   readonly convert: (yaml: string) => Promise<string>
   /** Starts the built-in demonstration behind `port`; resolves with its configuration. */

@@ -36,8 +36,20 @@ export interface LoadOptions extends Omit<CompileOptions, 'sources' | 'processor
   readonly readFile?: (path: string) => string
   /** Text at a URL that the file refers to; throws an Error that says why there is none. */
   readonly readUrl?: (url: string) => string
+  /** Whose file it is, when it is not weir's. `value`: what is read of it. Default: nobody looks. */
+  readonly foreign?: ForeignFiles
   /** Values of a document in YAML that the file refers to. Default: reads it here. */
   readonly readYaml?: (text: string) => unknown
+}
+
+/** What knows the files of other gateways. */
+export interface ForeignFiles {
+  recognise(
+    text: string,
+    value: unknown
+  ): (Pick<Finding, 'message' | 'hint'> & { readonly at: Finding['path'] | number }) | null
+  /** Findings about what only another gateway has, as one. */
+  gathered(findings: readonly Finding[]): readonly Finding[]
 }
 
 export type LoadResult = LoadOutcome & {
@@ -97,6 +109,15 @@ function loadWith(text: string, options: LoadOptions, sources: FileSources): Loa
         ...(hint === undefined ? {} : { hint: withoutKeys(hint) })
       }))
   })
+  const foreign = options.foreign?.recognise(text, source.broken ? undefined : source.value) ?? null
+  if (foreign !== null) {
+    const { at, message, hint } = foreign
+    const place = source.position(typeof at === 'number' ? at : source.locate(at, 'key'))
+    return {
+      ok: false,
+      errors: [{ file: options.file, ...place, path: '', message, ...(hint === undefined ? {} : { hint }) }]
+    }
+  }
   if (source.broken) return fail([])
   const isSound = source.problems.length === 0
   if (source.value === null && isSound) {
@@ -116,7 +137,10 @@ function loadWith(text: string, options: LoadOptions, sources: FileSources): Loa
       memoryBytes: options.memoryBytes ?? memoryLimit()
     }
   )
-  if ('findings' in compiled) return fail(compiled.findings)
+  if ('findings' in compiled) {
+    const inOrder = compiled.findings.toSorted((a, b) => placed(a).offset - placed(b).offset)
+    return fail(options.foreign?.gathered(inOrder) ?? inOrder)
+  }
   const doubts = [...source.warnings.map((one) => ({ ...one, path: [] })), ...compiled.warnings.map(placed)]
   const warnings = distinct(doubts).map((doubt) => warningText(doubt, source, options.file))
   const place = (path: Finding['path']): string => {

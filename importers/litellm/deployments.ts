@@ -1,0 +1,180 @@
+/** Entries of LiteLLM's model_list -> models of weir's `llm`, without the names that clients use. */
+
+import type { ForeignFile } from '#engine/contract/importer.ts'
+import { objectOf, type Path, type Raw, text } from '#engine/schema/placed.ts'
+import type { Draft } from '#importers/draft.ts'
+import { infoRow, paramRow } from './params.ts'
+import { type ModelName, PROVIDERS, type ProviderRow, readModelName } from './providers.ts'
+import { carriedValue, isSet, numberOf, textOf } from './texts.ts'
+
+export interface Deployment {
+  /** The client's name: LiteLLM's model_name. */
+  readonly group: string
+  /** Of llm.models, but for `name` and `visibility`. */
+  readonly model: Raw
+  /** Null: the file does not say. */
+  readonly weight: number | null
+  /** Lower is asked first. */
+  readonly order: number
+  readonly file: ForeignFile
+  readonly path: Path
+}
+
+export interface DeploymentInput {
+  readonly file: ForeignFile
+  readonly raw: Raw
+  readonly path: Path
+  readonly environment: Raw
+}
+
+/** Null: it is not carried, and a note says why. */
+export function deploymentOf(input: DeploymentInput, draft: Draft): Deployment | null {
+  const { file, raw, path, environment } = input
+  const params = objectOf(raw.litellm_params)
+  const at = (key: string): Path => [...path, 'litellm_params', key]
+  const group = text(raw.model_name)
+  const name = text(params.model)
+  if (group === undefined || name === undefined) {
+    draft.note(file, path, 'has no model_name, or no litellm_params.model')
+    return null
+  }
+  const read = readModelName(name, textOf(params.custom_llm_provider, environment))
+  const address = textOf(isSet(params.api_base) ? params.api_base : params.base_url, environment)
+  const row = rowOf(read, address)
+  if (row === null) {
+    const what = read.provider === null ? `nobody can tell whose model "${name}" is` : `provider "${read.provider}"`
+    draft.note(
+      file,
+      at('model'),
+      `${what}: the model is left out; api_base of a server in OpenAI's format would carry it`
+    )
+    return null
+  }
+  const own = {
+    ...commonParams(row, params, environment, address),
+    ...cloudParams(row, read, params, environment, address)
+  }
+  const to = providerModel(row, read, group)
+  const model: Raw = {
+    provider: row.provider ?? { custom: {} },
+    params: { ...(to === undefined ? {} : { model: to }), ...own },
+    ...changes(params, environment)
+  }
+  notesOf(input, params, draft)
+  const weight = numberOf(params.weight) ?? null
+  return { group, model, weight, order: numberOf(params.order) ?? 0, file, path }
+}
+
+/** Null: weir does not know where it is. */
+function rowOf({ provider }: ModelName, address: string | undefined): ProviderRow | null {
+  const row = provider !== null && Object.hasOwn(PROVIDERS, provider) ? PROVIDERS[provider]! : null
+  if (row === null) return address === undefined ? null : {}
+  return row.provider === undefined && row.baseUrl === undefined && address === undefined ? null : row
+}
+
+/** Undefined: the client's name. Both names may have a star, which means the same. */
+function providerModel({ provider }: ProviderRow, { model }: ModelName, group: string): string | undefined {
+  const name = provider === 'bedrock' ? bedrockName(model).model : model
+  const shown = textOf(name) ?? name
+  return shown === '*' && group === '*' ? undefined : shown
+}
+
+/** "converse/...", "invoke/...", "us-east-1/...": how and where, ahead of the name. */
+function bedrockName(name: string): { readonly model: string; readonly region: string | undefined } {
+  const model = name.replace(/^(?:converse|invoke|converse_like)\//, '')
+  const [, region, own] = /^([a-z]{2}(?:-[a-z]+)+-[0-9])\/(.+)$/.exec(model) ?? []
+  return { model: own ?? model, region }
+}
+
+function commonParams(row: ProviderRow, params: Raw, environment: Raw, address: string | undefined): Raw {
+  const { provider, key, baseUrl = undefined, dialect } = row
+  const apiKey = textOf(params.api_key, environment) ?? (key === undefined ? undefined : `$${key}`)
+  const base = provider === 'azure' || provider === 'bedrock' ? undefined : (baseOf(row, address) ?? baseUrl)
+  return {
+    ...(apiKey === undefined ? {} : { apiKey }),
+    ...(base === undefined ? {} : { baseUrl: base }),
+    ...(dialect === undefined ? {} : { dialect })
+  }
+}
+
+/** LiteLLM's address of Anthropic goes without the version, which weir's has where it has a path. */
+function baseOf({ provider }: ProviderRow, address: string | undefined): string | undefined {
+  const base = address?.replace(/\/+$/, '').replace(/\/(?:chat\/completions|messages|embeddings)$/, '')
+  if (provider !== 'anthropic' || base === undefined || base.startsWith('$')) return base
+  return /^https?:\/\/[^/]+$/.test(base) || base.endsWith('/v1') ? base : `${base}/v1`
+}
+
+function cloudParams(
+  { provider }: ProviderRow,
+  { model }: ModelName,
+  params: Raw,
+  environment: Raw,
+  address: string | undefined
+): Raw {
+  if (provider === 'azure') return azureParams(params, environment, address)
+  if (provider === 'bedrock') {
+    const region = textOf(params.aws_region_name, environment) ?? bedrockName(model).region
+    const endpoint = textOf(params.aws_bedrock_runtime_endpoint, environment) ?? address
+    // LiteLLM's own default.
+    return {
+      awsRegion: region ?? `\${AWS_REGION_NAME:-us-west-2}`,
+      ...(endpoint === undefined ? {} : { baseUrl: endpoint })
+    }
+  }
+  if (provider === 'vertex') {
+    return {
+      vertexProject: textOf(params.vertex_project, environment) ?? '$VERTEXAI_PROJECT',
+      vertexRegion: textOf(params.vertex_location, environment) ?? `\${VERTEXAI_LOCATION:-us-central1}`
+    }
+  }
+  return {}
+}
+
+const AZURE_HOST = /^https?:\/\/([A-Za-z0-9-]+)\.openai\.azure\.com\/?$/
+
+/** Where the host is not that of a resource, its name only fills the place that the schema has for it. */
+function azureParams(params: Raw, environment: Raw, address = '$AZURE_API_BASE'): Raw {
+  const version = textOf(params.api_version, environment)
+  const [, resource] = AZURE_HOST.exec(address) ?? []
+  const base = /^\$/.test(address) ? address : address.replace(/^(https?:\/\/[^/]+).*$/, '$1')
+  return {
+    ...(resource === undefined ? { azureResourceName: 'by-base-url', baseUrl: base } : { azureResourceName: resource }),
+    ...(version === undefined ? {} : { azureApiVersion: version })
+  }
+}
+
+/** Fields of requests that clients may leave out, and marks for the provider's cache. */
+function changes(params: Raw, environment: Raw): Raw {
+  const defaults = Object.entries(params).filter(([key, value]) => paramRow(key) === 'default' && isSet(value))
+  const all = { ...Object.fromEntries(defaults), ...objectOf(params.extra_body) }
+  const marks = Array.isArray(params.cache_control_injection_points)
+  return {
+    ...(Object.keys(all).length === 0 ? {} : { defaults: carriedValue(all, environment) }),
+    ...(marks ? { promptCaching: { cacheSystem: true } } : {})
+  }
+}
+
+const KEYS_OF_AWS = { aws_access_key_id: 'AWS_ACCESS_KEY_ID', aws_secret_access_key: 'AWS_SECRET_ACCESS_KEY' } as const
+
+function notesOf({ file, raw, path, environment }: DeploymentInput, params: Raw, draft: Draft): void {
+  for (const [key, value] of Object.entries(params)) {
+    const row = paramRow(key)
+    if (typeof row === 'object' && isSet(value)) draft.note(file, [...path, 'litellm_params', key], row.not)
+  }
+  // The default chain of AWS reads the same variables.
+  for (const [key, name] of Object.entries(KEYS_OF_AWS)) {
+    const value = textOf(params[key], environment)
+    if (value !== undefined && value !== `$${name}`) {
+      draft.note(file, [...path, 'litellm_params', key], `keys of AWS come from the environment: set ${name}`)
+    }
+  }
+  for (const [key, value] of Object.entries(objectOf(raw.model_info))) {
+    const row = infoRow(key)
+    if (typeof row === 'object' && isSet(value)) draft.note(file, [...path, 'model_info', key], row.not)
+  }
+  for (const key of Object.keys(raw)) {
+    if (!['model_name', 'litellm_params', 'model_info'].includes(key)) {
+      draft.note(file, [...path, key], 'is not known to this importer')
+    }
+  }
+}

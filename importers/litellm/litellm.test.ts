@@ -1,0 +1,230 @@
+/** What a LiteLLM proxy would do with a file, and what weir does with what is imported of it, before real ports. */
+import { deepEqual, equal, match, ok } from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { backends } from '#backends/index.ts'
+import { jsonOf, provider } from '#backends/llm/testing/llm-gateway.ts'
+import { loadConfig } from '#engine/standalone/load.ts'
+import { startGateway } from '#engine/testing/gateway.ts'
+import type { Models } from '#engine/testing/models.ts'
+import { imported } from '#importers/imported.fixture.ts'
+import { policies } from '#policies/index.ts'
+
+const HI = [{ role: 'user', content: 'Hi' }]
+
+/** A gateway with what is imported of `text`. `ask` resolves with the status, and the body's text. */
+async function gateway(t: TestContext, text: string) {
+  const made = imported('litellm', text)
+  const started = await startGateway(made.text)
+  t.after(() => started.close())
+  const ask = async (model: string, more: object = {}, key = 'sk-master') => {
+    const response = await fetch(`http://127.0.0.1:${started.port}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', authorization: `Bearer ${key}` },
+      body: JSON.stringify({ model, messages: HI, ...more })
+    })
+    return { status: response.status, headers: response.headers, body: await response.text() }
+  }
+  return { ...made, ask, port: started.port }
+}
+
+const deployment = (group: string, model: string, { port }: Models, more = '') => `
+  - model_name: "${group}"
+    litellm_params: { model: "${model}", api_base: "http://127.0.0.1:${port}/v1", api_key: sk-provider${more} }`
+
+const modelsOf = ({ requests }: Models) => requests.map(({ body }) => body.model)
+const fails = (models: Models, status: number): void => {
+  models.instead = (_, response) => {
+    response.writeHead(status, { 'content-type': 'application/json' }).end('{}')
+    return true
+  }
+}
+
+test('a fallback is asked when a model fails, and an alias is its model', async (t) => {
+  const [first, second] = await Promise.all([provider(t), provider(t)])
+  const { ask, notes } = await gateway(
+    t,
+    `model_list:${deployment('main', 'openai/gpt-a', first)}${deployment('spare', 'openai/gpt-b', second)}
+litellm_settings: { fallbacks: [{ main: [spare] }] }
+router_settings: { model_group_alias: { chat: main, hidden: { model: spare, hidden: true } } }
+`
+  )
+  deepEqual(notes, [])
+  equal((await ask('main')).status, 200)
+  fails(first, 500)
+  equal((await ask('chat')).status, 200)
+  equal((await ask('hidden')).status, 200)
+  deepEqual(modelsOf(first), ['gpt-a', 'gpt-a'])
+  deepEqual(modelsOf(second), ['gpt-b', 'gpt-b'])
+  deepEqual(first.requests[0]?.headers.authorization, 'Bearer sk-provider')
+})
+
+test('a wildcard passes the rest of the name on', async (t) => {
+  const models = await provider(t)
+  const { ask } = await gateway(
+    t,
+    `model_list:${deployment('openai/*', 'openai/*', models)}${deployment('x-*', 'openai/gpt-*', models)}`
+  )
+  equal((await ask('openai/gpt-5')).status, 200)
+  equal((await ask('x-4o')).status, 200)
+  equal((await ask('other')).status, 404)
+  deepEqual(modelsOf(models), ['gpt-5', 'gpt-4o'])
+})
+
+test('two deployments of a name share its calls, and stand in for each other', async (t) => {
+  const [first, second] = await Promise.all([provider(t), provider(t)])
+  const { ask } = await gateway(
+    t,
+    `model_list:${deployment('m', 'openai/a', first, ', rpm: 6')}${deployment('m', 'openai/b', second)}`
+  )
+  for (let i = 0; i < 40; i++) equal((await ask('m')).status, 200)
+  ok(first.requests.length > 0 && second.requests.length > 0)
+  fails(first, 503)
+  for (let i = 0; i < 8; i++) equal((await ask('m')).status, 200)
+  equal((await ask('m@1')).status, 404)
+})
+
+test('weights share calls out, and the order of deployments is that of failover', async (t) => {
+  const [first, second] = await Promise.all([provider(t), provider(t)])
+  const file = (more: [string, string]) =>
+    `model_list:${deployment('m', 'openai/a', first, more[0])}${deployment('m', 'openai/b', second, more[1])}`
+  const weighted = await gateway(t, file([', weight: 0', ', weight: 5']))
+  for (let i = 0; i < 10; i++) equal((await weighted.ask('m')).status, 200)
+  deepEqual([first.requests.length, second.requests.length], [0, 10])
+  const ordered = await gateway(t, file([', order: 1', ', order: 2']))
+  for (let i = 0; i < 10; i++) equal((await ordered.ask('m')).status, 200)
+  deepEqual([first.requests.length, second.requests.length], [10, 10])
+})
+
+test('drop_params leaves out what a provider cannot be told', async (t) => {
+  const models = await provider(t)
+  const claude = deployment('claude', 'anthropic/claude-opus-4-5', models)
+  const dropping = await gateway(t, `model_list:${claude}\nlitellm_settings: { drop_params: true }`)
+  const answer = await dropping.ask('claude', { logit_bias: { 5: 1 } })
+  equal(answer.status, 200)
+  match(answer.headers.get('x-weir-dropped') ?? '', /logit_bias/)
+  const strict = await gateway(t, `model_list:${claude}`)
+  equal((await strict.ask('claude', { logit_bias: { 5: 1 } })).status, 400)
+})
+
+test('the master key is a key of the port; what decides who may call closes it when it is not carried', async (t) => {
+  const models = await provider(t)
+  const list = `model_list:${deployment('m', 'openai/a', models)}`
+  const { ask, port } = await gateway(t, `${list}\ngeneral_settings: { master_key: sk-master }`)
+  equal((await ask('m')).status, 200)
+  equal((await ask('m', {}, 'sk-other')).status, 401)
+  equal((await fetch(`http://127.0.0.1:${port}/v1/models`)).status, 401)
+  equal(models.requests[0]?.headers.authorization, 'Bearer sk-provider')
+  const closed = await gateway(t, `${list}\ngeneral_settings: { master_key: sk-master, custom_auth: a.b }`)
+  equal((await closed.ask('m')).status, 403)
+  match(closed.notes.join(), /config\.yaml:4: general_settings\.custom_auth: decides who may call/)
+  const guarded = await gateway(
+    t,
+    `${list}\nguardrails: [{ guardrail_name: g, litellm_params: { guardrail: x, default_on: true } }]`
+  )
+  equal((await guarded.ask('m')).status, 403)
+})
+
+test('retries, time limits, defaults and extra fields', async (t) => {
+  const models = await provider(t)
+  const { ask, text } = await gateway(
+    t,
+    `model_list:${deployment('m', 'openai/a', models, ', temperature: 0.2, extra_body: { provider: { order: [x] } }')}
+litellm_settings: { num_retries: 2, request_timeout: 30 }`
+  )
+  let count = 0
+  models.instead = (_, response) => {
+    if (++count > 1) return false
+    response.writeHead(500, { 'content-type': 'application/json' }).end('{}')
+    return true
+  }
+  equal((await ask('m')).status, 200)
+  equal(models.requests.length, 2)
+  const { temperature, provider: order } = models.requests[1]!.body
+  deepEqual([temperature, order], [0.2, { order: ['x'] }])
+  match(text, /backendRequest: 30s/)
+})
+
+test('texts: variables, dollar signs, comments, and addresses of clouds', async () => {
+  const { text, notes } = imported(
+    'litellm',
+    `environment_variables: { KNOWN: sk-$known }
+model_list:
+  # the big one
+  - model_name: a # kept
+    litellm_params: { model: openai/x, api_key: os.environ/KNOWN }
+  - model_name: b
+    litellm_params: { model: azure/dep, api_base: os.environ/BASE, api_key: os.environ/K, api_version: "2024-10-21" }
+  - model_name: c
+    litellm_params: { model: azure/dep, api_base: "https://res.openai.azure.com/", api_key: "\${K}" }
+  - model_name: d
+    litellm_params: { model: bedrock/converse/eu-west-1/anthropic.claude-v2:1 }
+  - model_name: e
+    litellm_params: { model: vertex_ai/gemini-2.5-pro, vertex_project: p, vertex_location: eu }
+  - model_name: f
+    litellm_params: { model: unheard/of }
+`
+  )
+  deepEqual(notes.length, 1)
+  match(
+    notes[0]!,
+    /config\.yaml:15: model_list\[5\]\.litellm_params\.model: nobody can tell whose model "unheard\/of" is/
+  )
+  match(text, /# the big one\n\s+# kept\n\s+- name: a\n/)
+  match(text, /apiKey: sk-\$\$known\n/)
+  match(text, /baseUrl: \$BASE\n\s+azureApiVersion: 2024-10-21/)
+  match(text, /azureResourceName: res\n/)
+  match(text, /model: anthropic\.claude-v2:1\n\s+awsRegion: eu-west-1/)
+  const env = { BASE: 'https://x.openai.azure.com/', K: 'k' }
+  deepEqual(loadConfig(text, { file: 'weir.yaml', env, policies, backends }).ok, true)
+})
+
+test('MCP servers keep their rules', () => {
+  const { text, notes } = imported(
+    'litellm',
+    `mcp_servers:
+  Git_Hub:
+    { url: "https://m.example/mcp", transport: http, auth_type: bearer_token, auth_value: os.environ/T,
+      allowed_tools: [a] }
+  old: { url: "https://mcp.example/sse", disallowed_tools: [b] }
+  local: { transport: stdio, command: npx, args: [-y, s], env: { A: os.environ/B } }
+`
+  )
+  deepEqual(notes, [])
+  for (const part of ['name: git-hub', 'key: $T', 'mcp.tool.name in ["a"]', 'sse:', 'A: $B'])
+    ok(text.includes(part), part)
+})
+
+test('an empty list, and a file of something else', async () => {
+  const { text } = imported('litellm', 'model_list: []\n')
+  equal(loadConfig(text, { file: 'weir.yaml', env: {}, policies, backends }).ok, true)
+  let message = ''
+  try {
+    imported('litellm', 'binds: []')
+  } catch (error) {
+    ;({ message } = error as Error)
+  }
+  match(message, /no configuration of LiteLLM/)
+})
+
+test('what would not load is left out with the reason that weir has', async () => {
+  const { text, notes } = imported(
+    'litellm',
+    'model_list:\n  - { model_name: "a*b", litellm_params: { model: openai/a } }\n  - { model_name: b, litellm_params: { model: openai/b } }\n'
+  )
+  match(notes.join('\n'), /llm\.models\[0\].*may have one star, at its beginning or end/)
+  equal(loadConfig(text, { file: 'weir.yaml', env: { OPENAI_API_KEY: 'k' }, policies, backends }).ok, true)
+  ok(text.includes('name: b'))
+})
+
+test('the list of models is that of the groups', async (t) => {
+  const models = await provider(t)
+  const { port } = await gateway(
+    t,
+    `model_list:${deployment('m', 'openai/a', models)}${deployment('m', 'openai/b', models)}`
+  )
+  const { data } = await jsonOf(await fetch(`http://127.0.0.1:${port}/v1/models`))
+  deepEqual(
+    data.map(({ id }: { id: string }) => id),
+    ['m']
+  )
+})
