@@ -190,7 +190,9 @@ test("a star of a provider's name has to mean something", async (t) => {
   const at = 'llm.models[0].params.model'
   const refused = (name: string, model: string) =>
     rejects(llm(t, { models: [{ name, provider: 'openai', params: { model } }] }), ({ message }: Error) =>
-      message.includes(`${at}: ${name === 'a' ? 'has a star, and the name of the model has none' : 'may have one star'}`)
+      message.includes(
+        `${at}: ${name === 'a' ? 'has a star, and the name of the model has none' : 'may have one star'}`
+      )
     )
   await refused('a', 'b*')
   await refused('a*', '*b*')
