@@ -228,6 +228,28 @@ test('faults of provisioning are those of the Gateway', async (t) => {
   )
 })
 
+test('missing parameters are no reason for defaults: nothing is made, and what runs goes on', async (t) => {
+  const server = await startServer(t)
+  const infrastructure = { parametersRef: { group: 'weir.dev', kind: 'GatewayParameters', name: 'own' } }
+  server.add(object('Gateway', 'meshed', { spec: { gatewayClassName: 'weir', listeners: [], infrastructure } }))
+  const inputs: (string | undefined)[] = []
+  const { translator, started } = startController(t, server, {
+    provision: (input) => {
+      if (input.gateway.metadata.name === 'meshed') inputs.push(input.gatewayParameters?.metadata.name)
+      return provisionOne(input)
+    }
+  })
+  await started
+  await server.until(() => server.store.list(KINDS.Service, 'demo').length === 1)
+  await settled(server, translator)
+  assert.deepEqual(inputs, [])
+  server.add(object('GatewayParameters', 'own', { spec: { istio: {} } }))
+  await until(() => inputs.length > 0)
+  server.store.delete(KINDS.GatewayParameters, 'demo', 'own')
+  await settled(server, translator)
+  assert.deepEqual([...new Set(inputs)], ['own'])
+})
+
 test('a fault of the translation ends nothing; the next change makes everything anew', async (t) => {
   const server = await startServer(t)
   const { started, translator, logged } = startController(t, server)

@@ -59,7 +59,7 @@ interface Row {
 export class Gateways {
   readonly #options: GatewaysOptions
   readonly #rows = new Map<GatewayName, Row>()
-  readonly #provisioned = new Memo<Wanted | Fault>()
+  readonly #provisioned = new Memo<Wanted | Fault | null>()
   #stream: Stream | null = null
   #sessions: Sessions | null = null
 
@@ -164,21 +164,21 @@ export class Gateways {
   #provision(name: GatewayName, gateway: KubernetesObject): RowProvisioned | null {
     const { provision, provisioner, objects } = this.#options
     if (provision === null) return null
-    const make = (tracked: Objects): Wanted => {
+    const make = (tracked: Objects): Wanted | null => {
       const input = provisionInput(gateway, tracked)
-      return { ...provision(input), input }
+      return input && { ...provision(input), input }
     }
     const provisioned = this.#provisioned.of(name, objects, (tracked) =>
-      contained<Wanted | Fault>(
+      contained<Wanted | Fault | null>(
         gateway,
         () => make(tracked),
         (fault) => fault
       )
     )
-    // What runs goes on.
-    if ('reason' in provisioned) {
-      const { objects: applied = [], isOfMesh: isMember = false } = this.#rows.get(name)?.provisioned ?? {}
-      return { objects: applied, absent: [], faults: [provisioned], isOfMesh: isMember }
+    // What runs goes on. Of one that runs since before this process nobody knows whether it is of a mesh.
+    if (provisioned === null || 'reason' in provisioned) {
+      const { objects: applied = [], isOfMesh: isMember = true } = this.#rows.get(name)?.provisioned ?? {}
+      return { objects: applied, absent: [], faults: provisioned === null ? [] : [provisioned], isOfMesh: isMember }
     }
     provisioner.want(name, provisioned)
     const { objects: made, absent, faults, input } = provisioned
