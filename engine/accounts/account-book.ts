@@ -99,6 +99,15 @@ export class AccountBook implements Accounts {
   }
 }
 
+/** Why it may not be used at `nowMs`; null: it may. */
+export function keyRefusal(
+  { isRevoked, expiresAt }: Pick<KeyRow, 'isRevoked' | 'expiresAt'>,
+  nowMs: number
+): ErrorCode | null {
+  if (isRevoked) return 'KEY_REVOKED'
+  return expiresAt !== null && nowMs >= expiresAt ? 'KEY_EXPIRED' : null
+}
+
 export class BookedKey implements Key {
   readonly row: KeyRow
   readonly #book: AccountBook
@@ -120,11 +129,7 @@ export class BookedKey implements Key {
     return this.row.isGlobal
   }
 
-  readonly refusal = (nowMs: number): ErrorCode | null => {
-    const { isRevoked, expiresAt } = this.row
-    if (isRevoked) return 'KEY_REVOKED'
-    return expiresAt !== null && nowMs >= expiresAt ? 'KEY_EXPIRED' : null
-  }
+  readonly refusal = (nowMs: number): ErrorCode | null => keyRefusal(this.row, nowMs)
 
   readonly begin: Key['begin'] = (ex, as) => {
     // Looked up for each call: a team may have other limits by now than when the key was made.

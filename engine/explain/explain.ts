@@ -1,5 +1,9 @@
 /** What would become of a request under a configuration: nothing is sent, asked or taken. */
+
+import { lookingAccounts } from '#engine/accounts/looking.ts'
+import { accountsIn } from '#engine/build/accounts.ts'
 import { buildRuntime, type Runtime, type RuntimeDeps } from '#engine/build/runtime.ts'
+import type { KeySpec } from '#engine/contract/accounts.ts'
 import { headersBeforeAttempt } from '#engine/contract/attempt-headers.ts'
 import type { Buckets } from '#engine/contract/buckets.ts'
 import type { HostLists } from '#engine/contract/endpoint.ts'
@@ -26,6 +30,8 @@ export interface ExplainParts
   readonly offload: RuntimeDeps['services']['offload']
   /** What buckets hold, of which nothing is taken; null: no gateway runs, so that all are full. */
   readonly buckets: Buckets | null
+  /** Keys of clients that the configuration does not have: the API has made them. */
+  readonly madeKeys: readonly KeySpec[]
   readonly places: Places | null
   /** Hosts that are known without DNS. */
   readonly hosts: HostLists
@@ -57,11 +63,13 @@ class Explainer {
     if (refused !== null) return this.#explanation(null, { kind: 'connection', detail: refused }, notes)
     const run = new DryRun(this.#snapshot, this.#request, this.#connected, {
       build: (snapshot, { recorder, lifecycle, limitSeen, ...ends }) => {
-        const { offload, buckets, policies, backends, children, secret, revocations, places } = this.#parts
+        const { offload, buckets, policies, backends, children, secret, revocations, places, madeKeys } = this.#parts
+        const { spec, globals } = accountsIn(snapshot, policies)
+        const accounts = lookingAccounts(spec.keys, globals, madeKeys)
         const limits = observedBuckets(buckets ?? FULL_BUCKETS, limitSeen)
         this.#runtime = buildRuntime(snapshot, {
           ...{ policies, backends, children, secret, revocations, places, ...ends },
-          services: { ...NO_SERVICES, state: newStateStore(), offload, buckets: limits },
+          services: { ...NO_SERVICES, state: newStateStore(), offload, buckets: limits, accounts },
           recorderFor: () => recorder,
           tcpRecorderFor: () => ({ record() {} }),
           mirrorRecorderFor: () => ({ record() {}, dropped() {} }),

@@ -5,15 +5,13 @@ import { KeyApi } from '#engine/accounts/key-api.ts'
 import { KeyStore } from '#engine/accounts/key-store.ts'
 import { Ledger } from '#engine/accounts/ledger.ts'
 import type { AccountChanges } from '#engine/accounts/rows.ts'
-import type { AccountsSpec, KeySpec } from '#engine/contract/accounts.ts'
+import { accountsIn, type Configured, type FoundAccounts, NO_ACCOUNT_SPECS } from '#engine/build/accounts.ts'
 import type { Policy } from '#engine/contract/policy.ts'
-import type { PolicySet, Snapshot } from '#engine/ir/snapshot.ts'
+import type { Snapshot } from '#engine/ir/snapshot.ts'
 import type { WorkerAccounts } from '#engine/workers/messages.ts'
 
 /** In one line of the log. */
 const NAMED_MAX = 20
-
-const NONE: AccountsSpec = { keys: [], teams: [], organisations: [] }
 
 export interface AccountOptions {
   readonly process: Pick<Snapshot['process'], 'state' | 'workerThreads'>
@@ -27,7 +25,7 @@ export class ProcessAccounts {
   readonly ledger: Ledger
   readonly #options: AccountOptions
   /** Of the configuration in force. */
-  #found: FoundAccounts = { spec: NONE, globals: new Set(), doubles: [] }
+  #found: FoundAccounts = { spec: NO_ACCOUNT_SPECS, globals: new Set(), doubles: [] }
   /** Of the one that is being put in force. */
   #offered = this.#found
 
@@ -95,43 +93,6 @@ export class ProcessAccounts {
     const { accounts, keys, goneAccounts, goneKeys } = changes
     this.#audit(keys, goneKeys)
     if (accounts.length + keys.length + goneAccounts.length + goneKeys.length > 0) this.#options.broadcast(changes)
-  }
-}
-
-/** Accounts of a configuration, with the keys that stand in policies. */
-export interface FoundAccounts {
-  readonly spec: AccountsSpec
-  /** Names of keys that are valid wherever keys are asked for. */
-  readonly globals: ReadonlySet<string>
-  /** Names that two keys have: that of the policy is left out. */
-  readonly doubles: readonly string[]
-}
-
-type Configured = Pick<Snapshot, 'accounts' | 'gateway' | 'binds'>
-
-export function accountsIn({ accounts = NONE, ...snapshot }: Configured, policies: readonly Policy[]): FoundAccounts {
-  const globals = new Set(accounts.keys.map(({ name }) => name))
-  const own = new Map<string, KeySpec>()
-  for (const set of policySetsOf(snapshot)) {
-    for (const { name, keysOf } of policies) {
-      if (keysOf === undefined || set[name] === undefined) continue
-      for (const key of keysOf(set[name] as never)) own.set(key.name, key)
-    }
-  }
-  const more = [...own.values()].filter(({ name }) => !globals.has(name))
-  const doubles = [...own.keys()].filter((name) => globals.has(name))
-  return { spec: more.length === 0 ? accounts : { ...accounts, keys: [...accounts.keys, ...more] }, globals, doubles }
-}
-
-function* policySetsOf({ gateway, binds }: Omit<Configured, 'accounts'>): Iterable<PolicySet> {
-  yield gateway.policies
-  yield gateway.preRouting
-  for (const { listeners } of binds) {
-    for (const { policies, preRouting, routes } of listeners) {
-      yield policies
-      yield preRouting
-      for (const route of routes) yield route.policies
-    }
   }
 }
 

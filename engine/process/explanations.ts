@@ -11,7 +11,7 @@ import type { ConfigStatus } from './in-force.ts'
 export type ExplainRequest = (
   snapshot: Snapshot,
   input: RequestInput,
-  state: Pick<ExplainParts, 'places' | 'buckets' | 'hosts'>
+  state: Pick<ExplainParts, 'places' | 'buckets' | 'hosts' | 'madeKeys'>
 ) => Promise<Explanation>
 
 export class Explanations {
@@ -19,25 +19,28 @@ export class Explanations {
   readonly #status: () => Pick<ConfigStatus, 'snapshot' | 'places'>
   readonly #buckets: ExplainParts['buckets']
   readonly #hosts: () => HostLists
+  readonly #madeKeys: () => ExplainParts['madeKeys']
   #last: Promise<unknown> = Promise.resolve()
 
   constructor(
     explain: ExplainRequest,
     status: () => Pick<ConfigStatus, 'snapshot' | 'places'>,
     buckets: ExplainParts['buckets'],
-    hosts: () => HostLists
+    hosts: () => HostLists,
+    madeKeys: () => ExplainParts['madeKeys']
   ) {
     this.#explain = explain
     this.#status = status
     this.#buckets = buckets
     this.#hosts = hosts
+    this.#madeKeys = madeKeys
   }
 
   readonly answer: NonNullable<AdminOptions['explain']> = (input) => {
     const { snapshot, places } = this.#status()
     if (snapshot === null) return Promise.resolve({ error: 'no configuration is in force yet' })
     const answer = this.#last.then(() => {
-      const state = { places, buckets: this.#buckets, hosts: this.#hosts() }
+      const state = { places, buckets: this.#buckets, hosts: this.#hosts(), madeKeys: this.#madeKeys() }
       return this.#explain(snapshot, input, state)
     })
     const over = () => null

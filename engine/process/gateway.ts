@@ -106,7 +106,13 @@ export class Gateway {
     this.#source = settings.source({ inForce: this.#inForce, supervisor: this.#supervisor, log })
     const buckets = lookingBuckets(this.#supervisor.buckets)
     const hosts = () => this.#supervisor.hosts
-    this.#explanations = new Explanations(parts.explain, () => this.#inForce.status, buckets, hosts)
+    this.#explanations = new Explanations(
+      parts.explain,
+      () => this.#inForce.status,
+      buckets,
+      hosts,
+      () => this.#accounts.api.specs
+    )
     this.#inForce.onReload = (acceptedAtMs) => this.#metrics.reloaded(acceptedAtMs)
     this.#inForce.onInForce = (snapshot) => this.#children.keep(snapshot)
   }

@@ -4,9 +4,9 @@ import { Books } from '#engine/accounts/books.ts'
 import type { StateFolder } from '#engine/accounts/journal/store.ts'
 import { JournalWriter } from '#engine/accounts/journal/writer.ts'
 import { Ledger } from '#engine/accounts/ledger.ts'
+import { accountsIn } from '#engine/build/accounts.ts'
 import type { Buckets } from '#engine/contract/buckets.ts'
 import type { Snapshot } from '#engine/ir/snapshot.ts'
-import { accountsIn } from '#engine/process/accounts.ts'
 import { policies } from '#policies/index.ts'
 
 export class TestAccounts {

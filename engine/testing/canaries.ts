@@ -109,7 +109,12 @@ export function canaryConfig(canaries: Canaries, around: Surroundings): { file: 
       { port: around.tlsPort, listeners: [secure] }
     ],
     secrets: secretsOf(canaries),
-    llm: { port: around.llmPort, models: [{ name: 'm', provider: 'openAI', params }] }
+    keys: [{ name: 'client', key: canaries.make('keys.key', 'sk-') }],
+    llm: {
+      port: around.llmPort,
+      policies: { virtualKeys: { mode: 'Optional' } },
+      models: [{ name: 'm', provider: 'openAI', params }]
+    }
   }
   return { file, env }
 }

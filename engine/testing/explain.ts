@@ -19,6 +19,6 @@ export function explainer(text: string, folder = '.'): (input: RequestInput) => 
   if (!loaded.ok) throw new Error(formatErrors(loaded.errors))
   const snapshot = { ...loaded.snapshot, version: 1, hash: '', acceptedAt: '' }
   const own = { secret: new Uint8Array(32), revocations: NO_REVOCATIONS, children: NO_CHILDREN, offload }
-  const parts = { policies, backends, ...own, places: loaded.places(), buckets: null, hosts: {} }
+  const parts = { policies, backends, ...own, places: loaded.places(), buckets: null, hosts: {}, madeKeys: [] }
   return async (input) => await explain(snapshot, readDryRequest(input), parts)
 }

@@ -13,6 +13,7 @@ const USER = 'a:$apr1$mM5Evj4R$Z0hTnHPNQQGVAjlIJ3U1v.'
 const jwt = (fields: object) => traffic({ jwtAuthentication: fields })
 const basic = (fields: object) => traffic({ basicAuthentication: fields })
 const apiKey = (fields: object) => traffic({ apiKeyAuthentication: fields })
+const keys = (fields: object) => traffic({ virtualKeys: fields })
 
 export const authentications: Table = {
   accepted: accepts('GatewayPolicy', [
@@ -49,6 +50,16 @@ export const authentications: Table = {
       'keys of a secret',
       apiKey({ secretRef: { name: 'keys' }, location: { queryParameter: { name: 'key' } } }),
       ['traffic.apiKeyAuthentication.mode: "Strict"', POST]
+    ],
+    [
+      'keys with limits, of secrets',
+      keys({ secretSelector: { matchLabels: { team: 'a' } }, unknownPrice: 'Allow' }),
+      ['traffic.virtualKeys.mode: "Strict"', POST]
+    ],
+    [
+      'keys with limits, of a secret',
+      keys({ mode: 'Optional', secretRef: { name: 'keys' }, location: { header: { name: 'x-api-key' } } }),
+      ['traffic.virtualKeys.unknownPrice: "Refuse"', POST]
     ],
     [
       'keys of secrets by their labels',
@@ -127,6 +138,18 @@ export const authentications: Table = {
       jwt({ providers: [{ issuer: 'a', jwks: { inline: KEYS, remote: REMOTE } }] }),
       'traffic.jwtAuthentication.providers[0].jwks',
       'must have exactly one of inline, remote'
+    ],
+    [
+      'keys with limits, of two places',
+      keys({ secretRef: { name: 'keys' }, secretSelector: { matchLabels: { team: 'a' } } }),
+      'traffic.virtualKeys',
+      'must have at most one of secretRef, secretSelector'
+    ],
+    [
+      'a word that unknown prices have not',
+      keys({ unknownPrice: 'Maybe' }),
+      'traffic.virtualKeys.unknownPrice',
+      'Unsupported value'
     ],
     [
       'keys that are too short',
