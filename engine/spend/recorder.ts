@@ -1,0 +1,82 @@
+/**
+ * The spend log in a worker: rows are gathered and leave in batches, behind the exchanges that they tell of. What waits
+ * is bounded: while the thread that keeps them is behind, rows beyond the bound are counted and left out.
+ */
+import type { Exchange } from '#engine/contract/exchange.ts'
+import { type Row, rowOf } from './record.ts'
+
+/** Rows of one batch: some 200 KB of JSON, which takes 1 ms to write. */
+const BATCH_ROWS_MAX = 512
+/** How long the first of them waits for others. */
+const DELAY_MS = 250
+/** Batches that have left and are not kept yet. */
+const UNDERWAY_MAX = 4
+/** Rows that wait behind those: with them some 3 MB. */
+const WAITING_ROWS_MAX = 4096
+
+export interface Batch {
+  readonly count: number
+  /** JSON: a list of rows. */
+  readonly rows: string
+}
+
+export interface SpendRecorderOptions {
+  /** Hands a batch over; `taken` is called for each, in order. */
+  readonly post: (batch: Batch) => void
+  /** Rows that were kept, or why they were not. */
+  readonly count: (result: 'kept' | 'no_room' | 'not_written', rows: number) => void
+  /** Of prices: ISO 4217. */
+  readonly currency: () => string
+  /** Milliseconds since 1970. */
+  readonly now: () => number
+}
+
+export class SpendRecorder {
+  readonly #options: SpendRecorderOptions
+  #waiting: Row[] = []
+  #underway = 0
+  #timer: NodeJS.Timeout | null = null
+
+  constructor(options: SpendRecorderOptions) {
+    this.#options = options
+  }
+
+  /** `ex` is over and has asked a model. */
+  record(ex: Exchange, route: string, status: number, durationMs: number): void {
+    if (this.#waiting.length >= WAITING_ROWS_MAX) {
+      this.#options.count('no_room', 1)
+      return
+    }
+    const { now, currency } = this.#options
+    this.#waiting.push(rowOf(ex, ex.llm!, { route, status, durationMs, now: now(), currency: currency() }))
+    if (this.#waiting.length >= BATCH_ROWS_MAX) this.#send()
+    else this.#timer ??= setTimeout(() => this.#send(), DELAY_MS).unref()
+  }
+
+  /** The oldest batch under way has been dealt with; `kept`: the rows of it that are in the file. */
+  taken({ count, kept }: { readonly count: number; readonly kept: number }): void {
+    // Those of a worker that has died are told to its successor.
+    this.#underway = Math.max(this.#underway - 1, 0)
+    if (kept > 0) this.#options.count('kept', kept)
+    if (kept < count) this.#options.count('not_written', count - kept)
+    if (this.#waiting.length > 0) this.#send()
+  }
+
+  /** The worker ends: everything leaves, whatever is under way. */
+  close(): void {
+    while (this.#waiting.length > 0) this.#post()
+    if (this.#timer !== null) clearTimeout(this.#timer)
+  }
+
+  #send(): void {
+    if (this.#timer !== null) clearTimeout(this.#timer)
+    this.#timer = null
+    while (this.#waiting.length > 0 && this.#underway < UNDERWAY_MAX) this.#post()
+  }
+
+  #post(): void {
+    const rows = this.#waiting.splice(0, BATCH_ROWS_MAX)
+    this.#underway++
+    this.#options.post({ count: rows.length, rows: JSON.stringify(rows) })
+  }
+}
