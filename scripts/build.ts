@@ -1,8 +1,9 @@
 /**
  * The program as a few files in dist, which start without reading a hundred modules: weir.mjs is small, runs first and
  * starts the first worker; workers and the main thread begin with weir-main.mjs, the threads of the offload pool with
- * weir-jobs.mjs, and what both need, or only one now and then, is in weir-*.mjs beside them. uWebSockets.js stays
- * outside: it is a native binary, and optional. licenses.txt has the terms of the packages that went in.
+ * weir-jobs.mjs, that of the spend log with weir-spend.mjs, and what both need, or only one now and then, is in
+ * weir-*.mjs beside them. uWebSockets.js stays outside: it is a native binary, and optional. licenses.txt has the terms
+ * of the packages that went in.
  */
 import { chmod, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { basename, dirname, join, relative, resolve } from 'node:path'
@@ -63,7 +64,12 @@ const folder = dirname(outfile)
 const entry = (name: string, out: string) => ({ in: join(root, 'engine', 'process', `${name}.ts`), out })
 const options = {
   absWorkingDir: root,
-  entryPoints: [entry('start', basename(outfile, '.mjs')), entry('main', 'weir-main'), entry('jobs', 'weir-jobs')],
+  entryPoints: [
+    entry('start', basename(outfile, '.mjs')),
+    entry('main', 'weir-main'),
+    entry('jobs', 'weir-jobs'),
+    entry('spend-thread', 'weir-spend')
+  ],
   outdir: folder,
   outExtension: { '.js': '.mjs' },
   chunkNames: 'weir-[name]-[hash]',

@@ -10,6 +10,7 @@ import { type AdminKeys, answerKeys, KEY_BYTES_MAX, KEYS_PATH } from './keys.ts'
 import { PAGE_POLICY, page } from './page.ts'
 import { redact } from './redact.ts'
 import { type Handler, jsonReply, type Listening, listen, type Reply, type Request } from './server.ts'
+import { type AdminSpend, answerSpend } from './spend.ts'
 import type { AdminState } from './state.ts'
 import { type AdminTraces, armTrace, STORY_PATH, showTrace } from './traces.ts'
 import { unexpander } from './unexpand.ts'
@@ -40,6 +41,8 @@ export interface AdminOptions {
   readonly traces?: AdminTraces
   /** Keys and budgets. Absent: there are none. */
   readonly keys?: AdminKeys
+  /** Records of model calls. Absent: none are kept. */
+  readonly spend?: AdminSpend
   /** Starts the drain; called after the caller has its answer. */
   quit(): void
 }
@@ -114,12 +117,12 @@ function adminHandler(options: AdminOptions, address: Address): Handler {
       })
     }
   }
-  const { keys } = options
+  const { keys, spend } = options
   return async (request) => {
     const refusal = refuse(request, address)
     if (refusal !== null) return refusal
     const answer = keys === undefined ? null : await answerKeys(keys, request)
-    return answer ?? dispatch(endpoints, request)
+    return answer ?? (await answerSpend(spend, request)) ?? dispatch(endpoints, request)
   }
 }
 

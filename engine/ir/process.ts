@@ -1,6 +1,7 @@
 /** Settings of the whole process. */
 
 import type { StateSpec } from '#engine/contract/accounts.ts'
+import type { SpendLogSpec } from '#engine/contract/spend.ts'
 
 /** Settings read once at start (the file's `config`). Addresses: "host:port", "unix:/path" or "off". */
 export interface ProcessSettings {
@@ -13,6 +14,8 @@ export interface ProcessSettings {
   /** Where what must outlive the process is kept; absent: nowhere. */
   readonly state?: StateSpec
   readonly logging: { readonly level: string; readonly format: 'text' | 'json' }
+  /** Where records of model calls are kept; absent: nowhere. */
+  readonly spendLog?: SpendLogSpec
   /** Longest drain. */
   readonly terminationDeadlineMs: number
   /** Shortest drain: how long new connections are still served after SIGTERM. */

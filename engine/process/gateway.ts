@@ -1,6 +1,7 @@
 /** The gateway as a process: workers, child processes, its own servers, signals and drain, whatever it runs. */
 import type { Admin, AdminOptions } from '#engine/admin/admin.ts'
 import type { AdminState } from '#engine/admin/state.ts'
+import type { SpendLogSpec } from '#engine/contract/spend.ts'
 import { VERSION } from '#engine/contract/version.ts'
 import type { Snapshot } from '#engine/ir/snapshot.ts'
 import { type ControlMetrics, createControlMetrics } from '#engine/telemetry/control.ts'
@@ -19,6 +20,7 @@ import { explainFailure, InForce } from './in-force.ts'
 import type { MeshSettings } from './mesh-options.ts'
 import type { ProgramParts } from './parts.ts'
 import type { SnapshotSource, SourceParts } from './snapshot-source.ts'
+import { ProcessSpend, type ProcessSpendOptions } from './spend.ts'
 import { Traces } from './traces.ts'
 import { setServingFlags } from './v8-flags.ts'
 import { leave, plural } from './words.ts'
@@ -58,6 +60,8 @@ export class Gateway {
   readonly #admins: Admin[] = []
   readonly #explanations: Explanations
   readonly #traces: Traces
+  /** Null: no records of model calls are kept. */
+  readonly #spend: ProcessSpend | null
   #ready = false
   /** The first certificate of the mesh has not come, and may come soon. */
   #awaitsCertificate = false
@@ -66,7 +70,7 @@ export class Gateway {
 
   constructor(settings: GatewaySettings, parts: GatewayParts) {
     this.#settings = settings
-    const { logging, workerThreads } = settings.process
+    const { logging, workerThreads, spendLog: spec } = settings.process
     this.#logger = createLogger(logging)
     this.#metrics = createControlMetrics(VERSION)
     this.#accounts = new ProcessAccounts({
@@ -93,13 +97,15 @@ export class Gateway {
         this.#accounts.ledger.workerGone(worker)
       },
       onChild: (worker, order) => this.#children.receive(worker, order),
-      onStory: (story) => this.#traces.add(story)
+      onStory: (story) => this.#traces.add(story),
+      ...(spec === undefined ? {} : { onSpend: (worker, batch) => this.#spend?.take(worker, batch) })
     })
+    this.#spend = spec === undefined ? null : this.#spendLog(spec)
     this.#traces = new Traces(this.#supervisor)
     this.#children = new ChildHub({
       kinds: parts.backends,
       log: (level, message) => this.#logger.log(level, 'mcp', message),
-      post: (worker, report) => this.#supervisor.report(worker, report)
+      post: (worker, report) => this.#supervisor.tell(worker, report)
     })
     const log: SourceParts['log'] = (level, message) => this.#logger.log(level, 'config', message)
     this.#inForce = new InForce(this.#supervisor, settings.process, log, this.#accounts)
@@ -127,6 +133,7 @@ export class Gateway {
     if (this.#settings.mesh !== null) await this.#joinMesh(this.#settings.mesh)
     try {
       await this.#accounts.open()
+      await this.#spend?.open()
     } catch (error) {
       leave(EXIT_FAILURE, `weir: cannot start: ${(error as Error).message}\n`)
       await this.#supervisor.stop()
@@ -148,6 +155,11 @@ export class Gateway {
     this.#source.follow()
     writeCompileCache()
     setServingFlags()
+  }
+
+  #spendLog(spec: SpendLogSpec): ProcessSpend {
+    const log: ProcessSpendOptions['log'] = (level, message) => this.#logger.log(level, 'spend', message)
+    return new ProcessSpend({ spec, supervisor: this.#supervisor, log })
   }
 
   /** Its workloads alone are out of reach while there is no certificate: what is served besides does not wait. */
@@ -205,6 +217,7 @@ export class Gateway {
       explain: this.#explanations.answer,
       traces: this.#traces,
       keys: { keys: this.#accounts.api, budgets: () => this.#accounts.ledger.budgets },
+      ...(this.#spend === null ? {} : { spend: this.#spend }),
       quit: () => this.#shutDown('/quitquitquit')
     }
     const listen = async () => void this.#admins.push(await startAdmin(options))
@@ -313,7 +326,7 @@ export class Gateway {
       log: (level, message) => this.#logger.log(level, 'drain', message),
       onServed: () => this.#sendMetrics()
     })
-    await this.#accounts.ledger.close()
+    await Promise.all([this.#accounts.ledger.close(), this.#spend?.close()])
     await Promise.all([this.#children.close(), ...this.#admins.map((admin) => admin.close())])
     this.#logger.log('info', 'drain', 'done')
   }

@@ -21,7 +21,7 @@ import type { SnapshotDraft } from '#engine/standalone/load.ts'
 import { YAML_JOB } from '#engine/standalone/yaml-job.ts'
 import type { MetricChunk } from '#engine/telemetry/metrics-exports.ts'
 import { instanceOf } from '#engine/telemetry/otlp/instance.ts'
-import { createTelemetry } from '#engine/telemetry/telemetry.ts'
+import { createTelemetry, type Telemetry } from '#engine/telemetry/telemetry.ts'
 import { accountsOfWorker } from '#engine/workers/accounts.ts'
 import { ArmedTraces } from '#engine/workers/armed-traces.ts'
 import { BucketTable } from '#engine/workers/bucket-table.ts'
@@ -147,11 +147,8 @@ const explain: ProgramParts['explain'] = async (snapshot, input, state) => {
 }
 
 function startWorker(data: WorkerData, post: (message: ToMain) => void): WorkerThread {
-  const { worker, metrics: region, logging } = data
-  const instance = instanceOf(data.secret)
-  const announce = (series: unknown) => post({ kind: 'series', series })
-  const askForMetrics = () => post({ kind: 'askMetrics' })
-  const telemetry = createTelemetry({ region, worker, announce, logging, instance, askForMetrics })
+  const { worker } = data
+  const telemetry = telemetryOf(data, post, () => services.prices.currency)
   const offload = new OffloadPool(JOBS.href, { lost: telemetry.jobLost })
   const revocations = new SharedRevocations(data.ended)
   const buckets = bucketsOf(new BucketTable(data.buckets, { owner: worker }))
@@ -185,6 +182,7 @@ function startWorker(data: WorkerData, post: (message: ToMain) => void): WorkerT
       upstream: telemetry.upstream,
       setLevel: telemetry.setLogLevel,
       sample: telemetry.upstream.sample,
+      spendTaken: telemetry.spendTaken,
       takeMetrics: (chunks) => telemetry.takeMetrics(chunks as readonly MetricChunk[]),
       flush: async () => {
         // No exchange is left that could wait for it.
@@ -214,5 +212,15 @@ function startWorker(data: WorkerData, post: (message: ToMain) => void): WorkerT
         places,
         revocations
       })
+  })
+}
+
+function telemetryOf(data: WorkerData, post: (message: ToMain) => void, currency: () => string): Telemetry {
+  const { worker, metrics: region, logging, keepsSpend } = data
+  return createTelemetry({
+    ...{ region, worker, logging, instance: instanceOf(data.secret) },
+    announce: (series) => post({ kind: 'series', series }),
+    askForMetrics: () => post({ kind: 'askMetrics' }),
+    spend: keepsSpend ? { currency, post: (batch) => post({ kind: 'spend', batch }) } : null
   })
 }

@@ -5,6 +5,7 @@ import { duration, positiveDuration } from '#engine/schema/duration.ts'
 import { address, cidr } from '#engine/schema/net.ts'
 import { list, longString, refused, refusedKeys, says, whole, type ZodType, z } from '#engine/schema/schema.ts'
 import { threadCount, threads } from '#engine/schema/threads.ts'
+import { spendLogSchema, translateSpendLog } from './spend-log.ts'
 import type { Finding } from './tree.ts'
 import { validate } from './validate.ts'
 
@@ -35,67 +36,73 @@ const deadline = () =>
   duration().refine((ms) => ms <= SHUTDOWN_SECONDS_MAX * 1000, `must be at most ${SHUTDOWN_SECONDS_MAX}s`)
 const positive = () => positiveDuration('must be longer than 0')
 
-const base = z.strictObject({
-  adminAddr: address().optional().describe('Admin server. Default localhost:15000. Environment: ADMIN_ADDR.'),
-  statsAddr: address().optional().describe('Metrics server. Default [::]:15020. Environment: STATS_ADDR.'),
-  readinessAddr: address().optional().describe('Readiness server. Default [::]:15021. Environment: READINESS_ADDR.'),
-  workerThreads: threads()
-    .optional()
-    .describe('Serving threads: a number, or a share of the processors ("50%"). Environment: WORKER_THREADS.'),
-  maxBufferedBytes: whole(BUFFERED_BYTES_MIN, Number.MAX_SAFE_INTEGER)
-    .optional()
-    .describe(
-      'Bytes of bodies that are kept in memory at a time, by the whole process; requests beyond are refused (503). ' +
-        'Default: a quarter of the memory, 64 MiB to 1 GiB.'
-    ),
-  logging: z
-    .strictObject({
-      level: level().optional().describe('Default info. Environment: LOG_LEVEL.'),
-      format: format().optional().describe('Default text. Environment: LOG_FORMAT.'),
-      ...refusedKeys('setting', ['database', 'fields', 'filter'])
-    })
-    .optional()
-    .describe('The log of the process.'),
-  connectionTerminationDeadline: deadline()
-    .optional()
-    .describe('Longest drain. Default 5s, or what TERMINATION_GRACE_PERIOD_SECONDS leaves.'),
-  connectionMinTerminationDeadline: deadline()
-    .optional()
-    .describe('Shortest drain: how long new connections are still served. Default 0s.'),
-  backend: z
-    .strictObject({
-      connectTimeout: positive().optional().describe('Default 10s.'),
-      poolIdleTimeout: positive().optional().describe('How long an unused connection is kept. Default 90s.'),
-      poolMaxSize: whole(1, 65_535).optional().describe('Connections per endpoint and worker thread. Default 1024.'),
-      maxRequestsPerConnection: whole(0, Number.MAX_SAFE_INTEGER)
-        .optional()
-        .describe('Requests until a connection is replaced; 0 is no limit. Default 0.'),
-      localAddresses: list(cidr(), 0, LOCAL_ADDRESSES_MAX)
-        .optional()
-        .describe(
-          'Loopback and link-local addresses that backends may have, as addresses or ranges. Default: all; where a ' +
-            'controller says what is served, none. Environment: LOCAL_ADDRESSES.'
-        ),
-      ...refusedKeys('setting', ['keepalives'])
-    })
-    .optional()
-    .describe('Connections to backends.'),
-  state: z
-    .strictObject({
-      path: longString().describe('A folder of this process alone, on a disk of its own machine.'),
-      fsync: z
-        .enum(['always', 'everysec', 'no'])
-        .optional()
-        .describe(
-          'What a loss of power may take; the end of the process alone takes nothing. always: nothing. ' +
-            'everysec: the last second. no: what the system has not written by itself. Default everysec.'
-        ),
-      url: refused("'url' (Redis, PostgreSQL)", 'path keeps the state of one process')
-    })
-    .optional()
-    .describe('Where budgets and keys are kept that must outlive the process.'),
-  ...refusedKeys('setting', NOT_HERE)
-})
+const base = z
+  .strictObject({
+    adminAddr: address().optional().describe('Admin server. Default localhost:15000. Environment: ADMIN_ADDR.'),
+    statsAddr: address().optional().describe('Metrics server. Default [::]:15020. Environment: STATS_ADDR.'),
+    readinessAddr: address().optional().describe('Readiness server. Default [::]:15021. Environment: READINESS_ADDR.'),
+    workerThreads: threads()
+      .optional()
+      .describe('Serving threads: a number, or a share of the processors ("50%"). Environment: WORKER_THREADS.'),
+    maxBufferedBytes: whole(BUFFERED_BYTES_MIN, Number.MAX_SAFE_INTEGER)
+      .optional()
+      .describe(
+        'Bytes of bodies that are kept in memory at a time, by the whole process; requests beyond are refused (503). ' +
+          'Default: a quarter of the memory, 64 MiB to 1 GiB.'
+      ),
+    logging: z
+      .strictObject({
+        level: level().optional().describe('Default info. Environment: LOG_LEVEL.'),
+        format: format().optional().describe('Default text. Environment: LOG_FORMAT.'),
+        ...refusedKeys('setting', ['database', 'fields', 'filter'])
+      })
+      .optional()
+      .describe('The log of the process.'),
+    connectionTerminationDeadline: deadline()
+      .optional()
+      .describe('Longest drain. Default 5s, or what TERMINATION_GRACE_PERIOD_SECONDS leaves.'),
+    connectionMinTerminationDeadline: deadline()
+      .optional()
+      .describe('Shortest drain: how long new connections are still served. Default 0s.'),
+    backend: z
+      .strictObject({
+        connectTimeout: positive().optional().describe('Default 10s.'),
+        poolIdleTimeout: positive().optional().describe('How long an unused connection is kept. Default 90s.'),
+        poolMaxSize: whole(1, 65_535).optional().describe('Connections per endpoint and worker thread. Default 1024.'),
+        maxRequestsPerConnection: whole(0, Number.MAX_SAFE_INTEGER)
+          .optional()
+          .describe('Requests until a connection is replaced; 0 is no limit. Default 0.'),
+        localAddresses: list(cidr(), 0, LOCAL_ADDRESSES_MAX)
+          .optional()
+          .describe(
+            'Loopback and link-local addresses that backends may have, as addresses or ranges. Default: all; where a ' +
+              'controller says what is served, none. Environment: LOCAL_ADDRESSES.'
+          ),
+        ...refusedKeys('setting', ['keepalives'])
+      })
+      .optional()
+      .describe('Connections to backends.'),
+    state: z
+      .strictObject({
+        path: longString().describe('A folder of this process alone, on a disk of its own machine.'),
+        fsync: z
+          .enum(['always', 'everysec', 'no'])
+          .optional()
+          .describe(
+            'What a loss of power may take; the end of the process alone takes nothing. always: nothing. ' +
+              'everysec: the last second. no: what the system has not written by itself. Default everysec.'
+          ),
+        url: refused("'url' (Redis, PostgreSQL)", 'path keeps the state of one process')
+      })
+      .optional()
+      .describe('Where budgets and keys are kept that must outlive the process.'),
+    spendLog: spendLogSchema.optional(),
+    ...refusedKeys('setting', NOT_HERE)
+  })
+  .refine(({ state, spendLog }) => spendLog === undefined || (spendLog.path ?? state) !== undefined, {
+    path: ['spendLog'],
+    error: 'needs a path: its own, or that of state'
+  })
 
 /** The settings above, and the frontend policies that may stand among them. */
 export function processSchema(policies: readonly Policy[]) {
@@ -196,6 +203,9 @@ export function translateProcess(settings: Settings | undefined, env: Overrides,
     ...(settings?.state === undefined
       ? {}
       : { state: { path: settings.state.path, fsync: settings.state.fsync ?? 'everysec' } }),
+    ...(settings?.spendLog === undefined
+      ? {}
+      : { spendLog: translateSpendLog(settings.spendLog, settings.state?.path) }),
     terminationDeadlineMs:
       env.CONNECTION_TERMINATION_DEADLINE ??
       settings?.connectionTerminationDeadline ??

@@ -61,6 +61,20 @@ const LIMITS: Record<string, [accepted: string[], refused: string[]]> = {
       config('backend: { connectTimeout: 0 }')
     ]
   ],
+  'spend log: a path of its own or that of state, ages above 0, 16 MiB at least': [
+    [
+      config('spendLog: { path: a }'),
+      config('state: { path: a }, spendLog: {}'),
+      config('spendLog: { path: a, maxBytes: 16777216, recordsMaxAge: 1h, sumsMaxAge: 1h }')
+    ],
+    [
+      config('spendLog: {}'),
+      config('spendLog: { path: "" }'),
+      config('spendLog: { path: a, maxBytes: 16777215 }'),
+      config('spendLog: { path: a, recordsMaxAge: 0s }'),
+      config('spendLog: { path: a, sumsMaxAge: 0s }')
+    ]
+  ],
   'worker threads: a number or a share': [
     [config('workerThreads: 1'), config('workerThreads: 100%'), config('workerThreads: 1%')],
     [

@@ -157,6 +157,10 @@ export const METRICS = {
     'worker',
     'quantile'
   ]),
+  weir_spend_records_total: counter(
+    'Records of model calls. result: kept, no_room (too many waited) or not_written (the file could not be written).',
+    ['result']
+  ),
   weir_access_log_dropped_total: counter('Access log lines dropped because the output did not keep up.', []),
   weir_access_log_failures_total: counter(
     'Expressions of the access log that failed: the line or record (filter) or the field (attribute) was left out.',

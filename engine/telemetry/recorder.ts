@@ -11,6 +11,7 @@ import { ERRORS, type ErrorCode } from '#engine/contract/errors.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import type { Recorder, RecorderLabels } from '#engine/contract/route.ts'
 import { TRACE } from '#engine/contract/tracing.ts'
+import type { SpendRecorder } from '#engine/spend/recorder.ts'
 import type { AccessLog } from './access-log.ts'
 import type { LogRecords } from './log-records.ts'
 import type { McpMetrics } from './mcp-metrics.ts'
@@ -36,6 +37,8 @@ export interface RecorderParts {
   readonly accessLog: AccessLog
   readonly models: ModelMetrics
   readonly mcp: McpMetrics
+  /** Null: no records of model calls are kept. */
+  readonly spend: SpendRecorder | null
   /** For collectors, by the plan of the access log; null: it has none. */
   readonly logRecords: (plan: AccessLogPlan | null) => LogRecords | null
 }
@@ -45,6 +48,7 @@ export class RouteRecorder implements Recorder {
   readonly #accessLog: AccessLog
   readonly #models: ModelMetrics
   readonly #mcp: McpMetrics
+  readonly #spend: SpendRecorder | null
   readonly #plan: AccessLogPlan | null
   readonly #records: LogRecords | null
   readonly #labels: RecorderLabels
@@ -58,7 +62,8 @@ export class RouteRecorder implements Recorder {
 
   constructor(parts: RecorderParts, plan: AccessLogPlan | null, labels: RecorderLabels) {
     const { port } = labels
-    const { metrics, accessLog, models, mcp, logRecords } = parts
+    const { metrics, accessLog, models, mcp, spend, logRecords } = parts
+    this.#spend = spend
     this.#records = logRecords(plan)
     this.#mcp = mcp
     this.#models = models
@@ -86,7 +91,10 @@ export class RouteRecorder implements Recorder {
     const series = last !== null && last.backend === backend ? last : this.#select(backend)
     series.count(METHOD_INDEX.get(ex.method) ?? 0, status, reason)
     if (ex.firstByteAt !== 0) series.firstByte(ex.firstByteAt - ex.startedAt)
-    if (ex.llm !== null) this.#models.record(ex, this.#labels.route, status, durationMs)
+    if (ex.llm !== null) {
+      this.#models.record(ex, this.#labels.route, status, durationMs)
+      this.#spend?.record(ex, this.#labels.route, status, durationMs)
+    }
     if (ex.mcp !== null) this.#mcp.record(ex, this.#labels.route, status, durationMs)
     if (this.#records !== null) this.#records.record(ex, status, durationMs)
     if (this.#accessLog.enabled) this.#log(ex, status, reason, durationMs)

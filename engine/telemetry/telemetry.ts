@@ -8,6 +8,7 @@ import type { ServiceRecorder } from '#engine/contract/service.ts'
 import type { TcpRecorder } from '#engine/contract/tcp.ts'
 import { SYSTEM_TIME } from '#engine/contract/time.ts'
 import type { Tracer, TracingPlan } from '#engine/contract/tracing.ts'
+import { SpendRecorder, type SpendRecorderOptions } from '#engine/spend/recorder.ts'
 import { AccessLog } from './access-log.ts'
 import { CopyRecorder } from './copy-recorder.ts'
 import { downstreamTelemetry, type Handshake } from './downstream.ts'
@@ -41,6 +42,8 @@ export interface TelemetryOptions {
   readonly instance?: string
   /** Asks the main thread for the metrics of all workers, for `takeMetrics`. */
   readonly askForMetrics?: () => void
+  /** Where records of model calls go, and the currency of their costs. Default: none are made. */
+  readonly spend?: Pick<SpendRecorderOptions, 'post' | 'currency'> | null
   /** Default: that of the process. */
   readonly environment?: Environment
 }
@@ -87,6 +90,8 @@ export interface Telemetry {
   exportMetrics(plan: MetricsPlan): Background | null
   /** The metrics of all workers have come. */
   takeMetrics(chunks: readonly MetricChunk[]): void
+  /** The oldest batch of records of model calls has been dealt with. */
+  spendTaken(outcome: { readonly count: number; readonly kept: number }): void
   /** Ends sampling, writes the lines and sends what is left for collectors. Nothing may be recorded after it. */
   close(): Promise<void>
 }
@@ -105,6 +110,7 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
     accessLog,
     models: new ModelMetrics(metrics),
     mcp: new McpMetrics(metrics),
+    spend: spendRecorder(options.spend ?? null, metrics),
     logRecords: isDisabled ? () => null : logRecordsOf(exporters, metrics)
   }
   const loopDelay = new LoopDelay(metrics, worker)
@@ -127,6 +133,7 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
     tracerFor: isDisabled ? () => null : tracerFor,
     exportMetrics: (plan) => (isDisabled ? null : exports.backgroundOf(plan)),
     takeMetrics: (chunks) => exports.take(chunks),
+    spendTaken: (outcome) => parts.spend?.taken(outcome),
     tcpRecorderFor: (labels, log = null) => new ConnectionRecorder(parts, log, labels),
     mirrorRecorderFor: (route) => new CopyRecorder(metrics, route),
     serviceRecorderFor: (service, policy) => new CallRecorder(metrics, service, policy),
@@ -141,6 +148,7 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
     flush: () => sink.flush(),
     close: async () => {
       loopDelay.close()
+      parts.spend?.close()
       await exporters.close()
       await sink.flush()
       process.off('exit', onExit)
@@ -160,6 +168,13 @@ function logRecordsOf(exporters: Exporters, metrics: Metrics): RecorderParts['lo
     known.set(records, made)
     return made
   }
+}
+
+function spendRecorder(options: TelemetryOptions['spend'], metrics: Metrics): SpendRecorder | null {
+  if (options === null || options === undefined) return null
+  const count: SpendRecorderOptions['count'] = (result, rows) =>
+    metrics.counter('weir_spend_records_total', { result }).add(rows)
+  return new SpendRecorder({ ...options, count, now: Date.now })
 }
 
 function createSink(fd: number, metrics: Metrics, logger: Logger): LineSink {

@@ -174,6 +174,7 @@ function ofWorker(telemetry: Telemetry) {
     upstream,
     setLevel,
     sample: () => {},
+    spendTaken: telemetry.spendTaken,
     takeMetrics: (chunks: unknown) => telemetry.takeMetrics(chunks as readonly MetricChunk[]),
     flush: () => telemetry.close()
   }

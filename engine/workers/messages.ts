@@ -7,6 +7,7 @@ import type { EndpointReport, HostListChanges, MeshCredentials } from '#engine/c
 import type { SharedMemory } from '#engine/http/webassembly.ts'
 import type { Snapshot } from '#engine/ir/snapshot.ts'
 import type { SnapshotDelta } from '#engine/ir/snapshot-delta.ts'
+import type { Batch } from '#engine/spend/recorder.ts'
 import type { Story } from '#engine/story/story.ts'
 import type { SharedTraces } from './armed-traces.ts'
 import type { ChildCommand, ChildEvent } from './children/messages.ts'
@@ -30,6 +31,8 @@ export interface WorkerData {
   readonly addresses: SharedArrayBuffer
   /** What is spent of budgets, where this worker writes that down, and the accounts of the moment. */
   readonly accounts: WorkerAccounts
+  /** Records of model calls are wanted. */
+  readonly keepsSpend: boolean
   /** Which requests are followed (armed-traces.ts). */
   readonly traces: SharedTraces
 }
@@ -80,6 +83,8 @@ export type ToWorker =
   | { readonly kind: 'stop' }
   /** The metrics of all workers, for this one to send; opaque to the supervisor. */
   | { readonly kind: 'metrics'; readonly chunks: unknown }
+  /** The oldest batch of records has been dealt with; `kept`: as many of it are in the file. */
+  | { readonly kind: 'spendTaken'; readonly count: number; readonly kept: number }
   /** From a child process. */
   | ChildEvent
 
@@ -89,6 +94,8 @@ export type ToMain =
   | { readonly kind: 'failed'; readonly version: number; readonly message: string; readonly code: string | null }
   /** A metric series that the worker has begun to write; opaque to the supervisor. */
   | { readonly kind: 'series'; readonly series: unknown }
+  /** Records of model calls. */
+  | { readonly kind: 'spend'; readonly batch: Batch }
   /** It is time to send the metrics of all workers. */
   | { readonly kind: 'askMetrics' }
   | { readonly kind: 'endpoints'; readonly endpoints: readonly EndpointReport[] }

@@ -9,11 +9,12 @@ import type { Places } from '#engine/ir/places.ts'
 import type { Snapshot } from '#engine/ir/snapshot.ts'
 import { encodeDelta } from '#engine/ir/snapshot-delta.ts'
 import { SharedRows } from '#engine/kit/shared-rows.ts'
+import type { Batch } from '#engine/spend/recorder.ts'
 import type { Story } from '#engine/story/story.ts'
 import { HostLists } from '#engine/upstream/host-lists.ts'
 import { ArmedTraces } from './armed-traces.ts'
 import { BucketTable } from './bucket-table.ts'
-import type { ChildCommand, ChildEvent } from './children/messages.ts'
+import type { ChildCommand } from './children/messages.ts'
 import { EndpointReports } from './endpoint-reports.ts'
 import type { OpenedBind, ToMain, ToWorker, WorkerAccounts, WorkerData } from './messages.ts'
 import { SharedRevocations, SharedState } from './shared.ts'
@@ -55,6 +56,7 @@ export interface SupervisorOptions {
   /** A worker wants something of a child process. Default: there are none. */
   readonly onChild?: (worker: number, order: ChildCommand) => void
   readonly onStory?: (story: Story) => void
+  readonly onSpend?: (worker: number, batch: Batch) => void
   /** What a worker that starts has to know of accounts. */
   readonly accountsFor: (worker: number) => WorkerAccounts
 }
@@ -173,15 +175,14 @@ export class Supervisor {
     this.broadcast({ kind: 'level', level })
   }
 
-  /** What a child process has for a worker; a worker that has died needs it no more. */
-  report(worker: number, report: ChildEvent): void {
-    this.#slots[worker]?.thread.postMessage(report satisfies ToWorker)
+  /** For one worker; one that has died needs it no more. */
+  tell(worker: number, message: ToWorker): void {
+    this.#slots[worker]?.thread.postMessage(message)
   }
 
   /** Has one worker send the metrics of all, if its configuration says so. */
   sendMetrics(chunks: unknown): void {
-    const sender = this.#metricsSender
-    this.#slots[sender]?.thread.postMessage({ kind: 'metrics', chunks } satisfies ToWorker)
+    this.tell(this.#metricsSender, { kind: 'metrics', chunks })
   }
 
   /** The first that serves; -1: none does. */
@@ -229,8 +230,7 @@ export class Supervisor {
 
   #give(slot: WorkerSlot, snapshot: Snapshot): void {
     const places = this.#places.get(snapshot)?.shared ?? null
-    const message: ToWorker = { kind: 'snapshot', snapshot: encodeDelta(slot.lastSent, snapshot), places }
-    slot.thread.postMessage(message)
+    this.tell(slot.index, { kind: 'snapshot', snapshot: encodeDelta(slot.lastSent, snapshot), places })
     slot.lastSent = snapshot
   }
 
@@ -245,7 +245,7 @@ export class Supervisor {
   }
 
   #start(index: number): Worker {
-    const { entry, ahead, metricsBytes, onStart, accountsFor } = this.#options
+    const { entry, ahead, metricsBytes, onStart, accountsFor, onSpend } = this.#options
     const metrics = new SharedArrayBuffer(metricsBytes)
     onStart(index, metrics)
     const data: WorkerData = {
@@ -259,6 +259,7 @@ export class Supervisor {
       ended: this.#ended,
       addresses: this.#addresses,
       accounts: accountsFor(index),
+      keepsSpend: onSpend !== undefined,
       traces: this.traces.shared
     }
     const thread = ahead?.take(this.#heapMb) ?? startThread(entry, this.#heapMb)
@@ -281,6 +282,7 @@ export class Supervisor {
   #onMessage(slot: WorkerSlot, message: ToMain): void {
     if (message.kind === 'child') this.#options.onChild?.(slot.index, message)
     else if (message.kind === 'story') this.#options.onStory?.(message.story)
+    else if (message.kind === 'spend') this.#options.onSpend?.(slot.index, message.batch)
     else if (message.kind === 'series') this.#options.onSeries(slot.index, message.series)
     else if (message.kind === 'askMetrics') {
       if (slot.index === this.#metricsSender) this.#options.onMetrics?.()

@@ -74,6 +74,7 @@ export interface WorkerTelemetry {
   sample(counts: { idle: number; busy: number; heldBytes: number; heldRefused: number }): void
   /** The metrics of all workers have come, for this one to send. */
   takeMetrics(chunks: unknown): void
+  spendTaken(outcome: { readonly count: number; readonly kept: number }): void
   flush(): Promise<void>
 }
 
@@ -125,6 +126,7 @@ export class WorkerThread {
     else if (message.kind === 'child') this.#parts.children.receive(message)
     else if (message.kind === 'accounts') this.#parts.accounts.change(message.changes)
     else if (message.kind === 'metrics') this.#parts.telemetry.takeMetrics(message.chunks)
+    else if (message.kind === 'spendTaken') this.#parts.telemetry.spendTaken(message)
     else if (message.kind === 'level') this.#parts.telemetry.setLevel(message.level)
     else if (message.kind === 'report')
       this.#parts.post({ kind: 'endpoints', endpoints: this.#upstream?.report() ?? [] })
