@@ -30,17 +30,16 @@ const FOLDER = join(ROOT, 'dist', 'kubernetes-scale')
 const SIZES: objects.Sizes = { routes: 5_000, services: 1_000, endpointsPerService: 20 }
 /** Requests that the API server is given at a time. */
 const WIDTH = 16
-/** The first is for comparison: there the API server has time left. */
+/** The first is for comparison: there the API server has time left. One change of `measured` is measured. */
 const RATES = [
-  { perSecond: 8, changes: 320 },
-  { perSecond: 50, changes: 1_500 }
+  { perSecond: 8, changes: 480, measured: 3 },
+  { perSecond: 50, changes: 1_500, measured: 10 }
 ] as const
+type Rate = (typeof RATES)[number]
 /** Of endpoints. */
 const CHANGES_PER_SECOND = 50
 /** No change before it has this number. */
 const LAST_VERSION = 1_000_000
-/** One of so many is measured. */
-const MEASURED = 10
 /** Those that the load asks: none of them is measured. */
 const LOADED_ROUTES = 200
 const METRICS_PORT = 15_020
@@ -101,21 +100,20 @@ async function measure(cluster: Cluster, print: (line: string) => void): Promise
   const load = new SteadyLoad(origin, LOADED_ROUTES)
   let last = { median: Number.NaN, p99: Number.NaN }
   let version = 0
-  for (const { perSecond, changes } of RATES) {
+  for (const rate of RATES) {
     const programs = programsOf(cluster)
     const before = programs.map(({ pids }) => sum(pids.map(secondsOf)))
     const started = performance.now()
-    const times = await changeRoutes(cluster, origin, perSecond, changes, version)
-    version += changes
+    const times = await changeRoutes(cluster, origin, rate, version)
+    version += rate.changes
     const seconds = (performance.now() - started) / 1000
     const shares = programs.map(({ name, pids }, i) => {
       const share = (sum(pids.map(secondsOf)) - before[i]!) / seconds
       return `${name} ${Math.round(100 * share)} %`
     })
     last = { median: quantile(times, 0.5), p99: quantile(times, 0.99) }
-    print(
-      `scale: route changes, ${perSecond} a second: median ${last.median.toFixed(1)} ms, p99 ${last.p99.toFixed(1)} ms`
-    )
+    const [median, p99] = [last.median.toFixed(1), last.p99.toFixed(1)]
+    print(`scale: route changes, ${rate.perSecond} a second: median ${median} ms, p99 ${p99} ms of ${times.length}`)
     print(`scale: of one processor: ${shares.join(', ')}`)
   }
   const { median, p99 } = last
@@ -222,15 +220,14 @@ const sum = (values: readonly number[]): number => values.reduce((total, value) 
 async function changeRoutes(
   { client }: Cluster,
   origin: string,
-  perSecond: number,
-  changes: number,
+  { perSecond, changes, measured }: Rate,
   first: number
 ): Promise<readonly number[]> {
   const times: number[] = []
   await steadily(perSecond, changes, async (number) => {
     const route = LOADED_ROUTES + ((first + number) % (SIZES.routes - LOADED_ROUTES))
     const version = first + number + 1
-    if (number % MEASURED === 0) times.push(await measureRoute(client, origin, route, version, SIZES.services))
+    if (number % measured === 0) times.push(await measureRoute(client, origin, route, version, SIZES.services))
     else {
       const spec = { rules: objects.rulesOf(route, version, SIZES.services) }
       await patch(client, KINDS.HTTPRoute, `route-${route}`, { spec })
