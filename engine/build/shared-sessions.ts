@@ -8,8 +8,9 @@ import type { Backend, Snapshot } from '#engine/ir/snapshot.ts'
 export class SharedSessions {
   readonly #kinds: ReadonlyMap<string, BackendKind>
   readonly #key: string
-  /** What was made of drafts and of backends: what has not changed stays the same object. */
+  /** What was made of drafts, their lists of backends, and backends: what has not changed stays the same object. */
   readonly #drafts = new WeakMap<object, unknown>()
+  readonly #lists = new WeakMap<Snapshot['backends'], Snapshot['backends']>()
   readonly #backends = new WeakMap<Backend, Backend>()
 
   /** `key`: at least 16 characters, secret. */
@@ -22,11 +23,19 @@ export class SharedSessions {
   of<D extends Pick<Snapshot, 'backends'>>(draft: D): D {
     const known = this.#drafts.get(draft) as D | undefined
     if (known !== undefined) return known
-    const entries = Object.entries(draft.backends)
-    const backends = entries.map(([name, backend]): [string, Backend] => [name, this.#backend(backend)])
-    const isSame = backends.every(([name, backend]) => draft.backends[name] === backend)
-    const made = isSame ? draft : { ...draft, backends: Object.fromEntries(backends) }
+    const backends = this.#list(draft.backends)
+    const made = backends === draft.backends ? draft : { ...draft, backends }
     this.#drafts.set(draft, made)
+    return made
+  }
+
+  #list(backends: Snapshot['backends']): Snapshot['backends'] {
+    const known = this.#lists.get(backends)
+    if (known !== undefined) return known
+    const entries = Object.entries(backends).map(([name, one]): [string, Backend] => [name, this.#backend(one)])
+    const isSame = entries.every(([name, backend]) => backends[name] === backend)
+    const made = isSame ? backends : Object.fromEntries(entries)
+    this.#lists.set(backends, made)
     return made
   }
 

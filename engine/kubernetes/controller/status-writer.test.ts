@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { KubernetesClient } from '#engine/kubernetes/client/client.ts'
-import { KINDS, type KubernetesObject, type ObjectKey } from '#engine/kubernetes/objects/object.ts'
+import { KINDS, type KubernetesObject, keyOf, type ObjectKey } from '#engine/kubernetes/objects/object.ts'
 import { ApiServerDouble } from '#engine/kubernetes/testing/api-server/server.ts'
 import { ManualTime } from '#engine/testing/manual-time.ts'
 import type { Status } from './status.ts'
@@ -137,4 +137,34 @@ test('what is not said any more is taken back; an object that is gone is forgott
   await desire(parents('False'))
   assert.equal(patches(), 3)
   assert.equal(time.next === null || time.next > 1_000, true)
+})
+
+test('while objects change statuses are written one at a time, and together behind that', async () => {
+  const time = new ManualTime()
+  const underWay: PromiseWithResolvers<KubernetesObject>[] = []
+  const client = {
+    patchStatus: () => {
+      const write = Promise.withResolvers<KubernetesObject>()
+      underWay.push(write)
+      return write.promise
+    },
+    get: async () => null
+  }
+  const writer = new StatusWriter({ client, controllerName: OURS, time, log: () => {} })
+  const routes = Array.from({ length: 20 }, (_, i) => ({ ...ROUTE, metadata: { ...ROUTE.metadata, name: `r${i}` } }))
+  for (const route of routes) writer.observe(route)
+  writer.lead(true)
+  await writer.idle()
+  const answer = async () => {
+    const write = underWay.shift()!
+    write.resolve({ ...ROUTE, status: {} })
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  writer.desire(new Map(routes.map((route) => [keyOf(route), parents('True')])), true)
+  assert.equal(underWay.length, 1)
+  await answer()
+  assert.equal(underWay.length, 1)
+  time.pass(250)
+  await answer()
+  assert.equal(underWay.length, 8)
 })

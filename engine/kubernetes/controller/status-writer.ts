@@ -41,6 +41,11 @@ export const STATUS_KINDS = [
 const HAS_STATUS: ReadonlySet<string> = new Set(STATUS_KINDS)
 /** Those of one object come one after the other. */
 const CONCURRENT_WRITES_MAX = 8
+/**
+ * While objects change one status is written at a time: each takes the API server as long as a change, and nobody's
+ * requests wait for it (docs/design/044-kubernetes-translation.md).
+ */
+const BUSY_MS = 250
 const DELAY_FIRST_MS = 200
 const DELAY_MS_MAX = 60_000
 /** A status that has stood so long is no dispute. */
@@ -65,6 +70,8 @@ export class StatusWriter {
   readonly #desired = new Map<ObjectKey, Status>()
   readonly #queue = new Set<ObjectKey>()
   readonly #writing = new Set<ObjectKey>()
+  /** When something had to be said last that was not said before. */
+  #desiredAt = Number.NEGATIVE_INFINITY
   #isLeader = false
   #idle: PromiseWithResolvers<void> | null = null
 
@@ -140,6 +147,7 @@ export class StatusWriter {
   #desireOne(key: ObjectKey, status: Status | undefined): void {
     const row = this.#rows.get(key)
     if (row === undefined) return
+    this.#desiredAt = this.#options.time.now()
     row.desired = status
     row.attempts = 0
     row.callOff?.()
@@ -166,8 +174,10 @@ export class StatusWriter {
   }
 
   #pump(): void {
+    const isBusy = this.#options.time.now() - this.#desiredAt < BUSY_MS
+    const writesMax = isBusy ? 1 : CONCURRENT_WRITES_MAX
     for (const key of this.#queue) {
-      if (this.#writing.size >= CONCURRENT_WRITES_MAX) return
+      if (this.#writing.size >= writesMax) return
       if (this.#writing.has(key)) continue
       this.#queue.delete(key)
       this.#writing.add(key)

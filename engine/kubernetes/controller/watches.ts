@@ -18,7 +18,10 @@ export interface WatchesOptions {
   readonly onChange: (changed: ReadonlySet<ObjectKey> | null) => void
 }
 
-/** Changes that come so close together are one: a rollout changes many slices at once. */
+/**
+ * Changes that come so soon behind others are one with those that follow: a rollout changes many slices at once. One
+ * that comes by itself does not wait.
+ */
 const COALESCE_MS = 5
 
 export class Watches {
@@ -31,6 +34,8 @@ export class Watches {
   #failures = 0
   #isLost = false
   #callOff: (() => void) | null = null
+  /** When `onChange` returned last. */
+  #calledAt = Number.NEGATIVE_INFINITY
 
   constructor(options: WatchesOptions) {
     this.#options = options
@@ -91,11 +96,14 @@ export class Watches {
   #take(keys: readonly ObjectKey[]): void {
     if (!this.#isSynced) return
     for (const key of keys) this.#changed.add(key)
-    this.#callOff ??= this.#options.time.after(COALESCE_MS, () => {
+    const { time, onChange } = this.#options
+    const isAlone = time.now() - this.#calledAt >= COALESCE_MS
+    this.#callOff ??= time.after(isAlone ? 0 : COALESCE_MS, () => {
       this.#callOff = null
       const changed = this.#changed
       this.#changed = new Set()
-      this.#options.onChange(changed)
+      onChange(changed)
+      this.#calledAt = time.now()
     })
   }
 }
