@@ -10,7 +10,7 @@ export const ROOT = fileURLToPath(new URL('..', import.meta.url)).replace(/[/\\]
 const NOT_OURS = new Set(['.git', 'node_modules', 'dist', '.tmp', 'generated'])
 
 /** The repository has these folders at the top, and no other. */
-export const TOP_FOLDERS = ['.ci', 'backends', 'bench', 'docs', 'engine', 'fuzz', 'importers', 'policies', 'scripts']
+export const TOP_FOLDERS = ['.ci', 'backends', 'bench', 'docs', 'engine', 'fuzz', 'policies', 'scripts']
 /** Our files beside them. */
 const AT_THE_TOP = /^(?:\..+|[A-Z]+(?:\.md)?|package(?:-lock)?\.json|tsconfig\.json|biome\.json)$/
 

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { ROOT } from './files.ts'
 import { asLines, fixtureTree } from './fixture.ts'
 import { checkLayers } from './layers.ts'
 
@@ -8,6 +9,10 @@ function judge(t: Parameters<typeof fixtureTree>[0], imports: Readonly<Record<st
   const files = Object.entries(imports).map(([path, specifier]) => [path, `import '${specifier}'\n`])
   return asLines(checkLayers(fixtureTree(t, Object.fromEntries(files))))
 }
+
+test('the repository has no breach', () => {
+  assert.deepEqual(asLines(checkLayers(ROOT)), [])
+})
 
 test('imports that go down, to the right, or stay in their module pass', (t) => {
   assert.deepEqual(

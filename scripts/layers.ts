@@ -10,7 +10,7 @@ import { type Import, importsOf, packageOf, resolveImport } from './imports.ts'
 const LAYERS: readonly (readonly string[])[] = [
   ['contract', 'schema', 'http2', 'http', 'socket', 'kit'],
   ['ir', 'cel', 'routing', 'service', 'proto', 'accounts', 'spend'],
-  ['lifecycle', 'build', 'downstream', 'upstream', 'telemetry', 'story'],
+  ['lifecycle', 'build', 'downstream', 'upstream', 'telemetry', 'story', 'importers'],
   ['source'],
   ['standalone', 'kubernetes', 'admin', 'workers', 'explain'],
   ['process']
@@ -22,8 +22,6 @@ const REGISTRIES: Readonly<Record<string, string>> = {
   'policies/index.ts': ROOT_FILE,
   'backends/index.ts': ROOT_FILE,
   'backends/demo/index.ts': ROOT_FILE,
-  'importers/index.ts': ROOT_FILE,
-  'importers/foreign/index.ts': ROOT_FILE,
   'backends/demo/mcp-servers/index.ts': 'engine/process/commands.ts',
   'backends/jobs.ts': 'engine/process/jobs.ts'
 }
@@ -70,7 +68,7 @@ export function checkLayers(root: string): Finding[] {
 /** Why `file` may not have this import, or null when it may. */
 function judge(file: string, { specifier, byUrl }: Import): string | null {
   if (specifier.startsWith('../') && !byUrl)
-    return `'${specifier}': write '#engine/...', '#policies/...', '#backends/...' or '#importers/...'`
+    return `'${specifier}': write '#engine/...', '#policies/...' or '#backends/...'`
   if (isDevelopment(file)) return null
   const target = resolveImport(file, specifier)
   if (target === null) return specifier.startsWith('node:') ? null : judgePackage(file, packageOf(specifier))
@@ -117,7 +115,7 @@ function judgeExtension(from: Module, to: Module, file: string): string | null {
 
 interface Module {
   readonly name: string
-  readonly tree: 'engine' | 'policies' | 'backends' | 'importers'
+  readonly tree: 'engine' | 'policies' | 'backends'
   readonly layer: number
   /** Place in its layer, from the left. */
   readonly position: number
@@ -131,7 +129,6 @@ function moduleOf(path: string): Module | null {
       second === 'shared' || third === '' ? `policies/${second}` : `policies/${second}/${third.replace(/\.ts$/, '')}`
     return { name, tree, layer: 2, position: 0 }
   }
-  if (tree === 'importers') return { name: 'importers', tree, layer: 2, position: 0 }
   if (tree === 'backends') return { name: `backends/${second}`, tree, layer: 2, position: 0 }
   if (tree !== 'engine' || third === '') return null
   const layer = LAYERS.findIndex((modules) => modules.includes(second))

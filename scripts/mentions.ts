@@ -5,12 +5,12 @@ import { lineOf } from './scan.ts'
 
 /** A path below one of our folders ('engine/{cel,kit}/', 'scripts/tidy.ts'), and perhaps a heading ('#leaf-types'). */
 const PATH =
-  /(?<![\w./<-])#?((?:engine|policies|backends|importers|bench|fuzz|scripts|docs)\/(?:[\w.{},*<>-]+\/)*(?:[\w.{},*<>-]*[\w}*>])?)(#[\w-]+)?/g
+  /(?<![\w./<-])#?((?:engine|policies|backends|bench|fuzz|scripts|docs)\/(?:[\w.{},*<>-]+\/)*(?:[\w.{},*<>-]*[\w}*>])?)(#[\w-]+)?/g
 /** A file of code by its name alone. */
 const NAME = /(?<![\w./}{,*<>#-])[a-z][\w-]*(?:\.\w+)?\.ts\b/g
 /** ... and by the folders before it, which may begin anywhere ('plan/attempts.ts'). */
 const PARTIAL_PATH =
-  /(?<![\w./}{,*<>#-])(?!(?:engine|policies|backends|importers|bench|fuzz|scripts|docs|dist)\/)(?:[a-z][\w-]*\/)+[a-z][\w.-]*\.ts\b/g
+  /(?<![\w./}{,*<>#-])(?!(?:engine|policies|backends|bench|fuzz|scripts|docs|dist)\/)(?:[a-z][\w-]*\/)+[a-z][\w.-]*\.ts\b/g
 const LINK = /\]\(([^)\s#]*)(#[^)\s]+)?\)/g
 /** Papers that lie elsewhere. */
 const ELSEWHERE = new RegExp(

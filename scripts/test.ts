@@ -82,7 +82,7 @@ function tool(packageName: string, binary: string): string {
 }
 
 /** Where our code is: whatever else lies in a clone is not ours to judge. */
-const FOLDERS = ['engine', 'policies', 'backends', 'importers', 'bench', 'fuzz', 'scripts']
+const FOLDERS = ['engine', 'policies', 'backends', 'bench', 'fuzz', 'scripts']
 
 function checks(): Step[] {
   return [

@@ -1,7 +1,8 @@
 /** Backends of a Snapshot -> what serves exchanges; one that a reload does not change keeps what it was compiled to. */
 import type { CompiledBackend, UpstreamClient } from '#engine/contract/backend.ts'
+import type { Background } from '#engine/contract/background.ts'
 import type { Problem } from '#engine/contract/config-error.ts'
-import type { Background, RouteSettings } from '#engine/contract/filter.ts'
+import type { RouteSettings } from '#engine/contract/filter.ts'
 import { FieldError } from '#engine/contract/policy.ts'
 import type { ServiceRecorder } from '#engine/contract/service.ts'
 import type { Backend, PolicySet, Snapshot } from '#engine/ir/snapshot.ts'

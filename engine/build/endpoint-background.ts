@@ -4,9 +4,8 @@
  */
 
 import type { CompiledBackend, UpstreamClient } from '#engine/contract/backend.ts'
-import { together } from '#engine/contract/background.ts'
+import { type Background, together } from '#engine/contract/background.ts'
 import type { Endpoint } from '#engine/contract/endpoint.ts'
-import type { Background } from '#engine/contract/filter.ts'
 
 interface Noted {
   readonly added: Background[]

@@ -1,8 +1,9 @@
 /** Policies of a route -> hooks and settings, each distinct configuration compiled once. */
 import { isDeepStrictEqual } from 'node:util'
 import type { AccessLogPlan } from '#engine/contract/access-log.ts'
+import type { Background } from '#engine/contract/background.ts'
 import type { Problem } from '#engine/contract/config-error.ts'
-import type { Background, Hook, RetryPlan, RouteSettings } from '#engine/contract/filter.ts'
+import type { Hook, RetryPlan, RouteSettings } from '#engine/contract/filter.ts'
 import type { MirrorPlan } from '#engine/contract/mirror.ts'
 import type { MetricsPlan } from '#engine/contract/otlp.ts'
 import {

@@ -1,10 +1,11 @@
 /** What a Runtime is built with, and what it shows of itself. */
 import type { AccessLogPlan } from '#engine/contract/access-log.ts'
 import type { BackendContext, BackendKind, UpstreamClient } from '#engine/contract/backend.ts'
+import type { Background } from '#engine/contract/background.ts'
 import type { Children } from '#engine/contract/children.ts'
 import type { ErrorCode } from '#engine/contract/errors.ts'
 import type { Exchange, LocalReply } from '#engine/contract/exchange.ts'
-import type { Background, RouteSettings } from '#engine/contract/filter.ts'
+import type { RouteSettings } from '#engine/contract/filter.ts'
 import type { InProcess } from '#engine/contract/in-process.ts'
 import type { MetricsPlan } from '#engine/contract/otlp.ts'
 import type { Policy, PolicyServices } from '#engine/contract/policy.ts'

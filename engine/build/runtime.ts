@@ -1,8 +1,9 @@
 /** Snapshot -> Runtime: what a worker executes until the next configuration replaces it whole. */
 import type { CompiledBackend } from '#engine/contract/backend.ts'
+import type { Background } from '#engine/contract/background.ts'
 import { ConfigError, type Problem } from '#engine/contract/config-error.ts'
 import type { DialectFinder, Exchange } from '#engine/contract/exchange.ts'
-import type { Background, RetryPlan, RouteSettings } from '#engine/contract/filter.ts'
+import type { RetryPlan, RouteSettings } from '#engine/contract/filter.ts'
 import type { HookOwners, ListenerParts, Recorder, Route, RouteMirror, RouteRetry } from '#engine/contract/route.ts'
 import type { TcpTable } from '#engine/contract/tcp.ts'
 import type { Tracer } from '#engine/contract/tracing.ts'

@@ -2,8 +2,8 @@
 import type { AccessLogPlan } from '#engine/contract/access-log.ts'
 import type { BackendKind, StreamDestination } from '#engine/contract/backend.ts'
 import { endpointOptions } from '#engine/contract/backend-transport/transport.ts'
+import type { Background } from '#engine/contract/background.ts'
 import type { Problem } from '#engine/contract/config-error.ts'
-import type { Background } from '#engine/contract/filter.ts'
 import type { RecorderLabels } from '#engine/contract/route.ts'
 import type {
   Dialled,

@@ -1,5 +1,5 @@
 /** What frontend policies make of a Runtime: traces are begun where requests are routed. */
-import type { Background } from '#engine/contract/filter.ts'
+import type { Background } from '#engine/contract/background.ts'
 import type { Router } from '#engine/contract/route.ts'
 import type { Tracer } from '#engine/contract/tracing.ts'
 import type { FrontendPlans } from './policies.ts'

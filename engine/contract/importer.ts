@@ -59,7 +59,7 @@ export interface Mistake {
 /** What weir says to a configuration whose variables have these values. */
 export type MistakesOf = (value: Raw, variables: Readonly<Record<string, string>>) => readonly Mistake[]
 
-/** Makes a configuration that loads of one that may not (importers/settle.ts). */
+/** Makes a configuration that loads of one that may not (engine/importers/settle.ts). */
 export type Settle = (
   imported: Imported,
   importer: Pick<Importer, 'takesOut'>,

@@ -1,8 +1,9 @@
 /** A route as a worker runs it: everything that can be known before a request comes is known here. */
 import type { RetryBudget } from '#engine/kit/retry-budget.ts'
+import type { Background } from './background.ts'
 import type { ErrorCode } from './errors.ts'
 import type { DialectFinder, Exchange } from './exchange.ts'
-import type { Background, Hook, RetryPlan, RouteSettings } from './filter.ts'
+import type { Hook, RetryPlan, RouteSettings } from './filter.ts'
 import type { RequestIdRules } from './request-id.ts'
 import type { TcpTable } from './tcp.ts'
 

@@ -2,7 +2,7 @@
  * What configurations share by a key, such as a token of an account: it survives a reload while the next configuration
  * uses it too, and ends with the last one that does.
  */
-import type { Background } from './filter.ts'
+import type { Background } from './background.ts'
 
 /** It fetches something when it is asked. */
 export interface Fetcher {

@@ -1,8 +1,8 @@
 /** Connections whose bytes are passed on unread: what downstream, upstream, build and telemetry agree on. */
 
 import type { Wire } from '#engine/socket/wire.ts'
+import type { Background } from './background.ts'
 import type { Destination, EndpointOptions, HostGroup } from './endpoint.ts'
-import type { Background } from './filter.ts'
 
 /** Why a connection ended otherwise than by both sides: the `reason` in the log and in metrics, and its words. */
 export const TCP_REASONS = {

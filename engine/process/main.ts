@@ -13,6 +13,7 @@ import { NO_PRICES } from '#engine/contract/prices.ts'
 import { NO_REVOCATIONS } from '#engine/contract/revocations.ts'
 import { NO_SERVICES, newStateStore } from '#engine/contract/state-store.ts'
 import { SYSTEM_TIME } from '#engine/contract/time.ts'
+import { foreign } from '#engine/importers/foreign/index.ts'
 import type { Snapshot } from '#engine/ir/snapshot.ts'
 import { monotonicClock } from '#engine/kit/monotonic.ts'
 import { SharedRows } from '#engine/kit/shared-rows.ts'
@@ -31,7 +32,6 @@ import type { ToMain, ToWorker, WorkerData } from '#engine/workers/messages.ts'
 import { OffloadPool } from '#engine/workers/offload.ts'
 import { SharedRevocations, SharedState } from '#engine/workers/shared.ts'
 import { WorkerThread } from '#engine/workers/worker.ts'
-import { foreign } from '#importers/foreign/index.ts'
 import { policies } from '#policies/index.ts'
 import type { GatewayCommand, ImportCommand } from './cli.ts'
 import { writeCompileCache } from './compile-cache.ts'
@@ -62,7 +62,7 @@ export async function schemaText(): Promise<string> {
 export async function importFile(command: ImportCommand): Promise<void> {
   const [{ runImport }, { importers, settled, isImportError }] = await Promise.all([
     import('./import-command.ts'),
-    import('#importers/index.ts')
+    import('#engine/importers/index.ts')
   ])
   runImport(command, { importers, settled, isImportError, policies, backends, check })
 }

@@ -18,7 +18,7 @@ const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
 function isStale() {
   if (!existsSync(join(here, 'start.ts'))) return false
   const builtAt = statSync(bundle).mtimeMs
-  for (const folder of ['engine', 'policies', 'backends', 'importers']) {
+  for (const folder of ['engine', 'policies', 'backends']) {
     const sources = join(root, folder)
     if (!existsSync(sources)) continue
     for (const name of readdirSync(sources, { recursive: true })) {

@@ -2,7 +2,7 @@
  * Metrics on their way to a collector. The main thread has those of all workers, but no connections: every worker asks
  * it for them at each interval, it answers one of them, and that one sends what it is given.
  */
-import type { Background } from '#engine/contract/filter.ts'
+import type { Background } from '#engine/contract/background.ts'
 import type { MetricsPlan } from '#engine/contract/otlp.ts'
 import type { Time } from '#engine/contract/time.ts'
 import type { Exporters } from './otlp/exporters.ts'

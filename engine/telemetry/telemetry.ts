@@ -1,7 +1,7 @@
 /** All observability data of one worker thread: the parts, composed, under one roof. */
 import { randomUUID } from 'node:crypto'
 import type { AccessLogPlan, LogRecordsPlan } from '#engine/contract/access-log.ts'
-import type { Background } from '#engine/contract/filter.ts'
+import type { Background } from '#engine/contract/background.ts'
 import type { MetricsPlan } from '#engine/contract/otlp.ts'
 import type { MirrorRecorder, Recorder, RecorderLabels } from '#engine/contract/route.ts'
 import type { ServiceRecorder } from '#engine/contract/service.ts'

@@ -3,10 +3,11 @@
  * worker looks when an address is due; the one that moves the time of its next check asks. So there is one check for
  * the whole process, and another worker goes on when one dies.
  */
+
+import type { Background } from '#engine/contract/background.ts'
 import type { CheckCredentials } from '#engine/contract/check-credentials.ts'
 import { type Destination, type EndpointOptions, SPOKEN_DEFAULT } from '#engine/contract/endpoint.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
-import type { Background } from '#engine/contract/filter.ts'
 import type { InProcess } from '#engine/contract/in-process.ts'
 import type { ActiveCheck, GrpcCheck, HttpCheck } from '#engine/contract/resilience.ts'
 import { HeaderBlock } from '#engine/http/headers.ts'

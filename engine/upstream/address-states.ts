@@ -2,8 +2,9 @@
  * How many addresses of each configured destination are in which state, for metrics. Of the workers of the process one
  * reports a destination, the one that holds its lease, so that a sum over workers is right.
  */
+
+import type { Background } from '#engine/contract/background.ts'
 import type { AddressState } from '#engine/contract/endpoint.ts'
-import type { Background } from '#engine/contract/filter.ts'
 import type { SharedRow, SharedRows } from '#engine/kit/shared-rows.ts'
 import type { UpstreamObserver } from './shared.ts'
 

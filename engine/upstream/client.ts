@@ -2,7 +2,7 @@
 
 import { isIP } from 'node:net'
 import type { UpstreamClient } from '#engine/contract/backend.ts'
-import { together } from '#engine/contract/background.ts'
+import { type Background, together } from '#engine/contract/background.ts'
 import type { CheckCredentials } from '#engine/contract/check-credentials.ts'
 import type {
   Destination,
@@ -13,7 +13,6 @@ import type {
   WeightedHost
 } from '#engine/contract/endpoint.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
-import type { Background } from '#engine/contract/filter.ts'
 import { type InProcess, NO_CALLS } from '#engine/contract/in-process.ts'
 import type { ActiveCheck } from '#engine/contract/resilience.ts'
 import type { StreamClient, StreamEndpoint } from '#engine/contract/tcp.ts'

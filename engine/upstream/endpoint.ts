@@ -2,10 +2,11 @@
  * One destination: its addresses, their pools, who waits for a connection, and what is tried next
  * when an attempt fails. State of a worker that survives reloads.
  */
+
+import type { Background } from '#engine/contract/background.ts'
 import type { Endpoint } from '#engine/contract/endpoint.ts'
 import type { ErrorCode } from '#engine/contract/errors.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
-import type { Background } from '#engine/contract/filter.ts'
 import { isIdempotent } from '#engine/http/method.ts'
 import type { TlsOutcome } from '#engine/socket/socket-layer.ts'
 import type { Wire } from '#engine/socket/wire.ts'

@@ -2,7 +2,7 @@
  * The endpoints of one worker, by destination and options: their state survives a reload. What configurations in force
  * have is kept. What none has any more is forgotten with time, and what clients have named when it is too much.
  */
-import type { Background } from '#engine/contract/filter.ts'
+import type { Background } from '#engine/contract/background.ts'
 
 /** Endpoints kept that no configuration in force has; dynamic proxies name new ones all the time. */
 const OTHERS_MAX = 8_192

@@ -2,8 +2,9 @@
  * Whose credentials the checks of one endpoint show. Backends with different `auth` that ask the same server by the
  * same rules share its checks, and a server is well when it takes the credentials of one of them.
  */
+
+import type { Background } from '#engine/contract/background.ts'
 import type { CheckCredentials } from '#engine/contract/check-credentials.ts'
-import type { Background } from '#engine/contract/filter.ts'
 
 export class LentCredentials {
   /** Of the backends in force that show any. The last one's are shown. */

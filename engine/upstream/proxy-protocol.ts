@@ -4,9 +4,10 @@
  * connections. They share what is known of the destination (destination.ts) and the limit on connections: an idle one
  * gives way to a client that has none, and clients that wait are served in turn.
  */
+
+import type { Background } from '#engine/contract/background.ts'
 import type { Endpoint } from '#engine/contract/endpoint.ts'
 import type { ClientStream, Exchange } from '#engine/contract/exchange.ts'
-import type { Background } from '#engine/contract/filter.ts'
 import { writeProxyHeader } from '#engine/socket/proxy-header.ts'
 import { EndpointState } from './endpoint.ts'
 import type { HostSet } from './host-group.ts'

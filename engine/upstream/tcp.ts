@@ -2,8 +2,8 @@
  * One destination of connections whose bytes are passed on unread. No pool: every client has a connection of its own.
  */
 
+import type { Background } from '#engine/contract/background.ts'
 import type { EndpointOptions } from '#engine/contract/endpoint.ts'
-import type { Background } from '#engine/contract/filter.ts'
 import type { Dialled, StreamEndpoint, TcpReason, TcpSession } from '#engine/contract/tcp.ts'
 import type { Address } from '#engine/socket/socket-layer.ts'
 import type { Wire } from '#engine/socket/wire.ts'

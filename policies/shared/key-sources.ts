@@ -3,7 +3,7 @@
  * configurations use it.
  */
 import { isDeepStrictEqual } from 'node:util'
-import type { Background } from '#engine/contract/filter.ts'
+import type { Background } from '#engine/contract/background.ts'
 import { type KeyPlace, type KeyServices, type KeySource, RemoteKeys } from './remote-keys.ts'
 
 export interface IdentifiedPlace extends KeyPlace {

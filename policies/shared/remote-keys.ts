@@ -2,7 +2,7 @@
  * The keys of one issuer, fetched by one thread: refreshed before they are too old, kept while the
  * issuer is down, fetched again once when a token names a key that is not among them.
  */
-import type { Background } from '#engine/contract/filter.ts'
+import type { Background } from '#engine/contract/background.ts'
 import type { Time } from '#engine/contract/time.ts'
 import { Lru } from '#engine/kit/lru.ts'
 import type { KeySet } from './jwt-keys.ts'

@@ -4,8 +4,7 @@
  */
 
 import { hash } from 'node:crypto'
-import { together } from '#engine/contract/background.ts'
-import type { Background } from '#engine/contract/filter.ts'
+import { type Background, together } from '#engine/contract/background.ts'
 import { type CompileContext, FieldError, type Sources } from '#engine/contract/policy.ts'
 import type { ServiceRef } from '#engine/contract/service.ts'
 import { oneOf } from '#engine/schema/choice.ts'

@@ -7,9 +7,9 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
 import { backends } from '#backends/index.ts'
+import { importers, settled } from '#engine/importers/index.ts'
 import { foreignFile, importText } from '#engine/process/import-command.ts'
 import { loadConfig } from '#engine/standalone/load.ts'
-import { importers, settled } from '#importers/index.ts'
 import { policies } from '#policies/index.ts'
 
 /** Examples of agentgateway that are about what weir does not have. */

@@ -9,17 +9,7 @@ import { freePort, runNode } from '#engine/testing/program.ts'
 
 const ROOT = join(import.meta.dirname, '..', '..')
 /** What a build reads. */
-const SOURCES = [
-  'package.json',
-  'README.md',
-  'LICENSE',
-  'engine',
-  'policies',
-  'backends',
-  'importers',
-  'scripts',
-  'docs'
-]
+const SOURCES = ['package.json', 'README.md', 'LICENSE', 'engine', 'policies', 'backends', 'scripts', 'docs']
 /** What the package says it needs at run time: installed beside it. */
 const BESIDE = ['node', 'piscina', 'uWebSockets.js']
 const BYTES_MAX = 3_500_000

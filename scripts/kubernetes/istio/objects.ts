@@ -2,8 +2,8 @@
 import type { ObjectKind } from '#engine/kubernetes/objects/object.ts'
 import { KINDS, type KubernetesObject } from '#engine/kubernetes/objects/object.ts'
 import { GROUP } from '#engine/kubernetes/resources/names.ts'
-import { DEPLOYMENT, SERVICE_ACCOUNT } from '../cluster/kinds.ts'
-import { GATEWAY_CLASS } from '../controller.ts'
+import { DEPLOYMENT, SERVICE_ACCOUNT } from '#scripts/kubernetes/cluster/kinds.ts'
+import { GATEWAY_CLASS } from '#scripts/kubernetes/controller.ts'
 
 export const ISTIO_NAMESPACE = 'istio-system'
 export const NAMESPACE = 'demo'

@@ -4,8 +4,8 @@
  * program has an end, and one of which nothing good comes is run again after pauses.
  */
 import type { Time } from '#engine/contract/time.ts'
+import { Backoff } from '#engine/kubernetes/client/backoff.ts'
 import { z } from '#engine/schema/schema.ts'
-import { Backoff } from '../backoff.ts'
 import { EXEC_API_VERSIONS, type ExecCluster, type ExecCredential, execInfo, readExecCredential } from './credential.ts'
 import { outputOf } from './program.ts'
 

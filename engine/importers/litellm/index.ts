@@ -1,8 +1,8 @@
 /** `weir import litellm`: the configuration of a LiteLLM proxy. */
 
 import type { ForeignFile, Importer } from '#engine/contract/importer.ts'
+import { Draft, ImportError } from '#engine/importers/draft.ts'
 import { entriesOf, objectOf, type Path, type Raw, text } from '#engine/schema/placed.ts'
-import { Draft, ImportError } from '#importers/draft.ts'
 import { deploymentOf } from './deployments.ts'
 import { addGroups, type Fallbacks } from './groups.ts'
 import { targetsOf } from './mcp-servers.ts'

@@ -5,8 +5,8 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { provider } from '#backends/llm/testing/llm-gateway.ts'
+import { imported } from '#engine/importers/imported.fixture.ts'
 import { startGateway } from '#engine/testing/gateway.ts'
-import { imported } from '#importers/imported.fixture.ts'
 
 const HI = [{ role: 'user', content: 'Hi' }]
 

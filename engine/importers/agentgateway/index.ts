@@ -4,8 +4,8 @@
  */
 
 import type { ForeignFile, Importer, TakenOut } from '#engine/contract/importer.ts'
+import { Draft, ImportError } from '#engine/importers/draft.ts'
 import { objectOf, type Path, type Raw } from '#engine/schema/placed.ts'
-import { Draft, ImportError } from '#importers/draft.ts'
 import { bindGateways } from './gateways.ts'
 import { rewriteLlm } from './llm.ts'
 import { rewriteRoutes } from './routes.ts'

@@ -2,8 +2,9 @@
  * Deployments -> llm.models and llm.virtualModels. Several of one name, or one with fallbacks, become a virtual model:
  * its own deployments come first, those of each fallback after them.
  */
+
+import type { Draft } from '#engine/importers/draft.ts'
 import type { Raw } from '#engine/schema/placed.ts'
-import type { Draft } from '#importers/draft.ts'
 import type { Deployment } from './deployments.ts'
 
 /** Of llm.virtualModels[].routing (backends/llm/config/shortcut/schema.ts). */

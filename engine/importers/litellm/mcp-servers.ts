@@ -1,8 +1,8 @@
 /** LiteLLM's mcp_servers -> targets of weir's `mcp`. Source: "MCP Overview" of LiteLLM's docs. */
 
 import type { ForeignFile } from '#engine/contract/importer.ts'
+import type { Draft } from '#engine/importers/draft.ts'
 import { objectOf, type Path, type Raw, text } from '#engine/schema/placed.ts'
-import type { Draft } from '#importers/draft.ts'
 import { carriedValue, isSet, textOf } from './texts.ts'
 
 const KNOWN = new Set([

@@ -1,8 +1,8 @@
 /** What stands on routes and backends in other words. */
 
 import type { ForeignFile } from '#engine/contract/importer.ts'
+import type { Draft } from '#engine/importers/draft.ts'
 import { entriesOf, objectOf, type Path, type Placed, type Raw, text } from '#engine/schema/placed.ts'
-import type { Draft } from '#importers/draft.ts'
 import { weirGuards } from './guards.ts'
 import { tokenExchange } from './token-exchange.ts'
 

@@ -1,8 +1,8 @@
 /** `gateways`, `routes` and `tcpRoutes` at the top of agentgateway's file -> binds. */
 
 import type { ForeignFile } from '#engine/contract/importer.ts'
+import type { Draft } from '#engine/importers/draft.ts'
 import { entriesOf, objectOf, type Raw, text } from '#engine/schema/placed.ts'
-import type { Draft } from '#importers/draft.ts'
 
 const CONNECT = 'HTTP CONNECT is not in this version: the port is left out'
 const LLM_PORT = 4000

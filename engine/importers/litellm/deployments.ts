@@ -1,8 +1,8 @@
 /** Entries of LiteLLM's model_list -> models of weir's `llm`, without the names that clients use. */
 
 import type { ForeignFile } from '#engine/contract/importer.ts'
+import type { Draft } from '#engine/importers/draft.ts'
 import { objectOf, type Path, type Raw, text } from '#engine/schema/placed.ts'
-import type { Draft } from '#importers/draft.ts'
 import { infoRow, paramRow } from './params.ts'
 import { type ModelName, PROVIDERS, type ProviderRow, readModelName } from './providers.ts'
 import { carriedValue, isSet, numberOf, textOf } from './texts.ts'

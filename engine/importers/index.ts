@@ -1,7 +1,7 @@
 /** What `weir import` can read. */
 
 import type { Importer } from '#engine/contract/importer.ts'
-import { ImportError } from '#importers/draft.ts'
+import { ImportError } from '#engine/importers/draft.ts'
 import { agentgateway } from './agentgateway/index.ts'
 import { litellm } from './litellm/index.ts'
 

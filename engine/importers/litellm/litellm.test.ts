@@ -3,10 +3,10 @@ import { deepEqual, equal, match, ok } from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { backends } from '#backends/index.ts'
 import { jsonOf, provider } from '#backends/llm/testing/llm-gateway.ts'
+import { imported } from '#engine/importers/imported.fixture.ts'
 import { loadConfig } from '#engine/standalone/load.ts'
 import { startGateway } from '#engine/testing/gateway.ts'
 import type { Models } from '#engine/testing/models.ts'
-import { imported } from '#importers/imported.fixture.ts'
 import { policies } from '#policies/index.ts'
 
 const HI = [{ role: 'user', content: 'Hi' }]

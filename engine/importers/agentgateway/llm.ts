@@ -1,8 +1,8 @@
 /** What `llm` says in other words: names of models by expressions, and choices under conditions. */
 
 import type { ForeignFile } from '#engine/contract/importer.ts'
+import type { Draft } from '#engine/importers/draft.ts'
 import { entriesOf, objectOf, type Path, type Raw, text } from '#engine/schema/placed.ts'
-import type { Draft } from '#importers/draft.ts'
 import { weirGuards } from './guards.ts'
 
 const STRIPPED = /^llmRequest\.model\.stripPrefix\((["'])([^"'\\]*)\1\)$/

@@ -1,8 +1,8 @@
 /** Prompt guards of agentgateway, whose rules are a list, and whose rejection is an answer. */
 
 import type { ForeignFile } from '#engine/contract/importer.ts'
+import type { Draft } from '#engine/importers/draft.ts'
 import { entriesOf, objectOf, type Path, type Raw, text } from '#engine/schema/placed.ts'
-import type { Draft } from '#importers/draft.ts'
 
 const BUILTINS: Readonly<Record<string, string>> = {
   ...{ ssn: 'Ssn', creditCard: 'CreditCard', phoneNumber: 'PhoneNumber', email: 'Email', caSin: 'CaSin' }
