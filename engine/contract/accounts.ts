@@ -97,6 +97,20 @@ export interface AccountRefusal {
   readonly retryAfterS: number | null
 }
 
+/** What clients of models wait for a Retry-After at most; they try again by themselves when it says more. */
+const RETRY_AFTER_MAX_S = 60
+
+/**
+ * Header fields of a refusal, flat. Money does not come back by asking again: OpenAI's and Anthropic's clients are
+ * told.
+ */
+export function refusalFields({ code, retryAfterS }: AccountRefusal): readonly string[] | null {
+  const fields = retryAfterS === null ? [] : ['Retry-After', String(retryAfterS)]
+  const isFinal = code === 'BUDGET_EXCEEDED' && (retryAfterS ?? Number.POSITIVE_INFINITY) > RETRY_AFTER_MAX_S
+  if (isFinal) fields.push('x-should-retry', 'false')
+  return fields.length === 0 ? null : fields
+}
+
 /** The tightest of the limits of one kind, for the client. */
 export interface AccountQuota {
   readonly kind: RateSpec['kind']

@@ -60,12 +60,21 @@ export class ProcessAccounts {
     return { memory: this.ledger.memory, journal: this.ledger.workerStarts(worker), known: this.ledger.all }
   }
 
-  /** Before workers get `snapshot`: what it has is known when its routes are in force. */
-  offer(snapshot: Configured): void {
+  /**
+   * Before workers get `snapshot`: what it has is known when its routes are in force. Why it cannot be; null: it is.
+   */
+  offer(snapshot: Configured): string | null {
     const { policies, log } = this.#options
     this.#offered = accountsIn(snapshot, policies)
     for (const name of this.#offered.doubles) log('warn', `two keys are called ${name}: that of a policy is not known`)
-    this.#put(this.#offered)
+    try {
+      this.#put(this.#offered)
+      return null
+    } catch (error) {
+      // There is no room for all of them. What was in force has room.
+      this.#put(this.#found)
+      return (error as Error).message
+    }
   }
 
   /** What becomes of what was offered. */

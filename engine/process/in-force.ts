@@ -85,7 +85,8 @@ export class InForce {
   async publish({ draft, hash, expanded, places }: Offer): Promise<Published> {
     const acceptedAt = new Date().toISOString()
     const snapshot: Snapshot = { ...draft, process: this.#process, version: ++this.#versions, hash, acceptedAt }
-    this.#accounts?.offer(snapshot)
+    const problem = this.#accounts?.offer(snapshot) ?? null
+    if (problem !== null) return { ok: false, message: problem, code: null }
     const outcome = await this.#supervisor.publish(snapshot, places)
     this.#accounts?.settled(outcome.ok)
     if (!outcome.ok) return outcome

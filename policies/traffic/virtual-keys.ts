@@ -6,7 +6,13 @@
  */
 import { hash as digestOf } from 'node:crypto'
 import { KEYS_MAX, keysSchema, plainKeySchema, secretKeySchema } from '#engine/accounts/schema.ts'
-import type { AccountQuota, AccountRefusal, Key, KeySpec } from '#engine/contract/accounts.ts'
+import {
+  type AccountQuota,
+  type AccountRefusal,
+  type Key,
+  type KeySpec,
+  refusalFields
+} from '#engine/contract/accounts.ts'
 import { type Detail, placeOf } from '#engine/contract/detail.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import { CONTINUE, type Hook, type Verdict } from '#engine/contract/filter.ts'
@@ -195,10 +201,10 @@ function authenticate(config: Config, find: (shown: string) => Key | undefined, 
   }
 }
 
-function refused(ex: Exchange, key: Key, { code, message, retryAfterS }: AccountRefusal): Verdict {
+function refused(ex: Exchange, key: Key, refusal: AccountRefusal): Verdict {
+  const { code, message } = refusal
   setRefusalMessage(ex, code, message)
-  const headers = retryAfterS === null ? null : ['Retry-After', String(retryAfterS)]
-  return refuse(ex, code, headers, () => `${placeOf(ex, 'virtualKeys')}: key ${key.name}: ${message}`)
+  return refuse(ex, code, refusalFields(refusal), () => `${placeOf(ex, 'virtualKeys')}: key ${key.name}: ${message}`)
 }
 
 /** The tightest of each kind. */

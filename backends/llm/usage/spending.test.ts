@@ -87,6 +87,7 @@ test('a call is paid for by the key, its team and its organisation; the first th
     /^the budget of team ml \(0\.01 USD per day\) is used up; it begins anew at \d{4}-\d\d-\d\dT00:00:00Z$/
   )
   ok(Number(refused.headers.get('retry-after')) > 0)
+  ok(['false', null].includes(refused.headers.get('x-should-retry')), 'null: the day ends within a minute')
   deepEqual(spent('key/alice').spent, '0.006', 'a refusal costs nobody anything')
 })
 

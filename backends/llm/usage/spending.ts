@@ -8,7 +8,7 @@ import { LargeRequest } from '#backends/llm/offload/large-request.ts'
 import type { Attempts } from '#backends/llm/plan/attempts.ts'
 import type { ModelNames } from '#backends/llm/routes/models.ts'
 import { whenSettled } from '#backends/shared/when-settled.ts'
-import { type AccountRefusal, KEY_USE, type KeyUse } from '#engine/contract/accounts.ts'
+import { type AccountRefusal, KEY_USE, type KeyUse, refusalFields } from '#engine/contract/accounts.ts'
 import type { BackendContext } from '#engine/contract/backend.ts'
 import type { ErrorCode } from '#engine/contract/errors.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
@@ -28,10 +28,11 @@ const BYTES_PER_TOKEN = 4
 const STREAM_BYTES_PER_TOKEN = 32
 
 /** The refusal is what the exchange ends with. */
-export function noteRefusal(ex: Exchange, { code, message, retryAfterS }: AccountRefusal): ErrorCode {
+export function noteRefusal(ex: Exchange, refusal: AccountRefusal): ErrorCode {
+  const { code, message } = refusal
   setRefusalMessage(ex, code, message)
   ex.errorDetail ??= message
-  ex.refusalHeaders = retryAfterS === null ? null : ['Retry-After', String(retryAfterS)]
+  ex.refusalHeaders = refusalFields(refusal)
   return code
 }
 
