@@ -1,18 +1,17 @@
 /** Models of LLM providers: a request is read, a provider chosen, what it is sent written, its answer translated. */
 
-import type { AiBackend, AiRejection, AiRouteType } from '#backends/llm/config/snapshot.ts'
+import type { AiBackend, AiProvider, AiRejection, AiRouteType } from '#backends/llm/config/snapshot.ts'
 import { beginPreparation, finishPreparation, resumePreparation } from '#backends/shared/preparation.ts'
 import { whenSettled } from '#backends/shared/when-settled.ts'
 import type { BackendContext, BackendKind, CompiledBackend } from '#engine/contract/backend.ts'
 import { whenRequest } from '#engine/contract/body.ts'
 import type { Endpoint } from '#engine/contract/endpoint.ts'
 import type { DialectFinder, Exchange } from '#engine/contract/exchange.ts'
-import { type AnswerHook, CONTINUE, type Peek, type RetryPlan, type Verdict } from '#engine/contract/filter.ts'
+import { type AnswerHook, CONTINUE, type RetryPlan, type Verdict } from '#engine/contract/filter.ts'
 import { xorshift32 } from '#engine/kit/random.ts'
 import { Answers, type Proceed } from './answer/answers.ts'
 import { errorDialectAt, KEY_PLACES } from './answer/error-dialect.ts'
 import { errorDialectOf, listModels, refusalReply } from './answer/local-replies.ts'
-import { hasFailedHead, isFailure } from './answer/masked-errors.ts'
 import { clientKeys, NO_KEYS } from './auth/client-key.ts'
 import { withoutCredentials } from './auth/query-keys.ts'
 import { aiConfig } from './config/index.ts'
@@ -27,16 +26,17 @@ import { chatFor } from './offload/large-request.ts'
 import { Attempts, endLastAttempt } from './plan/attempts.ts'
 import { Attempt, chooseSlot, type ProviderSlot, retryAfterMs } from './plan/balancer.ts'
 import { CompatibilityRetry } from './plan/compatibility-retry.ts'
-import { failover } from './plan/failover.ts'
+import { failover, hasFailed } from './plan/failover.ts'
+import { Fallbacks } from './plan/fallbacks.ts'
 import { OriginalRequest } from './plan/original-request.ts'
 import { buildProvider, type ProviderRuntime, slotFor } from './plan/provider-runtime.ts'
+import { compileRanking, type Ranking } from './plan/ranking.ts'
 import { type ApplyWritten, RequestWriter, type WriteOutcome } from './plan/request-writer.ts'
 import { NO_BODY } from './request/json-body.ts'
 import type { ListClient } from './routes/answer-spec.ts'
 import { clientOf, isChat, isOtherApi, OTHER_API, operationOf, servedPaths, typeOf } from './routes/index.ts'
 import { type ModelNames, namedModels } from './routes/models.ts'
 import type { CostTap } from './stream/cost-tap.ts'
-import { firstEvent } from './stream/first-event.ts'
 import { DROPPED, type DroppedFields, droppedList, refusalOfDropped } from './translate/dropped-fields.ts'
 import { closeAttempt, isRestricted, modelsFor, whenReserved } from './usage/spending.ts'
 import { settleUsage } from './usage/usage-record.ts'
@@ -47,6 +47,8 @@ class LlmBackend implements CompiledBackend {
   readonly #context: BackendContext
   readonly #random = xorshift32()
   readonly #groups: readonly (readonly ProviderSlot<ProviderRuntime>[])[]
+  readonly #fallbacks: Fallbacks
+  readonly #ranking: Ranking | undefined
   readonly #total: number
   readonly #wantsClient: boolean
   readonly #writing: RequestWriter
@@ -59,19 +61,22 @@ class LlmBackend implements CompiledBackend {
   constructor(backend: AiBackend, context: BackendContext) {
     this.#backend = backend
     this.#context = context
-    this.#groups = backend.groups.map((group) =>
-      group.map((settings) => slotFor(buildProvider(settings, backend, context), context))
-    )
+    const slotOf = (settings: AiProvider) => slotFor(buildProvider(settings, backend, context), context)
+    this.#groups = backend.groups.map((group) => group.map(slotOf))
+    this.#fallbacks = new Fallbacks(backend.fallbacks ?? [], slotOf)
+    this.#ranking = compileRanking(backend.ranking, context.prices, this.#random)
     const aliases = new ModelPatterns(Object.keys(backend.modelAliases).map((name) => [name, true]))
     this.#known = { names: namedModels(backend), isServed: (name) => aliases.find(name) === true }
-    this.#total = this.#groups.flat().length
-    this.#wantsClient = this.#groups.flat().some(({ provider }) => provider.authenticator.wantsClient)
+    const all = [...this.#groups.flat(), ...this.#fallbacks.slots]
+    this.#total = all.length
+    this.#wantsClient = all.some(({ provider }) => provider.authenticator.wantsClient)
     this.#guards = new Guards(backend.promptGuard, context)
     this.#writing = new RequestWriter(context)
     this.#again = new CompatibilityRetry(context, this.#writing)
     this.#answers = new Answers(context, this.#guards, backend.silence)
-    const hasFailed = (ex: Exchange) => this.#attemptsOf(ex)?.attempt != null && this.#hasFailed(ex)
-    this.retry = this.#total === 1 ? null : failover(this.#total, { peek: (ex) => this.#peek(ex), hasFailed })
+    const { length: total } = all
+    const providers = { groups: this.#groups, fallbacks: this.#fallbacks, total, random: this.#random }
+    this.retry = total === 1 ? null : failover({ ...providers, attemptsOf: (ex) => this.#attemptsOf(ex) })
   }
 
   readonly keyLocations = KEY_PLACES
@@ -154,6 +159,7 @@ class LlmBackend implements CompiledBackend {
       const original = ex.retry === null && this.#total === 1 ? null : new OriginalRequest(ex)
       const state = new Attempts(this, client, { chat, operation }, original, keys)
       ex.serving = state
+      state.choose = this.#ranking?.(ex, state)
       if (this.#guards.forwardsFields) state.fields = ex.request.copy()
       ex.onOver = () => this.#over(ex, state)
       this.#next(ex, state)
@@ -176,7 +182,7 @@ class LlmBackend implements CompiledBackend {
   #next(ex: Exchange, state: Attempts): void {
     // Who tries again more often than there are providers begins anew.
     if (state.tried.length === this.#total) state.tried.length = 0
-    state.groups = this.#groups
+    state.groups = this.#fallbacks.groupsFor(ex, state, this.#groups)
     state.refusal = null
     state.round++
     this.#choose(ex, state)
@@ -188,7 +194,7 @@ class LlmBackend implements CompiledBackend {
    */
   #choose(ex: Exchange, state: Attempts): void {
     for (;;) {
-      const slot = chooseSlot(state.groups, state.tried, performance.now(), this.#random)
+      const slot = chooseSlot(state.groups, state.tried, performance.now(), this.#random, state.choose)
       if (slot === null && state.attemptCount === 0) throw state.refusal!
       if (slot === null) {
         // The request is not to blame: another provider would have taken it.
@@ -358,7 +364,7 @@ class LlmBackend implements CompiledBackend {
 
   /** How the attempt went, as far as the head of its answer can tell. */
   #note(ex: Exchange, attempt: Attempt<ProviderRuntime>): void {
-    if (ex.response === null || this.#hasFailed(ex)) {
+    if (ex.response === null || hasFailed(ex, this.#attemptsOf(ex))) {
       const pauseMs = retryAfterMs(ex.response?.get('retry-after'), Date.now())
       attempt.failed(performance.now(), pauseMs, this.#random())
     } else attempt.succeeded(performance.now())
@@ -367,6 +373,8 @@ class LlmBackend implements CompiledBackend {
   /** Another attempt follows, here or at another backend of the route. */
   #endAttempt(ex: Exchange, state: Attempts): void {
     if (state.attempt !== null) this.#note(ex, state.attempt)
+    // Another provider is asked, and the credential may be right again the next time.
+    if (ex.status === 401 || ex.status === 403) state.attempt?.slot.provider.authenticator.refused()
     closeAttempt(ex, this.#context.prices)
     state.round++
     // Nothing that this attempt still waits for may send it: the next one may come after a pause.
@@ -382,16 +390,7 @@ class LlmBackend implements CompiledBackend {
       settleUsage(ex, tap.cost)
     }
     closeAttempt(ex, this.#context.prices)
-  }
-
-  #peek(ex: Exchange): Peek | null {
-    const { attempt = null, format = null } = this.#attemptsOf(ex) ?? {}
-    if (attempt === null || format === null) return null
-    return firstEvent(ex, format, () => attempt.failed(performance.now(), null, this.#random()))
-  }
-
-  #hasFailed(ex: Exchange): boolean {
-    return this.#attemptsOf(ex)?.format == null ? isFailure(ex.status) : hasFailedHead(ex)
+    state.measure(ex)
   }
 }
 

@@ -372,7 +372,7 @@ test('mistakes are errors with their place, and fields that are not honoured hav
   match(params({ apiKey: { file: 'x' } })[0]!, /apiKey: must be text/)
   deepEqual(model({ overrides: { stream: 1 } }), ['llm.models[0].overrides.stream: must be true or false'])
   const virtual = (routing: object) => errors({ ...MODELS, virtualModels: [{ name: 'v', routing }] })
-  match(virtual({ conditional: {} })[0]!, /routing 'conditional' is not in this version/)
+  match(virtual({ canary: { model: 'a', to: 'zz', percent: 5 } })[0]!, /canary.to: no model of llm.models serves "zz"/)
   const where = 'llm.virtualModels[0].routing.failover.targets[0].model'
   deepEqual(virtual({ failover: { targets: [{ model: 'b' }] } }), [`${where}: no model of llm.models serves "b"`])
   deepEqual(virtual({ failover: { targets: [{ model: '*' }] } }), [

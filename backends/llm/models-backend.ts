@@ -2,6 +2,8 @@
 import type { AiBackend, AiRouteType, ModelsBackend } from '#backends/llm/config/snapshot.ts'
 import { beginPreparation, finishPreparation, resumePreparation } from '#backends/shared/preparation.ts'
 import { whenSettled } from '#backends/shared/when-settled.ts'
+import { REQUEST_HEAD_ROOTS } from '#engine/cel/exchange.ts'
+import { compileExpression } from '#engine/cel/expression.ts'
 import type { BackendContext, BackendKind, CompiledBackend } from '#engine/contract/backend.ts'
 import { whenRequest } from '#engine/contract/body.ts'
 import { offloadFor } from '#engine/contract/client-key.ts'
@@ -17,6 +19,8 @@ import { FormatError } from './formats/format.ts'
 import { TOO_DEEP } from './offload/job.ts'
 import { readModelInPool } from './offload/pool.ts'
 import { LARGE_BYTES } from './offload/threshold.ts'
+import { fnv } from './plan/ranking.ts'
+import { keyReader } from './plan/routing-key.ts'
 import { modelOf, parseAhead } from './request/json-body.ts'
 import { decodedName, modelPathOf } from './request/model-path.ts'
 import type { ListClient } from './routes/answer-spec.ts'
@@ -30,7 +34,14 @@ interface Model {
 }
 
 interface Split {
-  readonly targets: readonly { readonly weight: number; readonly service: CompiledBackend }[]
+  /** Null: each request is drawn. */
+  readonly keyOf: ((ex: Exchange) => string | null) | null
+  readonly targets: readonly {
+    readonly weight: number
+    /** Null: by weight. */
+    readonly isFor: ((ex: Exchange) => boolean) | null
+    readonly service: CompiledBackend
+  }[]
   readonly total: number
 }
 
@@ -55,9 +66,12 @@ class ModelDispatcher implements CompiledBackend {
     const models = backend.models.map(({ name, isPublic, backend: ai }) => {
       return { name, isPublic, service: serviceOf(name, ai) }
     })
-    const splits = backend.splits.map(({ name, targets }) => {
-      const all = targets.map(({ weight, backend: ai }) => ({ weight, service: serviceOf(name, ai) }))
-      return [name, { targets: all, total: all.reduce((sum, { weight }) => sum + weight, 0) }] as const
+    const splits = backend.splits.map(({ name, key, targets }) => {
+      const all = targets.map(({ weight, when, backend: ai }) => {
+        return { weight: when === undefined ? weight : 0, isFor: conditionOf(when), service: serviceOf(name, ai) }
+      })
+      const total = all.reduce((sum, { weight }) => sum + weight, 0)
+      return [name, { keyOf: key === undefined ? null : keyReader(key), targets: all, total }] as const
     })
     this.#services = [...models, ...splits.flatMap(([, { targets }]) => targets)].map(({ service }) => service)
     this.#names = new ModelPatterns(models.map((model) => [model.name, model]))
@@ -65,7 +79,7 @@ class ModelDispatcher implements CompiledBackend {
     this.#aliases = new Map(Object.entries(backend.aliases))
     const named = models.flatMap(({ name, isPublic }) => (isPublic && !name.includes('*') ? [name] : []))
     const names = [...new Set([...this.#aliases.keys(), ...this.#splits.keys(), ...named])]
-    this.#known = { names, isServed: (name) => this.#serviceFor(name) !== null }
+    this.#known = { names, isServed: (name) => this.#isServed(name) }
     const others = 'others are passed on when their body is JSON that names a model'
     this.#nowhere = `nothing is served at this path: ${servedPaths(backend.routes)}; ${others}`
     this.retry = this.#plan()
@@ -145,7 +159,7 @@ class ModelDispatcher implements CompiledBackend {
       this.#context.fail(ex, noteRefusal(ex, refusal))
       return
     }
-    const service = this.#serviceFor(model)
+    const service = this.#serviceFor(ex, model)
     if (service === null && model === '') throw new FormatError('model', 'is required, and must be a string')
     if (service === null) {
       this.#refuse(ex, client, 404, new FormatError('model', 'there is no such model here'))
@@ -159,18 +173,30 @@ class ModelDispatcher implements CompiledBackend {
     service.serve(ex)
   }
 
-  #serviceFor(requested: string): CompiledBackend | null {
+  #isServed(requested: string): boolean {
+    const alias = this.#aliases.get(requested)
+    return this.#splits.has(alias ?? requested) || this.#modelFor(alias ?? requested, alias !== undefined) !== null
+  }
+
+  /** Null: there is none of this name. Throws FormatError. */
+  #serviceFor(ex: Exchange, requested: string): CompiledBackend | null {
     const alias = this.#aliases.get(requested)
     const name = alias ?? requested
     const split = this.#splits.get(name)
-    if (split !== undefined) return this.#pick(split)
-    const model = this.#names.find(name)
-    // An alias may show what is hidden otherwise.
-    return model !== undefined && (model.isPublic || alias !== undefined) ? model.service : null
+    return split === undefined ? this.#modelFor(name, alias !== undefined) : this.#pick(ex, split)
   }
 
-  #pick({ targets, total }: Split): CompiledBackend {
-    let left = this.#random() * total
+  /** An alias may show what is hidden otherwise. */
+  #modelFor(name: string, isAlias: boolean): CompiledBackend | null {
+    const model = this.#names.find(name)
+    return model !== undefined && (model.isPublic || isAlias) ? model.service : null
+  }
+
+  #pick(ex: Exchange, { targets, total, keyOf }: Split): CompiledBackend {
+    for (const { isFor, service } of targets) if (isFor?.(ex) === true) return service
+    if (total === 0) throw new FormatError('model', 'none of the conditions of this model is true for the request')
+    const key = keyOf?.(ex) ?? null
+    let left = (key === null ? this.#random() : fnv(key) / 2 ** 32) * total
     for (const { weight, service } of targets) {
       left -= weight
       if (left < 0) return service
@@ -195,9 +221,18 @@ class ModelDispatcher implements CompiledBackend {
     return {
       ...plans[0]!,
       attempts: Math.max(...plans.map(({ attempts }) => attempts)),
-      condition: (ex) => this.#chosen(ex)?.retry?.condition?.(ex) ?? false
+      condition: (ex) => this.#chosen(ex)?.retry?.condition?.(ex) ?? false,
+      peek: (ex) => this.#chosen(ex)?.retry?.peek?.(ex) ?? null,
+      mayFollow: (ex, code) => this.#chosen(ex)?.retry?.mayFollow?.(ex, code) ?? true
     }
   }
+}
+
+/** An expression that fails is not true. */
+function conditionOf(when: string | undefined): ((ex: Exchange) => boolean) | null {
+  if (when === undefined) return null
+  const program = compileExpression(when, REQUEST_HEAD_ROOTS, 'bool')
+  return (ex) => program.run(ex) === true
 }
 
 /** The model where it does not stand in the body; null: it does. Throws FormatError. */

@@ -2,7 +2,9 @@
  * The compiled form of policies. A policy (what the user configures) compiles to hooks that run per
  * exchange, to settings that the engine reads, or to both.
  */
+
 import type { BudgetLimits } from '#engine/kit/retry-budget.ts'
+import type { ErrorCode } from './errors.ts'
 import type { Exchange } from './exchange.ts'
 
 /** Run the next hook. */
@@ -58,6 +60,8 @@ export interface RetryPlan {
   /** Whether the response asks for another attempt, beside its status; null: it does not. */
   readonly condition: ((ex: Exchange) => boolean) | null
   readonly budget: BudgetLimits
+  /** Whether anybody is left to be asked after this failure (retries.ts); absent: somebody is. */
+  readonly mayFollow?: (ex: Exchange, code: ErrorCode | null) => boolean
   /** Looks into an answer before it is taken, where another attempt is left; null: not into this one. */
   readonly peek?: (ex: Exchange) => Peek | null
 }

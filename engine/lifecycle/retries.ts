@@ -152,7 +152,7 @@ export class Retries {
     if (ex.step !== STEP_SERVE || state.count >= plan.attempts) return false
     if (ex.bodySent && state.kept === null && ex.requestBytes === null) return false
     state.allowed ??= plan.precondition === null || plan.precondition(ex)
-    if (!state.allowed) return false
+    if (!state.allowed || plan.mayFollow?.(ex, code) === false) return false
     if (ex.slots !== null && RETRY_GATE.get(ex)?.mayRetry() === false) return false
     if (!budget.take(turnStartedAt)) {
       observer?.refused()

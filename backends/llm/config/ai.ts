@@ -12,6 +12,7 @@ import { edits, withOuter } from './edits.ts'
 import { type FileGuards, promptGuard, translateGuards, unguardedRoute } from './guards.ts'
 import { levelsOf, mergedModelPolicies } from './policies.ts'
 import { type FileProvider, provider, providerOf } from './providers.ts'
+import { ranking, rankingOf } from './ranking.ts'
 import { type FileRoutes, routes, translateRoutes } from './routes.ts'
 import { silenceOf, streams } from './streams.ts'
 
@@ -47,6 +48,7 @@ export const aiSchema = () =>
         .describe(
           'Fields that the provider cannot be told. Default tolerant: 400 that names what changes the meaning, the rest is left out. refuse: 400. drop: left out.'
         ),
+      routing: onlyInFiles(ranking().optional()),
       streams: streams().optional(),
       ...misplacedKeys('belongs into the provider, or beside ai', ['policies', 'auth']),
       promptGuard: onlyInFiles(promptGuard().optional()).describe(
@@ -129,6 +131,7 @@ export function translateAi(file: FileAiBackend, context: TranslateContext): AiB
     unsupported: file.unsupported ?? 'tolerant',
     silence: silenceOf(file.streams),
     promptGuard: translateGuards(file.promptGuard ?? ai.promptGuard, context.sources),
+    ranking: rankingOf(file.routing),
     policies
   }
 }

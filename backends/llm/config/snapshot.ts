@@ -22,7 +22,31 @@ export interface AiBackend {
   /** Of streams: when clients get a comment, and when a provider is given up; milliseconds, 0: never. */
   readonly silence: { readonly keepaliveMs: number; readonly stallMs: number }
   readonly promptGuard: AiGuards
+  /** Which of the equal providers of a group is asked; absent: the better of two by latency and load. */
+  readonly ranking?: AiRanking | undefined
+  /** Providers for one kind of error each, in their order; each kind at most once. */
+  readonly fallbacks?: readonly AiFallback[] | undefined
   readonly policies: PolicySet
+}
+
+export type AiRanking =
+  | { readonly kind: 'cost' | 'leastBusy' }
+  /** `explore`: share of the requests, 0..1, for which all are equal. */
+  | { readonly kind: 'latency'; readonly explore: number }
+  /** `key`: CEL; null: the first `prefixChars` characters of the prompt. */
+  | { readonly kind: 'consistentHash'; readonly key: string | null; readonly prefixChars: number }
+
+/** What has gone wrong at a provider, as far as it decides whom to ask then. */
+export const ERROR_CLASSES = [
+  ...(['rate_limit', 'overloaded', 'server_error', 'timeout'] as const),
+  ...(['context_window', 'content_policy', 'auth'] as const)
+] as const
+
+export type ErrorClass = (typeof ERROR_CLASSES)[number]
+
+export interface AiFallback {
+  readonly on: readonly ErrorClass[]
+  readonly providers: readonly AiProvider[]
 }
 
 /** docs/specification.md#prompt-guards: in the order in which they act. */
@@ -78,10 +102,17 @@ export interface ModelsBackend {
     readonly isPublic: boolean
     readonly backend: AiBackend
   }[]
-  /** Names that stand for one of several models, by weight. */
+  /** Names that stand for one of several models: the first one whose condition holds, else by weight. */
   readonly splits: readonly {
     readonly name: string
-    readonly targets: readonly { readonly weight: number; readonly backend: AiBackend }[]
+    /** CEL: requests with one key go to the same target; absent: each is drawn. */
+    readonly key?: string | undefined
+    readonly targets: readonly {
+      readonly weight: number
+      /** CEL; absent: by weight, behind all those that have one. */
+      readonly when?: string | undefined
+      readonly backend: AiBackend
+    }[]
   }[]
   /** The client's name -> a name of the above. */
   readonly aliases: Readonly<Record<string, string>>
@@ -158,6 +189,8 @@ export interface AiProvider {
   readonly pathPrefix: string | null
   /** How its chat completions differ from OpenAI's; null: by its host. */
   readonly dialect: DialectName | null
+  /** Longest request that it takes; absent: any. */
+  readonly contextTokens?: number | undefined
 }
 
 /** `kind`: the type, which knows the rest. */

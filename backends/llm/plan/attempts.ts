@@ -2,6 +2,7 @@
 
 import { isFailure } from '#backends/llm/answer/masked-errors.ts'
 import type { ClientKeys } from '#backends/llm/auth/authenticator.ts'
+import type { ErrorClass } from '#backends/llm/config/snapshot.ts'
 import type { ClientFormat, FormatName } from '#backends/llm/conversation.ts'
 import type { FormatError } from '#backends/llm/formats/format.ts'
 import type { Dialect } from '#backends/llm/providers/compatible.ts'
@@ -17,6 +18,7 @@ import type { HeaderBlock } from '#engine/http/headers.ts'
 import type { Attempt, ProviderSlot } from './balancer.ts'
 import type { OriginalRequest } from './original-request.ts'
 import type { ProviderRuntime } from './provider-runtime.ts'
+import type { Choose } from './ranking.ts'
 
 /** What is asked: at most one of them; neither passes through. */
 export interface ServedRequest {
@@ -60,6 +62,12 @@ export class Attempts implements BackendState {
   /** Of the attempt under way: the providers that may be tried, and why one was skipped. */
   groups: readonly (readonly ProviderSlot<ProviderRuntime>[])[] = []
   refusal: FormatError | null = null
+  /** Why the last provider has not served it, where that decides who is next. */
+  failure: ErrorClass | null = null
+  /** The list of a kind of error that is gone through; null: the providers of the model. */
+  home: Attempts['groups'] | null = null
+  /** Among equal providers; undefined: by latency and load. */
+  choose: Choose | undefined = undefined
   /** What the client came with: an attempt leaves other keys in the request. */
   readonly keys: ClientKeys
   /** The client's fields, where a guard of answers gets them. */
@@ -86,6 +94,11 @@ export class Attempts implements BackendState {
     this.attempt = null
     this.round++
     this.attemptCount--
+  }
+
+  /** How soon the provider that has answered began to. */
+  measure({ llm }: Exchange): void {
+    if (llm?.firstTokenAt !== undefined) this.attempt?.begun(llm.firstTokenAt)
   }
 
   release(): void {

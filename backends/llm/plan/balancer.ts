@@ -28,15 +28,25 @@ export class Health {
   /** Those of them that began after a failure are its probes. */
   readonly breaker = new CircuitBreaker(PAUSES)
   #latencyMs = 0
+  #firstTokenMs = 0
 
   /** Lower is better. */
   get load(): number {
     return (1 + this.pending) * Math.max(this.#latencyMs, 1)
   }
 
+  /** Until answers begin, of late: streamed ones where there were any. 0: there was no answer. */
+  get firstTokenMs(): number {
+    return this.#firstTokenMs || this.#latencyMs
+  }
+
   succeeded(latencyMs: number, startedAt: number): void {
     this.breaker.succeeded(startedAt)
-    this.#latencyMs = this.#latencyMs === 0 ? latencyMs : this.#latencyMs + ALPHA * (latencyMs - this.#latencyMs)
+    this.#latencyMs = mean(this.#latencyMs, latencyMs)
+  }
+
+  firstToken(afterMs: number): void {
+    this.#firstTokenMs = mean(this.#firstTokenMs, afterMs)
   }
 
   /** `pauseMs`: the pause that the provider asks for, or null. `random`: 0 <= x < 1. `startedAt`: of the attempt. */
@@ -47,6 +57,9 @@ export class Health {
     )
   }
 }
+
+/** Exponentially weighted; 0: there was none before. */
+const mean = (before: number, ms: number): number => (before === 0 ? ms : before + ALPHA * (ms - before))
 
 /** One attempt at a provider, from its choice until its outcome: the first outcome counts. */
 export class Attempt<T> {
@@ -65,6 +78,11 @@ export class Attempt<T> {
 
   succeeded(nowMs: number): void {
     if (this.abandon()) this.slot.health.succeeded(nowMs - this.#startedAt, this.#startedAt)
+  }
+
+  /** The first piece of its answer came. */
+  begun(nowMs: number): void {
+    if (nowMs > this.#startedAt) this.slot.health.firstToken(nowMs - this.#startedAt)
   }
 
   failed(nowMs: number, pauseMs: number | null, random: number): void {
@@ -86,18 +104,22 @@ export class Attempt<T> {
   }
 }
 
-/** The next to ask, or null when all are in `tried`. Where all are open, the one that is back first. */
+/**
+ * The next to ask, or null when all are in `tried`. Where all are open, the one that is back first. `choose`: among
+ * those of a group that may be asked.
+ */
 export function chooseSlot<T>(
   groups: readonly (readonly ProviderSlot<T>[])[],
   tried: readonly ProviderSlot<T>[],
   nowMs: number,
-  random: () => number
+  random: () => number,
+  choose: (slots: readonly ProviderSlot<T>[]) => ProviderSlot<T> = (slots) => betterOf(slots, random)
 ): ProviderSlot<T> | null {
   let soonest: ProviderSlot<T> | null = null
   for (const group of groups) {
     const left = group.filter((slot) => !tried.includes(slot))
     const closed = left.filter((slot) => slot.health.breaker.allows(nowMs))
-    if (closed.length > 0) return betterOf(closed, random)
+    if (closed.length > 0) return choose(closed)
     for (const slot of left) {
       if (soonest === null || slot.health.breaker.openUntil < soonest.health.breaker.openUntil) soonest = slot
     }
@@ -105,7 +127,7 @@ export function chooseSlot<T>(
   return soonest
 }
 
-function betterOf<T>(slots: readonly ProviderSlot<T>[], random: () => number): ProviderSlot<T> {
+export function betterOf<T>(slots: readonly ProviderSlot<T>[], random: () => number): ProviderSlot<T> {
   if (slots.length === 1) return slots[0]!
   const first = Math.floor(random() * slots.length)
   // Another than the first, all equally likely.

@@ -1,24 +1,70 @@
 /** Failover within a request: each other provider once, before the client has got anything. */
-
+import { hasFailedHead, isFailure } from '#backends/llm/answer/masked-errors.ts'
+import type { ErrorClass } from '#backends/llm/config/snapshot.ts'
+import { firstEvent } from '#backends/llm/stream/first-event.ts'
+import type { ErrorCode } from '#engine/contract/errors.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
-import type { RetryPlan } from '#engine/contract/filter.ts'
+import type { Peek, RetryPlan } from '#engine/contract/filter.ts'
+import type { Attempts } from './attempts.ts'
+import type { ProviderSlot } from './balancer.ts'
+import { errorBody } from './error-body.ts'
+import { classOfError, classOfFault, classOfStatus } from './error-class.ts'
+import type { Fallbacks } from './fallbacks.ts'
+import type { ProviderRuntime } from './provider-runtime.ts'
 
-interface Judges {
-  readonly peek: NonNullable<RetryPlan['peek']>
-  /** The head of the answer says that the provider that was asked has failed. */
-  readonly hasFailed: (ex: Exchange) => boolean
+export interface FailoverOptions {
+  readonly groups: readonly (readonly ProviderSlot<ProviderRuntime>[])[]
+  readonly fallbacks: Fallbacks
+  /** Of providers, more than one, with those of all lists. */
+  readonly total: number
+  /** Null: ex has not been tried at this backend. */
+  readonly attemptsOf: (ex: Exchange) => Attempts | null
+  readonly random: () => number
 }
 
-/** `total`: of providers, more than one. */
-export function failover(total: number, { peek, hasFailed }: Judges): RetryPlan {
+export function failover(options: FailoverOptions): RetryPlan {
+  const { total, fallbacks, attemptsOf } = options
   return {
     attempts: total - 1,
     codes: new Set([502, 503, 504]),
     backoffMs: 0,
     precondition: null,
-    peek,
-    condition: hasFailed,
+    peek: (ex) => peek(ex, options),
+    condition: (ex) => {
+      const state = attemptsOf(ex)
+      return state?.attempt != null && (hasFailed(ex, state) || fallbacks.has(classOfStatus(ex.status), state))
+    },
     // What may follow is bounded already, by the number of providers and by how long they rest.
-    budget: { percent: 100, minPerSecond: 100 }
+    budget: { percent: 100, minPerSecond: 100 },
+    ...(fallbacks.slots.length === 0 ? {} : { mayFollow: (ex, code) => mayFollow(ex, code, options) })
   }
+}
+
+/** Whether the head of the answer says that the provider that was asked has failed. */
+export const hasFailed = (ex: Exchange, state: Attempts | null): boolean =>
+  state?.format == null ? isFailure(ex.status) : hasFailedHead(ex)
+
+function peek(ex: Exchange, { attemptsOf, fallbacks, random }: FailoverOptions): Peek | null {
+  const state = attemptsOf(ex)
+  const { attempt = null, format = null } = state ?? {}
+  if (state === null || attempt === null || format === null) return null
+  if (fallbacks.reads(ex.status)) {
+    return errorBody(ex, format, (error) => {
+      state.failure = classOfError(error)
+      return fallbacks.has(state.failure, state)
+    })
+  }
+  return firstEvent(ex, format, (error) => {
+    state.failure = classOfError(error) ?? 'server_error'
+    attempt.failed(performance.now(), null, random())
+  })
+}
+
+/** Whether there is anybody to be asked after this failure. */
+function mayFollow(ex: Exchange, code: ErrorCode | null, { attemptsOf, fallbacks, groups }: FailoverOptions): boolean {
+  const state = attemptsOf(ex)
+  if (state === null) return true
+  const why: ErrorClass = code !== null ? classOfFault(code) : (classOfStatus(ex.status) ?? 'server_error')
+  state.failure ??= why
+  return fallbacks.isLeft(state.failure, state, groups)
 }

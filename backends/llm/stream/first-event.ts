@@ -5,7 +5,7 @@
  */
 
 import { isFailure, maskedError } from '#backends/llm/answer/masked-errors.ts'
-import type { FormatName, Json } from '#backends/llm/conversation.ts'
+import type { ChatError, FormatName, Json } from '#backends/llm/conversation.ts'
 import type { StreamReader, WireEvent } from '#backends/llm/formats/format.ts'
 import { FORMATS } from '#backends/llm/formats/index.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
@@ -14,7 +14,7 @@ import { parseJson } from '#engine/kit/json.ts'
 import { type Framing, framingOf } from './framing.ts'
 
 /** Null: the answer is none that can be read. `refused`: called when it is an error, or its first event is one. */
-export function firstEvent(ex: Exchange, format: FormatName, refused: () => void): Peek | null {
+export function firstEvent(ex: Exchange, format: FormatName, refused: (error: ChatError) => void): Peek | null {
   const { response, status } = ex
   if (response === null || status >= 300) return null
   if ((response.get('content-encoding') ?? 'identity').toLowerCase() !== 'identity') return null
@@ -31,10 +31,10 @@ const ERROR = /"error"\s*:\s*["{]|"detail"\s*:\s*["[{]|"(?:message|__type)"\s*:\
 /** An answer that is whole: most are taken with their first bytes. */
 class WholeError implements Peek {
   readonly #format: FormatName
-  readonly #refused: () => void
+  readonly #refused: (error: ChatError) => void
   #text = ''
 
-  constructor(format: FormatName, refused: () => void) {
+  constructor(format: FormatName, refused: (error: ChatError) => void) {
     this.#format = format
     this.#refused = refused
   }
@@ -50,7 +50,7 @@ class WholeError implements Peek {
     if (value === undefined) return 'more'
     const error = maskedError(this.#format, value)
     if (error === null || !isFailure(error.status)) return 'take'
-    this.#refused()
+    this.#refused(error)
     return 'again'
   }
 }
@@ -58,9 +58,9 @@ class WholeError implements Peek {
 class FirstEvent implements Peek {
   readonly #framing: Framing
   readonly #reader: StreamReader
-  readonly #refused: () => void
+  readonly #refused: (error: ChatError) => void
 
-  constructor(framing: Framing, reader: StreamReader, refused: () => void) {
+  constructor(framing: Framing, reader: StreamReader, refused: (error: ChatError) => void) {
     this.#framing = framing
     this.#reader = reader
     this.#refused = refused
@@ -74,7 +74,7 @@ class FirstEvent implements Peek {
         for (const read of this.#reader.read(event)) {
           // A client's own mistake is not served better elsewhere, and its provider is well.
           if (read.kind !== 'error' || !isFailure(read.error.status)) return 'take'
-          this.#refused()
+          this.#refused(read.error)
           return 'again'
         }
       }

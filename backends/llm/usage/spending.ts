@@ -112,11 +112,15 @@ function isFree({ operation }: Attempts): boolean {
 
 const requestBytes = (ex: Exchange): number => Math.max(ex.requestBytes?.length ?? 0, ex.requestLength, 0)
 
-function outputTokensMax({ chat, client }: Attempts): number {
+/** `usual`: where the request sets no limit. */
+export function outputTokensMax(
+  { chat, client }: Pick<Attempts, 'chat' | 'client'>,
+  usual: number = OUTPUT_TOKENS_DEFAULT
+): number {
   // Of what is no chat there is no output, or no limit.
   if (chat === null) return 0
   const tokens = chat instanceof LargeRequest ? undefined : limitOf(chat.client ?? client!, chat.body)
-  return (tokens ?? OUTPUT_TOKENS_DEFAULT) * chat.count
+  return (tokens ?? usual) * chat.count
 }
 
 function limitOf(client: ClientFormat, body: Parameters<typeof paramsOf>[1]): number | undefined {

@@ -19,15 +19,14 @@ import { together } from '#engine/schema/together.ts'
 import { KINDS, PRESETS } from './presets.ts'
 import { serving } from './serving.ts'
 import { soundParts } from './sound.ts'
+import { checkTargets, type LlmVirtual, virtualModel } from './virtual.ts'
 
 const MODELS_MAX = 1024
 const PROVIDERS_MAX = 256
-const TARGETS_MAX = 32
+const CONTEXT_TOKENS_MAX = 1_000_000_000
 const FIELDS_MAX = 64
 const ALIASES_MAX = 1024
 const API_KEY_CHARS_MAX = 16_384
-const WEIGHT_MAX = 1_000_000
-const PRIORITY_MAX = 1_000_000
 
 const PROVIDER_NAMES = [...KINDS.keys(), ...PRESETS.keys()] as [string, ...string[]]
 const LATER: readonly string[] = ['copilot']
@@ -147,6 +146,9 @@ const model = () =>
     name: pattern().describe("The client's name of the model, or a pattern with one star; the longest decides."),
     provider: choice(),
     params: params().optional(),
+    contextTokens: whole(1, CONTEXT_TOKENS_MAX)
+      .optional()
+      .describe('Requests that are longer go to another target, where a virtual model has one.'),
     visibility: z.enum(['public', 'internal']).optional().describe('internal: only virtual models lead there.'),
     ...changes(),
     prompt: edits().prompt,
@@ -155,37 +157,6 @@ const model = () =>
     ...refusedKeys('model setting', [
       ...['authorization', 'finalTransformation', 'guardrails', 'id', 'matches', 'passthrough']
     ])
-  })
-
-const targets = <S extends Record<string, z.ZodOptional>>(more: S) =>
-  list(
-    z.strictObject({ model: shortString().describe('A name that one of llm.models serves.'), ...more }),
-    1,
-    TARGETS_MAX
-  )
-
-const weighted = () => targets({ weight: whole(0, WEIGHT_MAX).optional().describe('Default 1.') })
-
-const virtualModel = () =>
-  z.strictObject({
-    name: shortString()
-      .regex(/^[^*]+$/, 'cannot have a star')
-      .describe("The client's name of the model."),
-    routing: oneOf({
-      failover: z
-        .strictObject({
-          targets: targets({
-            priority: whole(0, PRIORITY_MAX).optional().describe('Lower is asked first; equal ones share. Default 0.')
-          })
-        })
-        .optional(),
-      weighted: z
-        .strictObject({
-          targets: weighted().refine((all) => all.some(({ weight = 1 }) => weight > 0), 'every weight is 0')
-        })
-        .optional(),
-      ...refusedKeys('routing', ['conditional'])
-    })
   })
 
 /** `common`: what all shortcuts have. */
@@ -266,21 +237,10 @@ export interface LlmModel extends LlmChanges {
   readonly name: string
   readonly provider: LlmChoice
   readonly params?: LlmParams | undefined
+  readonly contextTokens?: number | undefined
   readonly visibility?: 'public' | 'internal' | undefined
   readonly prompt?: FileEdits['prompt']
   readonly promptGuard?: FileGuards | undefined
-}
-
-export interface LlmVirtual {
-  readonly name: string
-  readonly routing: {
-    readonly failover?:
-      | { readonly targets: readonly { readonly model: string; readonly priority?: number | undefined }[] }
-      | undefined
-    readonly weighted?:
-      | { readonly targets: readonly { readonly model: string; readonly weight?: number | undefined }[] }
-      | undefined
-  }
 }
 
 type Report = (at: readonly (string | number)[], message: string) => void
@@ -307,18 +267,11 @@ function checkReferences(
     if (reference === undefined) checkAddress(provider, params, ['models', i], report)
     else checkReference(reference, known, params, i, report)
   })
-  virtualModels.forEach(({ name, routing }, i) => {
+  virtualModels.forEach((virtual, i) => {
+    const { name } = virtual
     if (names.has(name)) report(['virtualModels', i, 'name'], `there is already a model "${name}"`)
     names.add(name)
-    const [kind, all] =
-      routing.failover === undefined
-        ? (['weighted', routing.weighted?.targets ?? []] as const)
-        : (['failover', routing.failover.targets] as const)
-    all.forEach(({ model }, at) => {
-      const path = ['virtualModels', i, 'routing', kind, 'targets', at, 'model']
-      if (model.includes('*')) report(path, 'must be the name of a model, without a star')
-      else if (serving(models, model) === undefined) report(path, `no model of llm.models serves "${model}"`)
-    })
+    checkTargets(virtual, models, ['virtualModels', i], report)
   })
   for (const [alias, model] of Object.entries(modelAliases)) {
     const isServed = serving(models, model) !== undefined || virtualModels.some(({ name }) => name === model)

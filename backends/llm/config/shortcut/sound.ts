@@ -2,7 +2,8 @@
 
 import { entriesOf, objectOf, type Raw, text } from '#engine/schema/placed.ts'
 import type { z } from '#engine/schema/schema.ts'
-import type { LlmFile, LlmModel, LlmProvider, LlmVirtual } from './schema.ts'
+import type { LlmFile, LlmModel, LlmProvider } from './schema.ts'
+import type { LlmVirtual } from './virtual.ts'
 
 type Issues = readonly z.core.$ZodRawIssue[]
 

@@ -3,8 +3,9 @@
 import { editsOf, type FileEdits, overriddenModel } from '#backends/llm/config/edits.ts'
 import { translateGuards } from '#backends/llm/config/guards.ts'
 import { providerOf } from '#backends/llm/config/providers.ts'
+import { RANKINGS, rankingOf } from '#backends/llm/config/ranking.ts'
 import { translateRoutes } from '#backends/llm/config/routes.ts'
-import type { AiBackend, AiProvider, ModelsBackend } from '#backends/llm/config/snapshot.ts'
+import type { AiBackend, AiProvider, AiRanking, ModelsBackend } from '#backends/llm/config/snapshot.ts'
 import { silenceOf } from '#backends/llm/config/streams.ts'
 import { starFilled } from '#backends/llm/edits/model-patterns.ts'
 import { CLIENT_FORMATS } from '#backends/llm/formats/index.ts'
@@ -16,6 +17,9 @@ import { hostnameOf } from '#engine/http/authority.ts'
 import { KINDS, PRESETS } from './presets.ts'
 import type { LlmChanges, LlmFile, LlmModel, LlmParams, LlmProvider } from './schema.ts'
 import { serving } from './serving.ts'
+import type { LlmVirtual } from './virtual.ts'
+
+type Routing = Pick<AiBackend, 'ranking' | 'fallbacks'>
 
 const ROUTES = translateRoutes({
   ...Object.fromEntries(CLIENT_FORMATS.flatMap(({ routeType, pathEnds }) => pathEnds.map((end) => [end, routeType]))),
@@ -33,9 +37,10 @@ export function llmBackend(file: LlmFile, { policies, sources, transportOf }: Tr
   const transport = transportOf()
   const providers = new Map((file.providers ?? []).map((provider) => [provider.name, provider]))
   const reached = file.models.map((model) => starred(model.name, reach(model, providers, transport), file.modelAliases))
-  const backend = (groups: AiBackend['groups'], models: readonly LlmModel[]): AiBackend => ({
+  const backend = (groups: AiBackend['groups'], models: readonly LlmModel[], more: Routing = {}): AiBackend => ({
     kind: 'ai',
     groups,
+    ...more,
     routes: ROUTES,
     // A name that only stands for another is not what a provider knows.
     modelAliases: file.modelAliases ?? {},
@@ -44,27 +49,54 @@ export function llmBackend(file: LlmFile, { policies, sources, transportOf }: Tr
     promptGuard: guardsOf(file, models, sources),
     policies: {}
   })
-  const targetsOf = (targets: Targets) => backend(groupsOf(targets, reached), servingAll(file.models, targets))
+  const targetsOf = (targets: Targets, { fallbacks = [] }: LlmVirtual, ranking?: AiRanking) => {
+    const others = fallbacks.map(({ on, models }, i) => ({ on, providers: listOf(models, reached, `fallback ${i}/`) }))
+    const all = [...targets, ...fallbacks.flatMap(({ models }) => models.map((model) => ({ model })))]
+    return backend(groupsOf(targets, reached), servingAll(file.models, all), { ranking, fallbacks: others })
+  }
   const models = file.models.map(({ name, visibility = 'public' }, i) => {
     return { name, isPublic: visibility === 'public', backend: backend([[reached[i]!]], [file.models[i]!]) }
   })
-  const failovers = (file.virtualModels ?? []).flatMap(({ name, routing: { failover } }) =>
-    failover === undefined ? [] : [{ name, isPublic: true, backend: targetsOf(failover.targets) }]
-  )
-  const splits = (file.virtualModels ?? []).flatMap(({ name, routing: { weighted } }) => {
-    const targets = (weighted?.targets ?? []).map(({ model, weight = 1 }) => {
-      return { weight, backend: targetsOf([{ model }]) }
-    })
-    return weighted === undefined ? [] : [{ name, targets }]
+  const virtual = file.virtualModels ?? []
+  const groups = virtual.flatMap((model) => {
+    const { name, routing } = model
+    const { targets } = routing[GROUPED.find((kind) => routing[kind] !== undefined) ?? 'failover'] ?? {}
+    const ranking = rankingOf(routing)
+    return targets === undefined ? [] : [{ name, isPublic: true, backend: targetsOf(targets, model, ranking) }]
   })
+  const splits = virtual.flatMap((model) => splitOf(model, (targets) => targetsOf(targets, model)))
   return {
     kind: 'models',
-    models: [...models, ...failovers],
+    models: [...models, ...groups],
     splits,
     aliases: file.modelAliases ?? {},
     routes: ROUTES,
     policies
   }
+}
+
+/** Virtual models that are one backend with a group for each priority. */
+const GROUPED = ['failover', ...RANKINGS] as const
+
+type Split = ModelsBackend['splits'][number]
+
+/** Virtual models that are several backends, of which each request gets one; none: it is not such a one. */
+function splitOf({ name, routing }: LlmVirtual, backendOf: (targets: Targets) => AiBackend): Split[] {
+  const { weighted, conditional, canary } = routing
+  if (canary !== undefined) {
+    const { model, to, percent, key } = canary
+    // The new one may fail, and nobody is to notice.
+    const tried = backendOf([{ model: to }, { model, priority: 1 }])
+    const targets = [
+      { weight: 100 - percent, backend: backendOf([{ model }]) },
+      { weight: percent, backend: tried }
+    ]
+    return [{ name, key, targets }]
+  }
+  const all = (weighted ?? conditional)?.targets
+  if (all === undefined) return []
+  const targets = all.map(({ model, weight = 1, when }) => ({ weight, when, backend: backendOf([{ model }]) }))
+  return [{ name, targets }]
 }
 
 /** The models behind `targets`, each once. */
@@ -93,14 +125,21 @@ type Targets = readonly { readonly model: string; readonly priority?: number | u
 function groupsOf(targets: Targets, reached: readonly AiProvider[]): AiProvider[][] {
   const groups = new Map<number, AiProvider[]>()
   targets.forEach(({ model, priority = 0 }, i) => {
-    const provider = serving(reached, model)!
-    // Without another name for the provider, it gets the name that the target has in the file.
-    const named = { ...provider, name: `${model}/${i}`, model: provider.model ?? nameAt(provider, model) }
+    const provider = named(model, `${model}/${i}`, reached)
     const group = groups.get(priority)
-    if (group === undefined) groups.set(priority, [named])
-    else group.push(named)
+    if (group === undefined) groups.set(priority, [provider])
+    else group.push(provider)
   })
   return [...groups].sort(([a], [b]) => a - b).map(([, group]) => group)
+}
+
+const listOf = (models: readonly string[], reached: readonly AiProvider[], prefix: string): AiProvider[] =>
+  models.map((model, i) => named(model, `${prefix}${model}/${i}`, reached))
+
+function named(model: string, name: string, reached: readonly AiProvider[]): AiProvider {
+  const provider = serving(reached, model)!
+  // Without another name for the provider, it gets the name that the target has in the file.
+  return { ...provider, name, model: provider.model ?? nameAt(provider, model) }
 }
 
 /** What the provider of a pattern calls the model that `name` is one of. */
@@ -137,6 +176,7 @@ function reach(
     ...provider,
     model: overriddenModel(own, shared) ?? provider.model,
     edits: editsOf(own, shared),
+    contextTokens: model.contextTokens,
     pathPrefix
   }
 }

@@ -1,0 +1,178 @@
+/** Virtual models: which of their models is asked, and who is asked after an error of one kind. */
+import { deepEqual, equal, match } from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { type TestContext, test } from 'node:test'
+import { answers, gatewayOf, jsonOf, provider } from '#backends/llm/testing/llm-gateway.ts'
+import { startGateway } from '#engine/testing/gateway.ts'
+import type { Models } from '#engine/testing/models.ts'
+
+const CHAT = '/v1/chat/completions'
+const ask = (model: string, content = 'Hi') => ({ model, messages: [{ role: 'user', content }] })
+
+/** A gateway of models a, b and c, each with a provider of its own. */
+async function models(t: TestContext, virtual: object, more: object = {}) {
+  const all = await Promise.all([provider(t), provider(t), provider(t)])
+  const list = ['a', 'b', 'c'].map((name, i) => {
+    return {
+      name,
+      provider: 'openai',
+      params: { baseUrl: `http://127.0.0.1:${all[i]!.port}/v1`, apiKey: 'k' },
+      ...more
+    }
+  })
+  const gateway = await gatewayOf(t, { llm: { port: 4000, models: list, virtualModels: [{ name: 'v', ...virtual }] } })
+  const counts = () => all.map(({ requests }) => requests.length)
+  return { ...gateway, all: all as [Models, Models, Models], counts }
+}
+
+const refuse = (models: Models, status: number, error: object) => answers(models, '/chat', () => ({ error }), status)
+
+const TOO_LONG = {
+  message: "This model's maximum context length is 8192 tokens. However, your messages resulted in 9000 tokens.",
+  type: 'invalid_request_error',
+  code: 'context_length_exceeded'
+}
+
+test('a condition decides by the request; without one that is true the client is told', async (t) => {
+  const targets = [
+    { when: 'request.headers["x-tier"] == "gold"', model: 'a' },
+    { when: 'request.headers["x-tier"] == "silver"', model: 'b' }
+  ]
+  const { ask: send, counts } = await models(t, { routing: { conditional: { targets } } })
+  equal((await send(CHAT, ask('v'), { 'x-tier': 'gold' })).status, 200)
+  equal((await send(CHAT, ask('v'), { 'x-tier': 'silver' })).status, 200)
+  const none = await send(CHAT, ask('v'), { 'x-tier': 'tin' })
+  equal(none.status, 400)
+  match((await jsonOf(none)).error.message, /none of the conditions of this model is true/)
+  deepEqual(counts(), [1, 1, 0])
+})
+
+test('the last target of conditions may have none: it gets the rest', async (t) => {
+  const targets = [{ when: 'request.headers["x-tier"] == "gold"', model: 'a' }, { model: 'c' }]
+  const { ask: send, counts } = await models(t, { routing: { conditional: { targets } } })
+  equal((await send(CHAT, ask('v'))).status, 200)
+  deepEqual(counts(), [0, 0, 1])
+})
+
+test('a canary gets its percent, one key always goes the same way, and its failures are not seen', async (t) => {
+  const all = await models(t, {
+    routing: { canary: { model: 'a', to: 'b', percent: 50, key: 'request.headers["x-user"]' } }
+  })
+  refuse(all.all[1], 500, { message: 'broken' })
+  for (let user = 0; user < 20; user++) {
+    for (let i = 0; i < 2; i++) equal((await all.ask(CHAT, ask('v'), { 'x-user': `u${user}` })).status, 200)
+  }
+  const [stable, canary] = all.counts()
+  equal(stable, 40)
+  // It rests after its first failure, and is asked once by then at least.
+  equal(canary! > 0, true)
+})
+
+test('without its key a prompt stays with the provider that knows its beginning, through a conversation', async (t) => {
+  const targets = [{ model: 'a' }, { model: 'b' }, { model: 'c' }]
+  const { ask: send, all } = await models(t, { routing: { consistentHash: { targets } } })
+  for (let i = 0; i < 12; i++) {
+    const first = { role: 'user', content: `question ${i}` }
+    const turns = [first, { role: 'assistant', content: 'yes?' }, { role: 'user', content: 'go on' }]
+    for (const messages of [[first], turns]) equal((await send(CHAT, { model: 'v', messages })).status, 200)
+  }
+  const prompts = all.map(({ requests }) => requests.map(({ body }) => body.messages[0].content as string))
+  for (const seen of prompts) for (const prompt of seen) equal(seen.filter((other) => other === prompt).length, 2)
+  equal(prompts.filter((seen) => seen.length > 0).length > 1, true)
+})
+
+test('a provider that answers that a request is too long: the larger model of the list is asked, and no other', async (t) => {
+  const routing = { failover: { targets: [{ model: 'a' }, { model: 'b', priority: 1 }] } }
+  const all = await models(t, { routing, fallbacks: [{ on: ['context_window'], models: ['c'] }] })
+  refuse(all.all[0], 400, TOO_LONG)
+  equal((await all.ask(CHAT, ask('v'))).status, 200)
+  deepEqual(all.counts(), [1, 0, 1])
+  // An error of any other kind goes where it went before.
+  refuse(all.all[0], 500, { message: 'broken' })
+  equal((await all.ask(CHAT, ask('v'))).status, 200)
+  deepEqual(all.counts(), [2, 1, 1])
+})
+
+test('where the list refuses it too, the client gets the answer of its last one', async (t) => {
+  const routing = { failover: { targets: [{ model: 'a' }] } }
+  const all = await models(t, { routing, fallbacks: [{ on: ['context_window'], models: ['c'] }] })
+  for (const one of all.all) refuse(one, 400, TOO_LONG)
+  const answer = await all.ask(CHAT, ask('v'))
+  equal(answer.status, 400)
+  equal((await jsonOf(answer)).error.code, 'context_length_exceeded')
+  deepEqual(all.counts(), [1, 0, 1])
+})
+
+test('a request that is longer than the model can be is not sent there', async (t) => {
+  const routing = { failover: { targets: [{ model: 'a' }] } }
+  const list = [{ on: ['context_window'], models: ['big'] }]
+  const [small, big] = await Promise.all([provider(t), provider(t)])
+  const at = ({ port }: Models) => ({ baseUrl: `http://127.0.0.1:${port}/v1`, apiKey: 'k' })
+  const { ask: send } = await gatewayOf(t, {
+    llm: {
+      port: 4000,
+      models: [
+        { name: 'a', provider: 'openai', params: at(small), contextTokens: 100 },
+        { name: 'big', provider: 'openai', params: at(big) }
+      ],
+      virtualModels: [{ name: 'v', routing, fallbacks: list }]
+    }
+  })
+  equal((await send(CHAT, ask('v', 'x'.repeat(1000)))).status, 200)
+  equal((await send(CHAT, ask('v'))).status, 200)
+  deepEqual([small.requests.length, big.requests.length], [1, 1])
+})
+
+for (const [kind, status, error] of [
+  ['auth', 401, { message: 'Incorrect API key provided', code: 'invalid_api_key' }],
+  ['content_policy', 400, { message: 'The response was filtered', code: 'content_filter' }],
+  ['rate_limit', 429, { message: 'Rate limit reached' }],
+  ['overloaded', 503, { message: 'Overloaded' }],
+  ['timeout', 504, { message: 'timed out' }],
+  ['server_error', 500, { message: 'oops' }]
+] as const) {
+  test(`${kind} goes to the list for it, past the targets that would be next`, async (t) => {
+    const routing = { failover: { targets: [{ model: 'a' }, { model: 'b', priority: 1 }] } }
+    const all = await models(t, { routing, fallbacks: [{ on: [kind], models: ['c'] }] })
+    refuse(all.all[0], status, error)
+    equal((await all.ask(CHAT, ask('v'))).status, 200)
+    deepEqual(all.counts(), [1, 0, 1])
+  })
+}
+
+test('an error that no list is for, of a request that is wrong, is the answer', async (t) => {
+  const routing = { failover: { targets: [{ model: 'a' }, { model: 'b', priority: 1 }] } }
+  const all = await models(t, { routing, fallbacks: [{ on: ['context_window', 'content_policy'], models: ['c'] }] })
+  refuse(all.all[0], 400, { message: 'temperature: must be a number', param: 'temperature' })
+  equal((await all.ask(CHAT, ask('v'))).status, 400)
+  deepEqual(all.counts(), [1, 0, 0])
+})
+
+test('the example of the documentation: each of its virtual models is answered', async (t) => {
+  const models = await provider(t)
+  const text = readFileSync(new URL('../../../docs/examples/llm-routing.yaml', import.meta.url), 'utf8')
+    .replace(/http:\/\/gpu-[12]\.internal:8000/g, `http://127.0.0.1:${models.port}`)
+    .replace(/params: \{ apiKey/g, `params: { baseUrl: "http://127.0.0.1:${models.port}", apiKey`)
+  const gateway = await startGateway(text)
+  t.after(() => gateway.close())
+  for (const model of ['cheap', 'fast', 'idle', 'cached', 'tiered', 'next']) {
+    const body = JSON.stringify(ask(model))
+    const headers = { 'content-type': 'application/json' }
+    equal(
+      (await fetch(`http://127.0.0.1:${gateway.port}${CHAT}`, { method: 'POST', headers, body })).status,
+      200,
+      model
+    )
+  }
+  equal(models.requests.length, 6)
+})
+
+test('providers of a group, by the same ways', async (t) => {
+  const [a, b] = await Promise.all([provider(t), provider(t)])
+  const at = (name: string, { port }: Models) => ({ name, openai: {}, host: '127.0.0.1', port })
+  const routing = { consistentHash: { key: 'request.headers["x-user"]' } }
+  const ai = { groups: [{ providers: [at('a', a), at('b', b)] }], routing }
+  const { ask: send } = await gatewayOf(t, { binds: [{ port: 0, listeners: [{ routes: [{ backends: [{ ai }] }] }] }] })
+  for (let i = 0; i < 4; i++) equal((await send(CHAT, ask('m'), { 'x-user': 'one' })).status, 200)
+  deepEqual([a.requests.length, b.requests.length].sort(), [0, 4])
+})
