@@ -266,3 +266,15 @@ test('guards and routes of different places must do together', () => {
   assert.match(file('routes: { "*": Passthrough }', guard).join(), /promptGuard: prompt guards cannot see/)
   assert.deepEqual(file(guard, 'routes: { "*": Messages }'), [])
 })
+
+test('sets that say the same of the same routes are told up to a thousand times', () => {
+  const many = (count: number, of: (i: number) => string) => Array.from({ length: count }, (_, i) => of(i)).join(', ')
+  const routes = many(50, (i) => `{ name: chat, matches: [{ path: { exact: /${i} } }], backends: [{ host: "a:1" }] }`)
+  const sets = many(100, () => '{ targetRefs: [{ kind: Route, name: chat }], timeouts: { request: 1s } }')
+  const found = mistakes(`{ binds: [{ port: 80, listeners: [{ routes: [${routes}] }] }], policies: [${sets}] }`)
+  assert.ok(
+    found.some((text) => text.endsWith('the first 1000 mistakes are told')),
+    found.at(-1)
+  )
+  assert.ok(found.length < 1_200, String(found.length))
+})

@@ -5,20 +5,14 @@
  */
 
 import type { Policy } from '#engine/contract/policy.ts'
-import { objectOf, type Path, type Placed, policySetsOf, type Raw, text } from '#engine/schema/placed.ts'
+import { objectOf, type Path, type Placed, policySetsOf, type Raw } from '#engine/schema/placed.ts'
+import { deferred } from '#engine/schema/schema.ts'
 import { listed, Suggestions } from '#engine/schema/suggest.ts'
 import type { Kinds } from './kinds.ts'
 import { Origins } from './origins.ts'
+import { Targets } from './target-places.ts'
 import { type Target, targetRefs } from './target-refs.ts'
-import {
-  type ConfigTree,
-  type Finding,
-  listenersOf,
-  type PlacedBackend,
-  type PlacedRoute,
-  routesOf,
-  type SourceWords
-} from './tree.ts'
+import type { ConfigTree, Finding, SourceWords } from './tree.ts'
 import { validate } from './validate.ts'
 import { treeOf } from './walk.ts'
 
@@ -52,8 +46,13 @@ interface Aim {
   readonly path: Path
 }
 
+/** Made once: a configuration may have 10,000 sets. */
+const TARGETS = deferred(targetRefs)
+
+/** Told one by one. Sets that say the same of the same routes have as many as both numbers multiplied. */
+const FINDINGS_MAX = 1_000
+
 class Placing {
-  readonly #tree: ConfigTree
   /** Names of what a part of a backend may have itself -> the one that it has. */
   readonly #fields: Readonly<Record<string, string>>
   /** Names of policies of which those of several levels hold together. */
@@ -64,33 +63,36 @@ class Placing {
   readonly #copied = new Set<unknown>()
   readonly #findings: Finding[] = []
   readonly #suggestions = new Suggestions()
-  /** Those that are written, by their names; those of shortcuts have none. */
-  readonly #routes: ReadonlyMap<string, readonly PlacedRoute[]>
-  readonly #backends: ReadonlyMap<unknown, PlacedBackend>
+  readonly #targets: Targets
   readonly #origins = new Origins()
   /** Path of a place and name of a policy -> the set that brought it there. */
   readonly #brought = new Map<string, Placed>()
 
   constructor(tree: ConfigTree, sets: readonly Placed[], kinds: Kinds, policies: readonly Policy[]) {
-    this.#tree = tree
+    this.#targets = new Targets(tree)
     this.#fields = kinds.fields()
     this.#addUp = new Set(policies.filter(({ accumulates }) => accumulates).map(({ name }) => name))
     this.#sets = sets
-    const binds = tree.binds.filter(({ shortcut }) => shortcut === null)
-    this.#routes = Map.groupBy(routesOf({ ...tree, binds }), ({ name }) => name)
-    // Of several with one name the first.
-    this.#backends = new Map(tree.backends.toReversed().map((one) => [one.raw.name, one]))
     this.#made = { config: tree.top.raw }
   }
 
   run(): PlacedConfig {
     this.#keepUntargeted()
-    const aims = this.#sets.flatMap((set) => this.#aimsOf(set))
+    const aims = this.#sets.flatMap((set) => (this.#isOver ? [] : this.#aimsOf(set)))
     // What is for a rule is more precise than what is for its route.
     for (const isSection of [false, true]) {
-      for (const aim of aims) if ((aim.target.sectionName !== undefined) === isSection) this.#place(aim)
+      for (const aim of aims) {
+        if (this.#isOver) break
+        if ((aim.target.sectionName !== undefined) === isSection) this.#place(aim)
+      }
     }
+    if (this.#isOver) this.#report(['policies'], `more of it is wrong: the first ${FINDINGS_MAX} mistakes are told`)
     return { value: this.#made.config, origins: this.#origins, findings: this.#findings }
+  }
+
+  /** It is refused whatever the rest says. */
+  get #isOver(): boolean {
+    return this.#findings.length >= FINDINGS_MAX
   }
 
   /** What has no targets is for the whole gateway, as ever. */
@@ -109,7 +111,7 @@ class Placing {
   #aimsOf(set: Placed): Aim[] {
     if (set.raw.targetRefs === undefined) return []
     const at = [...set.path, 'targetRefs']
-    const outcome = validate(targetRefs(), set.raw.targetRefs, at)
+    const outcome = validate(TARGETS, set.raw.targetRefs, at)
     if ('value' in outcome) return (outcome.value ?? []).map((target, i) => ({ set, target, path: [...at, i] }))
     this.#findings.push(...outcome.findings)
     return []
@@ -138,46 +140,40 @@ class Placing {
       this.#addSet([], set)
       return
     }
-    const listeners = listenersOf(this.#tree)
-    const found = listeners.filter(({ name }) => name === sectionName)
+    const { found, known } = this.#targets.listeners(sectionName)
     for (const listener of found) this.#addSet(listener.path, set)
-    const names = listeners.map(({ name }) => name)
-    if (found.length === 0) this.#dangling([...path, 'sectionName'], 'listener', sectionName, names)
+    if (found.length === 0) this.#dangling([...path, 'sectionName'], 'listener', sectionName, known())
   }
 
   #onRoutes({ set, target, path }: Aim): void {
     const { name: wanted = '', sectionName } = target
-    const found = this.#routes.get(wanted) ?? []
+    const { found, known } = this.#targets.routes(wanted)
     if (found.length === 0) {
-      this.#dangling([...path, 'name'], 'route', wanted, [...this.#routes.keys()])
+      this.#dangling([...path, 'name'], 'route', wanted, known())
       return
     }
-    const ruled = sectionName === undefined ? found : found.filter((route) => ruleOf(route) === sectionName)
-    for (const route of ruled) this.#addPolicies(route.path, set, sectionName === undefined ? 'route' : 'rule')
-    if (ruled.length > 0) return
-    this.#dangling([...path, 'sectionName'], `ruleName in route "${wanted}":`, sectionName!, found.flatMap(rulesOf))
+    const ruled = sectionName === undefined ? { found, known } : this.#targets.rules(wanted, sectionName)
+    for (const route of ruled.found) this.#addPolicies(route.path, set, sectionName === undefined ? 'route' : 'rule')
+    if (ruled.found.length > 0) return
+    this.#dangling([...path, 'sectionName'], `ruleName in route "${wanted}":`, sectionName!, ruled.known())
   }
 
   #onBackend({ set, target, path }: Aim): void {
     const { name: wanted = '', sectionName } = target
-    const found = this.#backends.get(wanted)
+    const { found, known } = this.#targets.backend(wanted)
     if (found === undefined) {
-      const names = this.#tree.backends.flatMap(({ raw }) => text(raw.name) ?? [])
-      this.#dangling([...path, 'name'], 'backend', wanted, names)
+      this.#dangling([...path, 'name'], 'backend', wanted, known())
       return
     }
     if (sectionName === undefined) {
       this.#addPolicies(found.path, set, 'backend')
       return
     }
-    const parts = found.config?.parts
-    const all = parts?.of(found.value) ?? []
-    const part = all.find(({ raw }) => raw.name === sectionName)
-    if (part !== undefined) this.#addPolicies(part.path, set, 'part')
+    const part = this.#targets.part(found, sectionName)
+    if (part.found !== undefined) this.#addPolicies(part.found.path, set, 'part')
     else {
-      const names = all.flatMap(({ raw }) => text(raw.name) ?? [])
-      const what = `${parts?.word ?? 'provider'} of backend "${wanted}" called`
-      this.#dangling([...path, 'sectionName'], what, sectionName, names)
+      const what = `${found.config?.parts?.word ?? 'provider'} of backend "${wanted}" called`
+      this.#dangling([...path, 'sectionName'], what, sectionName, part.known())
     }
   }
 
@@ -188,18 +184,27 @@ class Placing {
     const at = [...place, 'policies']
     const there = this.#get(at)
     const { targetRefs: _, ...policies } = set.raw
-    const sets = there === undefined ? [] : Array.isArray(there) ? there : [there]
+    const sets = this.#ownSets(at, there)
+    sets.push(policies)
+    this.#origins.add([...at, sets.length - 1], set.path)
+  }
+
+  /** The list of sets at `at`, which may be changed. A place may get 10,000. */
+  #ownSets(at: Path, there: unknown): unknown[] {
+    if (Array.isArray(there) && this.#copied.has(there)) return there
+    const sets: unknown[] = there === undefined ? [] : Array.isArray(there) ? [...there] : [there]
     if (there !== undefined && !Array.isArray(there)) this.#origins.add([...at, 0], at)
-    this.#set(at, [...sets, policies])
-    this.#origins.add([...at, sets.length], set.path)
+    this.#copied.add(sets)
+    this.#set(at, sets)
+    return sets
   }
 
   /** Merged into the only set of a place. The backend's own wins (docs/specification.md#attachment-and-merging). */
   #addPolicies(place: Path, set: Placed, level: 'route' | 'rule' | 'backend' | 'part'): void {
     const at = [...place, 'policies']
-    if (this.#get(at) === undefined) this.#set(at, {})
     for (const [name, value] of Object.entries(set.raw)) {
       if (name === 'targetRefs' || (name === 'phase' && value === 'PostRouting')) continue
+      if (this.#get(at) === undefined) this.#set(at, {})
       const key = level === 'part' && Object.hasOwn(this.#fields, name) ? this.#fields[name]! : name
       const slot = [...at, key]
       const label = JSON.stringify(slot)
@@ -261,6 +266,3 @@ function define(holder: object, key: PropertyKey, value: unknown): void {
 
 const OWN_RULES = 'its target has rules of its own: put all of them in one place'
 const OWN = 'its target says it itself: keep it in one of them'
-
-const ruleOf = ({ raw }: PlacedRoute): string | undefined => text(raw.ruleName)
-const rulesOf = (route: PlacedRoute): string[] => [ruleOf(route) ?? []].flat()

@@ -5,7 +5,7 @@
 
 import { constants, createPublicKey, hash, type JsonWebKey, type KeyObject, verify } from 'node:crypto'
 import { parseJson } from '#engine/kit/json.ts'
-import { MIN_RSA_EXPONENT, type MinRsaExponent, weaknessOf } from './weak-keys.ts'
+import { MIN_RSA_EXPONENT, weaknessOf } from './weak-keys.ts'
 
 /** Longest set that is read, in characters (docs/specification.md#authentication: inline 2..65536). */
 export const KEY_SET_CHARS_MAX = 65_536
@@ -63,10 +63,17 @@ export interface KeySet {
 
 /** Throws an Error that says in words what is wrong: not a key set, or no usable key in it. */
 export function readKeySet(text: string, exponentMin = MIN_RSA_EXPONENT): KeySet {
+  return keySetOf(listKeys(text), (jwk) => weaknessOf(jwk, exponentMin))
+}
+
+type Jwk = Record<string, unknown>
+type JudgeKey = (jwk: Jwk) => string | null
+
+function keySetOf(listed: readonly (Jwk | null)[], weaknessIn: JudgeKey): KeySet {
   const keys: VerificationKey[] = []
   const ignored: string[] = []
-  for (const [i, jwk] of listKeys(text).entries()) {
-    const found = readKey(jwk, exponentMin)
+  for (const [i, jwk] of listed.entries()) {
+    const found = readKey(jwk, weaknessIn)
     if (typeof found === 'string') ignored.push(`${nameOf(jwk, i)} ${found}`)
     else keys.push(found)
   }
@@ -82,7 +89,8 @@ export function readKeySet(text: string, exponentMin = MIN_RSA_EXPONENT): KeySet
  * of the configuration could make tokens, and so are keys that can be forged: the author can remove them.
  */
 export function readPublicKeySet(text: string, exponentMin = MIN_RSA_EXPONENT): KeySet {
-  for (const [i, jwk] of listKeys(text).entries()) {
+  const listed = listKeys(text)
+  for (const [i, jwk] of listed.entries()) {
     if (jwk?.kty === 'oct') {
       throw new Error(`${nameOf(jwk, i)} is a symmetric key (kty "oct"): who verifies with it can also sign with it`)
     }
@@ -91,26 +99,26 @@ export function readPublicKeySet(text: string, exponentMin = MIN_RSA_EXPONENT): 
     const weakness = weaknessOf(jwk, exponentMin)
     if (weakness !== null) throw new Error(`${nameOf(jwk, i)} ${weakness}`)
   }
-  return readKeySet(text, exponentMin)
+  return keySetOf(listed, () => null)
 }
 
 /** Members of private keys (RFC 7518 section 6, RFC 8037 section 2). */
 const PRIVATE = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k']
 
-function isPrivate(jwk: Record<string, unknown>): boolean {
+function isPrivate(jwk: Jwk): boolean {
   return PRIVATE.some((member) => jwk[member] !== undefined)
 }
 
 const SHOWN_MAX = 64
 
 /** For messages: a "kid" is no secret, tokens show it. */
-function nameOf(jwk: Record<string, unknown> | null, i: number): string {
+function nameOf(jwk: Jwk | null, i: number): string {
   const kid = jwk?.kid
   return typeof kid === 'string' ? `keys[${i}] (kid ${JSON.stringify(kid.slice(0, SHOWN_MAX))})` : `keys[${i}]`
 }
 
 /** Entries of "keys"; null for one that is not an object. */
-function listKeys(text: string): readonly (Record<string, unknown> | null)[] {
+function listKeys(text: string): readonly (Jwk | null)[] {
   if (text.length > KEY_SET_CHARS_MAX) throw new Error(`the key set is longer than ${KEY_SET_CHARS_MAX} characters`)
   const value = parseJson(text)
   if (value === undefined) throw new Error('the key set is not JSON')
@@ -121,7 +129,7 @@ function listKeys(text: string): readonly (Record<string, unknown> | null)[] {
 }
 
 /** The key, or why it is not used. */
-function readKey(jwk: Record<string, unknown> | null, exponentMin: MinRsaExponent): VerificationKey | string {
+function readKey(jwk: Jwk | null, weaknessIn: JudgeKey): VerificationKey | string {
   if (jwk === null) return 'is not an object'
   const { kty, crv, kid, alg, use, key_ops: operations } = jwk
   if (kty === 'oct') return 'is a symmetric key'
@@ -136,7 +144,7 @@ function readKey(jwk: Record<string, unknown> | null, exponentMin: MinRsaExponen
   if (fitting.length === 0) return 'is of a type or curve that is not supported'
   if (alg !== undefined && !fitting.some(([name]) => name === alg))
     return 'has an "alg" that does not fit or is not supported'
-  const weakness = weaknessOf(jwk, exponentMin)
+  const weakness = weaknessIn(jwk)
   if (weakness !== null) return weakness
   const key = importKey(jwk)
   if (key === null) return 'is malformed'
@@ -150,7 +158,7 @@ function readKey(jwk: Record<string, unknown> | null, exponentMin: MinRsaExponen
 }
 
 /** Null: it is malformed; the library's messages are about its own insides. */
-function importKey({ kty, crv, n, e, x, y }: Record<string, unknown>): KeyObject | null {
+function importKey({ kty, crv, n, e, x, y }: Jwk): KeyObject | null {
   try {
     // Only these fields: certificates and links to them (x5c, x5u) are not looked at.
     return createPublicKey({ key: { kty, crv, n, e, x, y } as JsonWebKey, format: 'jwk' })
@@ -164,10 +172,8 @@ function fingerprintOf(keys: readonly VerificationKey[]): string {
   return hash('sha256', facts.toSorted().join('\n'), 'base64')
 }
 
-function objectOf(value: unknown): Record<string, unknown> | null {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-    ? (value as Record<string, unknown>)
-    : null
+function objectOf(value: unknown): Jwk | null {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Jwk) : null
 }
 
 /** Whether a token with this `alg` can be signed by the key at all. */

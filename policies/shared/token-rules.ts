@@ -7,6 +7,7 @@ import { hash } from 'node:crypto'
 import { type Background, together } from '#engine/contract/background.ts'
 import { type CompileContext, FieldError, type Sources } from '#engine/contract/policy.ts'
 import type { ServiceRef } from '#engine/contract/service.ts'
+import { Lru } from '#engine/kit/lru.ts'
 import { oneOf } from '#engine/schema/choice.ts'
 import { duration } from '#engine/schema/duration.ts'
 import { cel, enforcedAs, ONLY_FILES, ONLY_GATEWAY } from '#engine/schema/rule.ts'
@@ -194,10 +195,16 @@ export function modeOf(text: (typeof MODES)[number] | Uncapitalize<(typeof MODES
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}` as Mode
 }
 
+/** A set is checked by its resource, by the configuration and with each reload; a key takes 50 us. */
+const goodSets = new Lru<string, true>(1_024)
+
 /** What is wrong with keys that are part of the configuration, or null. */
 function keySetProblem(text: string, exponentMin?: MinRsaExponent): string | null {
+  const digest = `${exponentMin} ${hash('sha256', text, 'base64')}`
+  if (goodSets.get(digest) === true) return null
   try {
     readPublicKeySet(text, exponentMin)
+    goodSets.set(digest, true)
     return null
   } catch (error) {
     return (error as Error).message

@@ -50,7 +50,8 @@ export class ResourceSchemas {
     const { def } = schema._zod
     switch (def.type) {
       case 'lazy':
-        return this.of(def.getter())
+        // Made once, where `getter` makes it each time.
+        return this.of((schema as unknown as z.core.$ZodLazy)._zod.innerType)
       case 'object':
         return this.#object(def as z.core.$ZodObjectDef, schema)
       case 'optional':

@@ -45,9 +45,20 @@ export function foreignFileAt(value: unknown, own: string): Path | null {
 export const entryOf = (holder: KubernetesObject, key: string): string | undefined =>
   contained(
     holder,
-    () => entryIn(holder, key),
+    () => readOnce(holder, key),
     () => undefined
   )
+
+/** Objects do not change. Each of 10,000 API keys is asked for by what checks them, compares them and reads them. */
+const texts = new WeakMap<KubernetesObject, Map<string, string>>()
+
+function readOnce(holder: KubernetesObject, key: string): string | undefined {
+  const known = texts.get(holder) ?? new Map<string, string>()
+  texts.set(holder, known)
+  const read = known.get(key) ?? entryIn(holder, key)
+  if (read !== undefined) known.set(key, read)
+  return read
+}
 
 function entryIn({ kind, data, binaryData, stringData }: KubernetesObject, key: string): string | undefined {
   const value = text(objectOf(data)[key])

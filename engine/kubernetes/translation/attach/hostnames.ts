@@ -6,8 +6,6 @@ export function covers(outer: string, inner: string): boolean {
   return outer.startsWith('*.') && inner.endsWith(outer.slice(1))
 }
 
-export const overlap = (a: string, b: string): boolean => covers(a, b) || covers(b, a)
-
 /**
  * Names for the route at the listener; empty: every name of the listener. Null: they have none in common, so the route
  * cannot be attached.

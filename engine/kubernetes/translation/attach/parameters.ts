@@ -53,6 +53,20 @@ function kept(object: KubernetesObject, parameters: Parameters): Parameters {
   return parameters
 }
 
+/**
+ * Fields of maps and entries of lists at all depths: 5,000 backends are 25,000. What compiles a file takes 5 to 14 us
+ * for each, in which the controller does nothing else, and an object may have 90,000.
+ */
+const VALUES_MAX = 30_000
+
+function valuesIn(value: unknown): number {
+  if (typeof value !== 'object' || value === null) return 0
+  const all = Object.values(value)
+  let count = all.length
+  for (const inner of all) count += valuesIn(inner)
+  return count
+}
+
 function rawConfigOf(object: KubernetesObject, namespace: string): Parameters {
   const { rawConfig } = objectOf(object.spec)
   if (rawConfig === undefined) return NONE
@@ -63,6 +77,10 @@ function rawConfigOf(object: KubernetesObject, namespace: string): Parameters {
   }
   if (isDeep(rawConfig, RESOURCE_DEPTH_MAX)) {
     return refuseRaw(`is nested more than ${RESOURCE_DEPTH_MAX} levels deep`, [])
+  }
+  const count = valuesIn(rawConfig)
+  if (count > VALUES_MAX) {
+    return refuseRaw(`has ${count} fields and entries, and ${VALUES_MAX} is the limit: make resources of them`, [])
   }
   // Its author may not read there, and what is read goes where the author says.
   const foreign = foreignFileAt(rawConfig, namespace)

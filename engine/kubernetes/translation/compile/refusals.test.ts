@@ -186,6 +186,17 @@ describe('rawConfig of GatewayParameters', () => {
     equal(accepted!.message, 'GatewayParameters demo/own: spec.rawConfig: is nested more than 100 levels deep')
   })
 
+  it('has as many fields and entries as can be compiled at once', () => {
+    const servers = (count: number) => Array.from({ length: count }, (_, i) => ({ name: `s${i}`, host: 's:80' }))
+    const acceptedOf = (rawConfig: Raw) => statusOf(withParameters(rawConfig), 'Gateway', 'edge').conditions![0]!
+    equal(acceptedOf({ backends: servers(9_999), policies: {} }).status, 'True')
+    equal(
+      acceptedOf({ backends: servers(9_999), policies: { timeouts: { request: '1s' } } }).message,
+      'GatewayParameters demo/own: spec.rawConfig: has 30001 fields and entries, and 30000 is the limit: ' +
+        'make resources of them'
+    )
+  })
+
   it('reads what is in its namespace, and of no other', () => {
     const translationWith = (file: string) =>
       withParameters({ secrets: [{ name: 'raw', entries: { token: { file } } }] })

@@ -4,7 +4,16 @@ import type { Objects } from '#engine/kubernetes/objects/objects.ts'
 import { contained } from '#engine/kubernetes/translation/contained.ts'
 import type { Fault, Part, PartOrigin } from '#engine/kubernetes/translation/parts.ts'
 import { gatewayBackendName } from '#engine/kubernetes/translation/routes/names.ts'
-import { entriesOf, objectOf, type Path, type Raw, text, valueAt } from '#engine/schema/placed.ts'
+import {
+  entriesOf,
+  objectOf,
+  type Path,
+  type Placed,
+  pathText,
+  type Raw,
+  text,
+  valueAt
+} from '#engine/schema/placed.ts'
 import type { KindKey } from '#engine/source/kinds.ts'
 import { judge } from './content.ts'
 import { type Field, type Fields, fieldsOf, originsOf } from './fields.ts'
@@ -143,12 +152,12 @@ class Entry {
     const { key, value } = this.#content
     const { parts } = key.config
     const placed = { raw: value, path: [key.name] }
-    return (parts?.of(placed) ?? []).flatMap((part) => {
+    const all = parts?.of(placed) ?? []
+    const own = policiesInside(all, parts?.places(placed) ?? [])
+    return all.flatMap((part) => {
       const name = text(part.raw.name)
       if (name === undefined) return []
-      const inside = parts!.places(placed).filter(({ path }) => part.path.every((step, i) => path[i] === step))
-      const own = new Set(inside.flatMap(({ raw }) => Object.keys(objectOf(raw.policies))))
-      const fields = [...fieldsOfPart(name)].filter(([field]) => !own.has(field))
+      const fields = [...fieldsOfPart(name)].filter(([field]) => own.get(part)?.has(field) !== true)
       const refused = fields.flatMap(([field, one]) => this.#refusal(part.path, field, one) ?? [])
       const kept = fields.filter(
         ([, { from, key: of }]) => !refused.some(({ place }) => place.key === of && place.path === from)
@@ -161,9 +170,11 @@ class Entry {
   /** Why the schema of the part does not have the policy; null: it has. */
   #refusal(path: Path, name: string, field: Field): Fault | null {
     const { key, value } = this.#content
-    const at = [...path, 'policies', name]
-    const result = key.schema.safeParse(withAt(value, at.slice(1), field.value))
-    const issue = result.error?.issues.find((one) => at.slice(1, -1).every((step, i) => one.path[i] === step))
+    const at = [...path.slice(1), 'policies', name]
+    const result = key.schema.safeParse(aloneAt(value, at, field.value))
+    const issue = result.error?.issues.find((one) =>
+      at.slice(0, -1).every((step, i) => one.path[i] === (typeof step === 'number' ? 0 : step))
+    )
     return issue === undefined
       ? null
       : unfit(field, `does not act on ${text(valueAt(value, [...path.slice(1), 'name']))}: ${issue.message}`)
@@ -185,6 +196,29 @@ function withAt(value: unknown, path: Path, inner: unknown): unknown {
   const below = withAt(valueAt(value, [key]), rest, inner)
   if (Array.isArray(value)) return value.map((one: unknown, i) => (i === key ? below : one))
   return { ...objectOf(value), [key]: below }
+}
+
+/** As `withAt`; of lists on the way there is nothing else. Each of 1,000 parts is judged without the others. */
+function aloneAt(value: unknown, path: Path, inner: unknown): unknown {
+  const [key, ...rest] = path
+  if (key === undefined) return inner
+  const below = aloneAt(valueAt(value, [key]), rest, inner)
+  return Array.isArray(value) ? [below] : { ...objectOf(value), [key]: below }
+}
+
+/** Names of policies that stand in each of `parts`, or in a place below it. */
+function policiesInside(parts: readonly Placed[], places: readonly Placed[]): ReadonlyMap<Placed, ReadonlySet<string>> {
+  const own = new Map(parts.map((part) => [part, new Set<string>()]))
+  const byPath = new Map([...own].map(([{ path }, names]) => [pathText(path), names]))
+  for (const { raw, path } of places) {
+    const names = Object.keys(objectOf(raw.policies))
+    if (names.length === 0) continue
+    for (let length = path.length; length > 0; length--) {
+      const inside = byPath.get(pathText(path.slice(0, length)))
+      for (const name of names) inside?.add(name)
+    }
+  }
+  return own
 }
 
 /** `mcp.authentication` of a backend and of its parts. */

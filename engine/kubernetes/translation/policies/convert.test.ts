@@ -2,6 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { KubernetesObject } from '#engine/kubernetes/objects/object.ts'
 import { objectOf } from '#engine/schema/placed.ts'
+import { z } from '#engine/schema/schema.ts'
+import { inResources } from '#engine/schema/spelling.ts'
 import {
   build,
   configMap,
@@ -15,7 +17,9 @@ import {
   storeOf,
   target
 } from './cluster.fixture.ts'
+import { Converter } from './convert.ts'
 import { policiesOf, secretEntries, translateBackend } from './index.ts'
+import { schemasOf } from './schemas.ts'
 
 const ROUTE = { group: 'gateway.networking.k8s.io', kind: 'HTTPRoute', name: 'shop' }
 const SERVICE = { group: '', kind: 'Service', name: 'checks', port: 9000 }
@@ -159,4 +163,21 @@ test('a GatewayBackend is an entry with its name; one that is refused answers 50
     [['Invalid', ['spec', 'static', 'port']]]
   )
   assert.deepEqual(Object.keys(wrong.entry.value), ['name', 'invalid'])
+})
+
+test('what a lazy schema stands for is made once', () => {
+  let count = 0
+  const inner = () => z.object({ ref: inResources(z.object({ name: z.string() }), 'LocalObjectReference') })
+  const entry = z.lazy(() => {
+    count++
+    return inner()
+  })
+  const converter = new Converter({
+    resources: schemasOf(OPTIONS).resources,
+    words: new Proxy({} as never, { get: () => (value: unknown) => value }),
+    moved: () => {}
+  })
+  const value = Array.from({ length: 100 }, (_, i) => ({ ref: { name: `n${i}` } }))
+  assert.deepEqual(converter.convert(z.array(entry.optional()), value), value)
+  assert.equal(count, 1)
 })

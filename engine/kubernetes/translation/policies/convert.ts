@@ -78,7 +78,7 @@ export class Converter {
     const { def } = schema._zod
     switch (def.type) {
       case 'lazy':
-        return this.#convert(def.getter(), value, place, at)
+        return this.#convert(meant(schema), value, place, at)
       case 'optional':
       case 'nullable':
       case 'default':
@@ -141,6 +141,9 @@ export class Converter {
   }
 }
 
+/** What a lazy schema stands for, which `getter` would make anew each time: 1 ms for each key of 1,000 providers. */
+const meant = (schema: z.core.$ZodTypes): Schema => (schema as z.core.$ZodLazy)._zod.innerType
+
 const known = new WeakMap<Schema, boolean>()
 
 /** Whether something in it has a mark that changes values. What refers to itself has none but that of the loop. */
@@ -161,7 +164,7 @@ function find(schema: z.core.$ZodTypes): boolean {
   const { def } = schema._zod
   switch (def.type) {
     case 'lazy':
-      return isSpelledOtherwise(def.getter())
+      return isSpelledOtherwise(meant(schema))
     case 'optional':
     case 'nullable':
     case 'default':

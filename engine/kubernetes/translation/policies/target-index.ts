@@ -14,10 +14,8 @@ type Labels = Readonly<Record<string, string>>
 export class TargetIndex {
   readonly #policies: readonly KubernetesObject[]
   readonly #byName = new Map<string, Aim[]>()
-  /** By one of the labels that they want. */
-  readonly #byLabel = new Map<string, Aim[]>()
-  /** Kinds that are looked for by labels. */
-  readonly #selected = new Set<string>()
+  /** Of a kind, by one of the labels that they want: thousands of policies look for few of them. */
+  readonly #byLabel = new Map<string, Wanted>()
 
   constructor(policies: readonly KubernetesObject[]) {
     this.#policies = policies
@@ -31,10 +29,10 @@ export class TargetIndex {
   /** `labelsOf`: of the object, asked for only when some policy looks for them. */
   aimsAt(kind: string, name: string, labelsOf: () => Labels | null): readonly Aim[] {
     const named = this.#byName.get(keyOfName(kind, name)) ?? []
-    const labels = this.#selected.has(kind) ? labelsOf() : null
-    if (labels === null) return named
-    const keys = [keyOfLabel(kind), ...Object.entries(labels).map(([key, value]) => keyOfLabel(kind, key, value))]
-    const found = keys.flatMap((key) => this.#byLabel.get(key) ?? [])
+    const wanted = this.#byLabel.get(kind)
+    const labels = wanted === undefined ? null : labelsOf()
+    if (wanted === undefined || labels === null) return named
+    const found = [...wanted.any, ...aimsAtLabels(wanted, labels)]
     return [...named, ...found.filter(({ entry: { matchLabels } }) => selects({ matchLabels }, labels))]
   }
 
@@ -44,15 +42,42 @@ export class TargetIndex {
       append(this.#byName, keyOfName(kind, name), aim)
       return
     }
-    this.#selected.add(kind)
+    const wanted = this.#byLabel.get(kind) ?? { any: [], labels: new Map<string, Map<string, Aim[]>>() }
+    this.#byLabel.set(kind, wanted)
     const [label] = Object.entries(objectOf(matchLabels))
-    append(this.#byLabel, label === undefined ? keyOfLabel(kind) : keyOfLabel(kind, label[0], String(label[1])), aim)
+    if (label === undefined) {
+      wanted.any.push(aim)
+      return
+    }
+    const [key, value] = label
+    const values = wanted.labels.get(key) ?? new Map<string, Aim[]>()
+    wanted.labels.set(key, values)
+    append(values, String(value), aim)
   }
 }
 
+interface Wanted {
+  /** Without labels: they are for all. */
+  readonly any: Aim[]
+  readonly labels: Map<string, Map<string, Aim[]>>
+}
+
+/** Goes through whichever has fewer: the labels that are wanted, or those of the object, which may have 10,000. */
+function aimsAtLabels({ labels: wanted }: Wanted, labels: Labels): readonly Aim[] {
+  const own = keysOf(labels)
+  const keys = own.length < wanted.size ? own : [...wanted.keys()]
+  return keys.flatMap((key) => (Object.hasOwn(labels, key) ? (wanted.get(key)?.get(labels[key]!) ?? []) : []))
+}
+
+const keysKnown = new WeakMap<Labels, readonly string[]>()
+
+function keysOf(labels: Labels): readonly string[] {
+  const keys = keysKnown.get(labels) ?? Object.keys(labels)
+  keysKnown.set(labels, keys)
+  return keys
+}
+
 const keyOfName = (kind: string, name: string): string => `${kind}/${name}`
-/** Labels have no "=" (Kubernetes). */
-const keyOfLabel = (kind: string, key = '', value = ''): string => `${kind} ${key}=${value}`
 
 function append(map: Map<string, Aim[]>, key: string, aim: Aim): void {
   const list = map.get(key)
