@@ -1,4 +1,4 @@
-/** What sets of policies point at, by name. There may be 10,000 of both: each list is put in order once, when asked for. */
+/** What sets of policies point at, by name. There may be 10,000 of both: each list is put in order once. */
 
 import { type Placed, text } from '#engine/schema/placed.ts'
 import {

@@ -14,7 +14,7 @@ const GENERATED = [
   return { prime, members }
 })
 
-/** Seven primes at a time: what is left of a division by their product is exact as a number, and so are its remainders. */
+/** Seven primes at a time: the remainder of a division by their product is exact as a number. */
 const GROUP_SIZE = 7
 const GROUPS = Array.from({ length: Math.ceil(GENERATED.length / GROUP_SIZE) }, (_, i) => {
   const own = GENERATED.slice(i * GROUP_SIZE, (i + 1) * GROUP_SIZE)

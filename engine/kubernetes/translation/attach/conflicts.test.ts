@@ -66,16 +66,16 @@ test('listeners conflict and overlap as a comparison of each with each says', ()
     seed = (seed * 1_103_515_245 + 12_345) % 2_147_483_648
     return Math.floor((seed / 2_147_483_648) * count)
   }
-  let told = 0
+  let faults = 0
   for (let round = 0; round < 300; round++) {
     let count = 0
     const one = () => listener(`l${count++}`, 80 + next(4), protocols[next(8)]!, hosts[next(8)]!)
     const groups = Array.from({ length: 1 + next(4) }, () => Array.from({ length: next(6) }, one))
     const texts = expected(groups)
     deepEqual(found(groups), texts)
-    told += texts.length
+    faults += texts.length
   }
-  ok(told > 300, String(told))
+  ok(faults > 300, String(faults))
 })
 
 test('4,096 listeners of 64 sets are read a few times each', () => {

@@ -54,8 +54,9 @@ export function selectedTargets(
     .flatMap((namespace) => objects.list('Service', namespace))
     .filter((service) => selects(services, service.metadata.labels ?? {}))
     .sort((a, b) => (fullName(a) < fullName(b) ? -1 : 1))
-  const refused = all.flatMap((service) => refusalOf(service, from, objects, options) ?? [])
-  const allowed = all.filter((service) => refusalOf(service, from, objects, options) === null)
+  const judged = all.map((service) => ({ service, refusal: refusalOf(service, from, objects, options) }))
+  const refused = judged.flatMap(({ refusal }) => refusal ?? [])
+  const allowed = judged.flatMap(({ service, refusal }) => (refusal === null ? service : []))
   return { targets: unique(allowed.flatMap((service) => containedTargets(service, clusterDomain))), refused }
 }
 
