@@ -39,7 +39,8 @@ test('all policies that say who may pass have a closed form', () => {
     'extAuth',
     'extProc',
     'jwtAuthentication',
-    'mcpAuthentication'
+    'mcpAuthentication',
+    'virtualKeys'
   ])
 })
 
