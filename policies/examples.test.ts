@@ -208,6 +208,7 @@ const DRIVEN: Readonly<Record<string, string>> = {
   'rate-limit': 'traffic/rate-limit.test.ts',
   'request-mirror': 'traffic/request-mirror.test.ts',
   metrics: 'frontend/otlp-export.test.ts',
+  'spend-webhook': 'frontend/spend-webhook.test.ts',
   'virtual-keys': 'traffic/virtual-keys.test.ts',
   tracing: 'frontend/tracing-collector.test.ts',
   retry: 'traffic/retry.test.ts',

@@ -5,6 +5,7 @@
 import type { Policy } from '#engine/contract/policy.ts'
 import { accessLog } from './frontend/access-log.ts'
 import { metrics } from './frontend/metrics.ts'
+import { spendWebhook } from './frontend/spend-webhook.ts'
 import { tracing } from './frontend/tracing.ts'
 import { apiKeyAuthentication } from './traffic/api-key-authentication.ts'
 import { authorization } from './traffic/authorization.ts'
@@ -31,6 +32,7 @@ export const policies: readonly Policy[] = [
   accessLog, // no hooks: it is asked when an exchange is over
   tracing, // no hooks: it is asked ahead of all of them, and when an exchange is over
   metrics, // no hooks: it is about all exchanges
+  spendWebhook, // no hooks: it is told when an exchange is over
   timeouts, // settings only: the clock of the exchange runs before any hook does
   retry, // settings only: what is done when the backend fails, after all hooks
   requestMirror, // settings only: copies are made where the backend is called, so they are what hooks have made of the request

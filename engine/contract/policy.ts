@@ -16,6 +16,7 @@ import type { PriceBook } from './prices.ts'
 import type { CompiledMatch } from './route.ts'
 import type { Secrets } from './secrets.ts'
 import type { Services } from './service.ts'
+import type { ExportSpend } from './spend.ts'
 import type { Time } from './time.ts'
 import type { TracingPlan } from './tracing.ts'
 
@@ -56,6 +57,8 @@ export interface CompileContext {
   readonly accounts: Accounts
   /** What calls of models cost. */
   readonly prices: PriceBook
+  /** For what wants to know of each call of a model. */
+  readonly exportSpend: ExportSpend
   /** For what works on bodies while they pass. */
   readonly bodies: BodyProcessing
   /** In place of the globals. What a hook waits for ends with the exchange: exchange-signal.ts. */

@@ -4,6 +4,7 @@ import { NO_BUCKETS } from './buckets.ts'
 import type { CompileContext, PolicyServices } from './policy.ts'
 import { NO_PRICES } from './prices.ts'
 import { NO_REMOTE_SERVICES } from './service.ts'
+import { NO_SPEND_EXPORT } from './spend.ts'
 import { SYSTEM_TIME } from './time.ts'
 
 /** A new store for what policies keep over reloads: one per thread. */
@@ -25,6 +26,7 @@ export const NO_SERVICES: Omit<CompileContext, 'maxBufferBytes' | 'state' | 'mat
   accounts: NO_ACCOUNTS,
   buckets: NO_BUCKETS,
   prices: NO_PRICES,
+  exportSpend: NO_SPEND_EXPORT,
   bodies: NO_BODIES,
   time: SYSTEM_TIME,
   services: NO_REMOTE_SERVICES,

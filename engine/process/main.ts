@@ -162,6 +162,7 @@ function startWorker(data: WorkerData, post: (message: ToMain) => void): WorkerT
     offload,
     prices: NO_PRICES,
     buckets,
+    exportSpend: telemetry.exportSpend,
     failed: telemetry.expressionFailed,
     log: (level: 'info' | 'warn' | 'error', message: string) => telemetry.logger.log(level, 'policies', message)
   }
@@ -221,6 +222,7 @@ function telemetryOf(data: WorkerData, post: (message: ToMain) => void, currency
     ...{ region, worker, logging, instance: instanceOf(data.secret) },
     announce: (series) => post({ kind: 'series', series }),
     askForMetrics: () => post({ kind: 'askMetrics' }),
-    spend: keepsSpend ? { currency, post: (batch) => post({ kind: 'spend', batch }) } : null
+    currency,
+    postSpend: keepsSpend ? (batch) => post({ kind: 'spend', batch }) : null
   })
 }

@@ -4,6 +4,7 @@ import { decimalText, NANO_PLACES } from '#engine/kit/money.ts'
 import { type Cell, csvOf } from './csv.ts'
 import type { Filters, Group, RecordsQuery, SpendQuery, SumsQuery } from './query.ts'
 import { COLUMN_NAMES } from './record.ts'
+import { cellOf, RECORD_NAMES, recordOf } from './shown.ts'
 import { HOUR_MS } from './store.ts'
 import { MEASURES } from './tables.ts'
 
@@ -78,9 +79,6 @@ function sumOf(row: Readonly<Record<string, SQLOutputValue>>, groupBy: readonly 
 
 // --- records ---
 
-/** As tables.ts has them, but cost as text, and times as people read them. */
-const RECORD_NAMES = COLUMN_NAMES.map((name) => (name === 'costNanos' ? 'cost' : name))
-
 /** Looked at for one page: some 40 ms where hardly any of them is one that is asked for. */
 const SCANNED_MAX = 50_000
 
@@ -107,22 +105,11 @@ function answerRecords(database: DatabaseSync, query: RecordsQuery): SpendReply 
     const cells = rows.map((row) => COLUMN_NAMES.map((name) => cellOf(name, row[name] as Cell)))
     return { type: CSV, next, body: csvOf(RECORD_NAMES, cells) }
   }
-  return { type: JSON_TYPE, next, body: json({ records: rows.map(recordOf), next }) }
-}
-
-function cellOf(name: string, value: Cell): Cell {
-  if (value === null) return null
-  if (name === 'time') return new Date(Number(value)).toISOString()
-  if (name === 'costNanos') return decimalText(value as number, NANO_PLACES)
-  return value
-}
-
-function recordOf(row: Readonly<Record<string, SQLOutputValue>>): object {
-  const out: Record<string, unknown> = {}
-  for (const [i, name] of COLUMN_NAMES.entries()) out[RECORD_NAMES[i]!] = cellOf(name, row[name] as Cell)
-  out.tags = out.tags === null ? [] : JSON.parse(out.tags as string)
-  out.streamed = out.streamed === 1
-  return out
+  return {
+    type: JSON_TYPE,
+    next,
+    body: json({ records: rows.map((row) => recordOf((name) => row[name] as Cell)), next })
+  }
 }
 
 // --- both ---

@@ -3,9 +3,11 @@ import { test } from 'node:test'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import { identityOf } from '#engine/contract/identity.ts'
 import type { ModelUse } from '#engine/contract/model-use.ts'
+import { SYSTEM_TIME } from '#engine/contract/time.ts'
 import { finishedExchange } from '#engine/telemetry/exchange.fixture.ts'
 import { COLUMN_NAMES } from './record.ts'
 import { type Batch, SpendRecorder } from './recorder.ts'
+import { SpendSinks } from './sinks.ts'
 
 const NOW = Date.parse('2026-05-31T12:00:00Z')
 const USE: ModelUse = { provider: 'openai', requestModel: 'gpt-5-mini', responseModel: 'gpt-5-mini-2025-08-07' }
@@ -13,17 +15,22 @@ const USE: ModelUse = { provider: 'openai', requestModel: 'gpt-5-mini', response
 function stand() {
   const batches: Batch[] = []
   const counts = { kept: 0, no_room: 0, not_written: 0 }
-  const recorder = new SpendRecorder({
+  const kept = new SpendRecorder({
     post: (batch) => batches.push(batch),
     count: (result, rows) => {
       counts[result] += rows
-    },
+    }
+  })
+  const recorder = new SpendSinks({
+    recorder: kept,
+    time: SYSTEM_TIME,
+    count: () => {},
     currency: () => 'EUR',
     now: () => NOW
   })
   const rows = () => batches.flatMap(({ rows: text }) => JSON.parse(text) as (string | number | null)[][])
   const records = () => rows().map((row) => Object.fromEntries(COLUMN_NAMES.map((name, i) => [name, row[i]])))
-  return { recorder, batches, counts, records }
+  return { recorder, kept, batches, counts, records }
 }
 
 function exchange(use: ModelUse = USE, edit: (ex: Exchange) => void = () => {}): Exchange {
@@ -34,7 +41,7 @@ function exchange(use: ModelUse = USE, edit: (ex: Exchange) => void = () => {}):
 }
 
 test('a record says who, what, how much and how long', () => {
-  const { recorder, records } = stand()
+  const { recorder, kept, records } = stand()
   const use: ModelUse = {
     ...USE,
     operation: 'chat',
@@ -55,7 +62,7 @@ test('a record says who, what, how much and how long', () => {
   })
   ex.llm = { ...use, firstTokenAt: ex.startedAt + 120.4 }
   recorder.record(ex, 'chat', 200, 800.6)
-  recorder.close()
+  kept.close()
   const [record] = records()
   const { id, ...rest } = record!
   assert.match(String(id), /^req_[0-9a-f]{32}$/)
@@ -92,11 +99,11 @@ test('a record says who, what, how much and how long', () => {
 })
 
 test('an unknown cost is null with its reason, never 0', () => {
-  const { recorder, records } = stand()
+  const { recorder, kept, records } = stand()
   recorder.record(exchange({ ...USE, costUnknown: 'no price for gpt-5-mini' }), 'r', 200, 1)
   recorder.record(exchange(USE), 'r', 200, 1)
   recorder.record(exchange({ ...USE, cost: 0 }), 'r', 200, 1)
-  recorder.close()
+  kept.close()
   assert.deepEqual(
     records().map(({ costNanos, costUnknown }) => [costNanos, costUnknown]),
     [
@@ -108,10 +115,10 @@ test('an unknown cost is null with its reason, never 0', () => {
 })
 
 test('a model that no provider has answered to is no model used', () => {
-  const { recorder, records } = stand()
+  const { recorder, kept, records } = stand()
   recorder.record(exchange({ provider: 'openai', requestModel: 'made-up' }), 'r', 404, 1)
   recorder.record(exchange({ provider: 'openai', requestModel: 'quiet' }), 'r', 200, 1)
-  recorder.close()
+  kept.close()
   assert.deepEqual(
     records().map(({ model, requestModel, errorType }) => [model, requestModel, errorType]),
     [
@@ -122,12 +129,12 @@ test('a model that no provider has answered to is no model used', () => {
 })
 
 test('what waits is bounded, and what has no room is counted; the order stays', () => {
-  const { recorder, batches, counts, records } = stand()
+  const { recorder, kept, batches, counts, records } = stand()
   for (let i = 0; i < 10_000; i++) recorder.record(exchange(USE), `r${i}`, 200, 1)
   assert.equal(batches.length, 4)
   assert.equal(counts.no_room, 10_000 - 4 * 512 - 4096)
-  for (let i = 0; i < 12; i++) recorder.taken({ count: 512, kept: i === 0 ? 0 : 512 })
-  recorder.close()
+  for (let i = 0; i < 12; i++) kept.taken({ count: 512, kept: i === 0 ? 0 : 512 })
+  kept.close()
   assert.equal(counts.not_written, 512)
   assert.equal(counts.kept, 11 * 512)
   const routes = records().map(({ route }) => route)
@@ -138,13 +145,13 @@ test('what waits is bounded, and what has no room is counted; the order stays', 
 })
 
 test('texts that clients choose have an end', () => {
-  const { recorder, records } = stand()
+  const { recorder, kept, records } = stand()
   const ex = exchange({ ...USE, requestModel: 'm'.repeat(9_000) }, (one) => {
     identityOf(one).jwt = { sub: 's'.repeat(9_000) }
     identityOf(one).apiKey = { id: { not: 'a text' }, tags: Array.from({ length: 999 }, () => 't'.repeat(999)) }
   })
   recorder.record(ex, 'r', 200, 1)
-  recorder.close()
+  kept.close()
   const [record] = records()
   assert.equal(String(record!.requestModel).length, 256)
   assert.equal(String(record!.subject).length, 256)

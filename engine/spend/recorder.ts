@@ -2,8 +2,7 @@
  * The spend log in a worker: rows are gathered and leave in batches, behind the exchanges that they tell of. What waits
  * is bounded: while the thread that keeps them is behind, rows beyond the bound are counted and left out.
  */
-import type { Exchange } from '#engine/contract/exchange.ts'
-import { type Row, rowOf } from './record.ts'
+import type { Row } from './record.ts'
 
 /** Rows of one batch: some 200 KB of JSON, which takes 1 ms to write. */
 const BATCH_ROWS_MAX = 512
@@ -25,10 +24,6 @@ export interface SpendRecorderOptions {
   readonly post: (batch: Batch) => void
   /** Rows that were kept, or why they were not. */
   readonly count: (result: 'kept' | 'no_room' | 'not_written', rows: number) => void
-  /** Of prices: ISO 4217. */
-  readonly currency: () => string
-  /** Milliseconds since 1970. */
-  readonly now: () => number
 }
 
 export class SpendRecorder {
@@ -41,14 +36,12 @@ export class SpendRecorder {
     this.#options = options
   }
 
-  /** `ex` is over and has asked a model. */
-  record(ex: Exchange, route: string, status: number, durationMs: number): void {
+  add(row: Row): void {
     if (this.#waiting.length >= WAITING_ROWS_MAX) {
       this.#options.count('no_room', 1)
       return
     }
-    const { now, currency } = this.#options
-    this.#waiting.push(rowOf(ex, ex.llm!, { route, status, durationMs, now: now(), currency: currency() }))
+    this.#waiting.push(row)
     if (this.#waiting.length >= BATCH_ROWS_MAX) this.#send()
     else this.#timer ??= setTimeout(() => this.#send(), DELAY_MS).unref()
   }

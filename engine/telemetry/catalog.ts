@@ -161,6 +161,10 @@ export const METRICS = {
     'Records of model calls. result: kept, no_room (too many waited) or not_written (the file could not be written).',
     ['result']
   ),
+  weir_spend_exported_total: counter(
+    'Records of model calls for receivers. result: sent, queue_full, refused, expired (after ten attempts) or shutdown.',
+    ['result']
+  ),
   weir_access_log_dropped_total: counter('Access log lines dropped because the output did not keep up.', []),
   weir_access_log_failures_total: counter(
     'Expressions of the access log that failed: the line or record (filter) or the field (attribute) was left out.',

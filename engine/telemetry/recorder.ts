@@ -11,7 +11,7 @@ import { ERRORS, type ErrorCode } from '#engine/contract/errors.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import type { Recorder, RecorderLabels } from '#engine/contract/route.ts'
 import { TRACE } from '#engine/contract/tracing.ts'
-import type { SpendRecorder } from '#engine/spend/recorder.ts'
+import type { SpendSinks } from '#engine/spend/sinks.ts'
 import type { AccessLog } from './access-log.ts'
 import type { LogRecords } from './log-records.ts'
 import type { McpMetrics } from './mcp-metrics.ts'
@@ -37,8 +37,7 @@ export interface RecorderParts {
   readonly accessLog: AccessLog
   readonly models: ModelMetrics
   readonly mcp: McpMetrics
-  /** Null: no records of model calls are kept. */
-  readonly spend: SpendRecorder | null
+  readonly spend: SpendSinks
   /** For collectors, by the plan of the access log; null: it has none. */
   readonly logRecords: (plan: AccessLogPlan | null) => LogRecords | null
 }
@@ -48,7 +47,7 @@ export class RouteRecorder implements Recorder {
   readonly #accessLog: AccessLog
   readonly #models: ModelMetrics
   readonly #mcp: McpMetrics
-  readonly #spend: SpendRecorder | null
+  readonly #spend: SpendSinks
   readonly #plan: AccessLogPlan | null
   readonly #records: LogRecords | null
   readonly #labels: RecorderLabels
@@ -93,7 +92,7 @@ export class RouteRecorder implements Recorder {
     if (ex.firstByteAt !== 0) series.firstByte(ex.firstByteAt - ex.startedAt)
     if (ex.llm !== null) {
       this.#models.record(ex, this.#labels.route, status, durationMs)
-      this.#spend?.record(ex, this.#labels.route, status, durationMs)
+      if (this.#spend.isOn) this.#spend.record(ex, this.#labels.route, status, durationMs)
     }
     if (ex.mcp !== null) this.#mcp.record(ex, this.#labels.route, status, durationMs)
     if (this.#records !== null) this.#records.record(ex, status, durationMs)

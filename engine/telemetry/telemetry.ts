@@ -5,10 +5,12 @@ import type { Background } from '#engine/contract/background.ts'
 import type { MetricsPlan } from '#engine/contract/otlp.ts'
 import type { MirrorRecorder, Recorder, RecorderLabels } from '#engine/contract/route.ts'
 import type { ServiceRecorder } from '#engine/contract/service.ts'
+import type { ExportSpend } from '#engine/contract/spend.ts'
 import type { TcpRecorder } from '#engine/contract/tcp.ts'
 import { SYSTEM_TIME } from '#engine/contract/time.ts'
 import type { Tracer, TracingPlan } from '#engine/contract/tracing.ts'
 import { SpendRecorder, type SpendRecorderOptions } from '#engine/spend/recorder.ts'
+import { SpendSinks } from '#engine/spend/sinks.ts'
 import { AccessLog } from './access-log.ts'
 import { CopyRecorder } from './copy-recorder.ts'
 import { downstreamTelemetry, type Handshake } from './downstream.ts'
@@ -42,8 +44,10 @@ export interface TelemetryOptions {
   readonly instance?: string
   /** Asks the main thread for the metrics of all workers, for `takeMetrics`. */
   readonly askForMetrics?: () => void
-  /** Where records of model calls go, and the currency of their costs. Default: none are made. */
-  readonly spend?: Pick<SpendRecorderOptions, 'post' | 'currency'> | null
+  /** Takes records of model calls, to keep them. Default: they are not kept. */
+  readonly postSpend?: SpendRecorderOptions['post'] | null
+  /** Of prices. Default USD. */
+  readonly currency?: () => string
   /** Default: that of the process. */
   readonly environment?: Environment
 }
@@ -92,6 +96,8 @@ export interface Telemetry {
   takeMetrics(chunks: readonly MetricChunk[]): void
   /** The oldest batch of records of model calls has been dealt with. */
   spendTaken(outcome: { readonly count: number; readonly kept: number }): void
+  /** Sends records of model calls while a configuration is in force. */
+  readonly exportSpend: ExportSpend
   /** Ends sampling, writes the lines and sends what is left for collectors. Nothing may be recorded after it. */
   close(): Promise<void>
 }
@@ -110,7 +116,7 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
     accessLog,
     models: new ModelMetrics(metrics),
     mcp: new McpMetrics(metrics),
-    spend: spendRecorder(options.spend ?? null, metrics),
+    spend: spendSinks(options, metrics),
     logRecords: isDisabled ? () => null : logRecordsOf(exporters, metrics)
   }
   const loopDelay = new LoopDelay(metrics, worker)
@@ -133,7 +139,8 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
     tracerFor: isDisabled ? () => null : tracerFor,
     exportMetrics: (plan) => (isDisabled ? null : exports.backgroundOf(plan)),
     takeMetrics: (chunks) => exports.take(chunks),
-    spendTaken: (outcome) => parts.spend?.taken(outcome),
+    spendTaken: (outcome) => parts.spend.recorder?.taken(outcome),
+    exportSpend: (plan) => parts.spend.export(plan),
     tcpRecorderFor: (labels, log = null) => new ConnectionRecorder(parts, log, labels),
     mirrorRecorderFor: (route) => new CopyRecorder(metrics, route),
     serviceRecorderFor: (service, policy) => new CallRecorder(metrics, service, policy),
@@ -148,8 +155,7 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
     flush: () => sink.flush(),
     close: async () => {
       loopDelay.close()
-      parts.spend?.close()
-      await exporters.close()
+      await Promise.all([parts.spend.close(), exporters.close()])
       await sink.flush()
       process.off('exit', onExit)
     }
@@ -170,11 +176,15 @@ function logRecordsOf(exporters: Exporters, metrics: Metrics): RecorderParts['lo
   }
 }
 
-function spendRecorder(options: TelemetryOptions['spend'], metrics: Metrics): SpendRecorder | null {
-  if (options === null || options === undefined) return null
-  const count: SpendRecorderOptions['count'] = (result, rows) =>
-    metrics.counter('weir_spend_records_total', { result }).add(rows)
-  return new SpendRecorder({ ...options, count, now: Date.now })
+function spendSinks({ postSpend = null, currency = () => 'USD' }: TelemetryOptions, metrics: Metrics): SpendSinks {
+  const kept = (result: string, rows: number) => metrics.counter('weir_spend_records_total', { result }).add(rows)
+  return new SpendSinks({
+    recorder: postSpend === null ? null : new SpendRecorder({ post: postSpend, count: kept }),
+    time: SYSTEM_TIME,
+    count: (result, records) => metrics.counter('weir_spend_exported_total', { result }).add(records),
+    currency,
+    now: Date.now
+  })
 }
 
 function createSink(fd: number, metrics: Metrics, logger: Logger): LineSink {

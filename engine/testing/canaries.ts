@@ -72,7 +72,7 @@ function serviceAccount(canaries: Canaries, dead: number): string {
 export const SECRET_FIELDS = [
   ...['auth.key', 'aws.secretAccessKey', 'aws.sessionToken', 'credential.inline', 'params.apiKey', 'session.key'],
   ...['keys.key', 'keys.keyHash', 'keys.metadata', 'basicAuthentication.htpasswd', 'tls.key'],
-  'additionalCertificates.key'
+  ...['additionalCertificates.key', 'spendWebhook.signingKey']
 ]
 
 /** `env`: for secrets that come as $NAME. */
@@ -102,7 +102,8 @@ export function canaryConfig(canaries: Canaries, around: Surroundings): { file: 
       logging: { level: 'trace', format: 'json' }
     },
     frontendPolicies: {
-      accessLog: { add: { fields: 'request.headers', uri: 'request.uri', answer: 'response.headers', who: 'apiKey' } }
+      accessLog: { add: { fields: 'request.headers', uri: 'request.uri', answer: 'response.headers', who: 'apiKey' } },
+      spendWebhook: { host: `127.0.0.1:${dead}`, signingKey: canaries.make('spendWebhook.signingKey') }
     },
     binds: [
       { port: around.port, listeners: [{ name: 'plain', routes }] },

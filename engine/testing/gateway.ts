@@ -156,6 +156,7 @@ export async function startGateway(yaml: string, options: TestOptions = {}): Pro
 function servicesOf(telemetry: Telemetry, logged: string[], { prices = NO_SERVICES.prices }: TestOptions) {
   return {
     ...NO_SERVICES,
+    exportSpend: telemetry.exportSpend,
     failed: telemetry.expressionFailed,
     state: newStateStore(),
     offload,
