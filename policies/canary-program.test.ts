@@ -22,7 +22,7 @@ import { policies } from './index.ts'
 
 /** Named like a secret, and none: modes, rules, names of places, paths of files, what is refused whatever it is. */
 const NO_SECRET =
-  /\.(?:mode|action|rules|name|file|authorizationServer)$|^(?:local|localRateLimit|cache|entries)\.key$|^(?:cloudD|basicAuth\.|apiKeyAuth)|^keys\.(?:owner|team|organisation|tags|models|expires)$|\.unknownPrice$/
+  /\.(?:mode|action|rules|name|file|authorizationServer)$|^(?:local|localRateLimit|cache|entries|consistentHash|canary)\.key$|^(?:cloudD|basicAuth\.|apiKeyAuth)|^keys\.(?:owner|team|organisation|tags|models|expires)$|\.unknownPrice$/
 
 test('the configuration below has a secret in every place of the schema that takes one', () => {
   const missing: string[] = []
