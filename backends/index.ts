@@ -4,7 +4,11 @@ import { dynamicBackend } from './http/dynamic.ts'
 import { invalidBackend } from './http/invalid.ts'
 import { staticBackend } from './http/static.ts'
 import { llmBackends } from './llm/index.ts'
+import { priceCatalogue } from './llm/prices/catalogue.ts'
 import { mcpBackend } from './mcp/backend.ts'
+
+/** What models of providers cost, for those that the configuration says nothing of. */
+export { priceCatalogue }
 
 export const backends: readonly BackendKind[] = [
   staticBackend,

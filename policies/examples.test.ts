@@ -181,6 +181,7 @@ const DRIVES: Readonly<Record<string, Drive>> = {
 
 /** Examples that the test of their policy drives. */
 const DRIVEN: Readonly<Record<string, string>> = {
+  prices: '../backends/llm/prices/prices.test.ts',
   'backend-tls': '../backends/http/tls.test.ts',
   'access-log': 'frontend/access-log.test.ts',
   'api-key-authentication': 'traffic/credentials-gateway.test.ts',

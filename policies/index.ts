@@ -5,6 +5,7 @@
 import type { Policy } from '#engine/contract/policy.ts'
 import { accessLog } from './frontend/access-log.ts'
 import { metrics } from './frontend/metrics.ts'
+import { prices } from './frontend/prices.ts'
 import { spendWebhook } from './frontend/spend-webhook.ts'
 import { tracing } from './frontend/tracing.ts'
 import { apiKeyAuthentication } from './traffic/api-key-authentication.ts'
@@ -33,6 +34,7 @@ export const policies: readonly Policy[] = [
   tracing, // no hooks: it is asked ahead of all of them, and when an exchange is over
   metrics, // no hooks: it is about all exchanges
   spendWebhook, // no hooks: it is told when an exchange is over
+  prices, // no hooks: backends ask for what calls cost
   timeouts, // settings only: the clock of the exchange runs before any hook does
   retry, // settings only: what is done when the backend fails, after all hooks
   requestMirror, // settings only: copies are made where the backend is called, so they are what hooks have made of the request

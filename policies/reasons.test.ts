@@ -353,7 +353,8 @@ async function refused(one: Case): Promise<Exchange> {
   const { policy: name, config, request, times = 1 } = one
   const policy = policies.find((candidate) => candidate.name === name) as Policy
   const resolved = policy.schema.parse(config)
-  const settled = policy.resolve?.(resolved as never, { readFile: () => '', secrets: NO_SECRETS }) ?? resolved
+  const settled =
+    policy.resolve?.(resolved as never, { readFile: () => '', secrets: NO_SECRETS, readYaml: JSON.parse }) ?? resolved
   const compiled = compilePolicy(
     { ...policy, schema: { parse: () => settled } as never },
     config,

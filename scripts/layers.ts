@@ -9,7 +9,7 @@ import { type Import, importsOf, packageOf, resolveImport } from './imports.ts'
 /** The engine's modules by layer, the lowest first. Modules of layer 0 may also import those to their right. */
 const LAYERS: readonly (readonly string[])[] = [
   ['contract', 'schema', 'http2', 'http', 'socket', 'kit'],
-  ['ir', 'cel', 'routing', 'service', 'proto', 'accounts', 'spend'],
+  ['ir', 'cel', 'routing', 'service', 'proto', 'accounts', 'spend', 'prices'],
   ['lifecycle', 'build', 'downstream', 'upstream', 'telemetry', 'story', 'importers'],
   ['source'],
   ['standalone', 'kubernetes', 'admin', 'workers', 'explain'],

@@ -7,6 +7,7 @@
  * model wrote it: parsed and printed again, numbers and key order would change.
  */
 
+import type { Picos } from '#engine/kit/money.ts'
 import type { ClientPaths } from './formats/paths.ts'
 
 export type Json = null | boolean | number | string | readonly Json[] | JsonObject
@@ -274,6 +275,8 @@ export interface Usage {
   readonly reasoning: number
   readonly outputAudio: number
   readonly outputImage: number
+  /** The provider's own figure (usage/reported-cost.ts). */
+  readonly reportedCost?: Picos
 }
 
 export const NO_USAGE: Usage = {

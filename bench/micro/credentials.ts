@@ -28,7 +28,10 @@ export function register(bench: Bench): void {
 
 function hookOf({ schema, resolve, compile }: Policy, value: unknown): Hook {
   const parsed = schema.parse(value)
-  const config = resolve === undefined ? parsed : resolve(parsed as never, { readFile: () => '', secrets: NO_SECRETS })
+  const config =
+    resolve === undefined
+      ? parsed
+      : resolve(parsed as never, { readFile: () => '', secrets: NO_SECRETS, readYaml: JSON.parse })
   const offload = { run: () => Promise.resolve(true) }
   const context = {
     ...NO_SERVICES,

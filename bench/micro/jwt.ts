@@ -45,7 +45,7 @@ export function register(bench: Bench): void {
 
 function prepare() {
   const { schema, resolve, compile } = jwtAuthentication
-  const sources = { readFile: () => '', secrets: NO_SECRETS }
+  const sources = { readFile: () => '', secrets: NO_SECRETS, readYaml: JSON.parse }
   const config = resolve!(schema.parse(CONFIG) as never, sources)
   const compiled = compile(config as never, {
     ...NO_SERVICES,

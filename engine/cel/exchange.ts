@@ -13,6 +13,7 @@ import { schemeOf } from '#engine/contract/transport.ts'
 import { hostOf } from '#engine/http/authority.ts'
 import { decodedPath } from '#engine/http/path.ts'
 import { secret } from '#engine/kit/secret.ts'
+import { costFacts, rateFacts } from './cost-facts.ts'
 import { HeaderFields } from './headers.ts'
 import type { Roots, TextForm, Variable } from './roots.ts'
 import { CERTIFICATE_READERS, hasIdentity, IDENTITY_READERS } from './source.ts'
@@ -195,6 +196,8 @@ const MODEL_FIELDS = [
 
 const llm: Readers = {
   ...Object.fromEntries(MODEL_FIELDS.map((field): [string, Reader] => [field, (ex) => ex.llm?.[field]])),
+  cost: (ex) => (ex.llm === null ? undefined : costFacts(ex.llm)),
+  costRates: (ex) => (ex.llm === null ? undefined : rateFacts(ex.llm)),
   serviceTier: (ex) => ex.llm?.serviceTier ?? ex.llm?.content?.serviceTier(),
   prompt: (ex) => ex.llm?.content?.prompt(),
   completion: (ex) => ex.llm?.content?.completion(),

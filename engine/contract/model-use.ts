@@ -1,5 +1,6 @@
 /** What one exchange asked of a model and what came of it: for expressions, logs and metrics. */
-import type { Picos } from '#engine/kit/money.ts'
+import { decimalText, PICO_PLACES, type Picos } from '#engine/kit/money.ts'
+import type { Price } from './price-list.ts'
 
 /** JSON as expressions read it. */
 export type JsonValue = readonly unknown[] | Readonly<Record<string, unknown>>
@@ -87,6 +88,8 @@ export interface ModelUse {
   readonly costBasis?: CostBasis | undefined
   /** Why there is no cost, where prices are in use. */
   readonly costUnknown?: string | undefined
+  /** Where the cost is from; undefined: from the provider itself, or there is none. */
+  readonly price?: Price | undefined
   /** Of a streamed answer: milliseconds of the monotonic clock when its first and its last piece came. */
   readonly firstTokenAt?: number | undefined
   readonly lastTokenAt?: number | undefined
@@ -109,4 +112,14 @@ export function firstTokenMs({ firstTokenAt }: ModelUse, startedAt: number): num
 export function perTokenMs({ firstTokenAt, lastTokenAt, outputTokens = 0 }: ModelUse): number | undefined {
   if (firstTokenAt === undefined || lastTokenAt === undefined || outputTokens < 2) return undefined
   return (lastTokenAt - firstTokenAt) / (outputTokens - 1)
+}
+
+/** The cost as a float in units of the currency: for comparisons and for people, never for books. */
+export function unitsOf({ cost }: ModelUse): number | undefined {
+  return cost === undefined ? undefined : cost / 10 ** PICO_PLACES
+}
+
+/** As decimal text, exactly. */
+export function costText({ cost }: ModelUse): string | undefined {
+  return cost === undefined ? undefined : decimalText(cost, PICO_PLACES)
 }

@@ -102,6 +102,8 @@ export interface Files {
 /** What a configuration may refer to. */
 export interface Sources extends Files {
   readonly secrets: Secrets
+  /** Values of a document in YAML. */
+  readonly readYaml: (text: string) => unknown
 }
 
 /** What documents of APIs are read from, which are larger than keys and may stand at URLs. */

@@ -9,6 +9,7 @@ import {
   PICOS_MAX,
   parseMoney,
   plusPicos,
+  roundedUp,
   timesPrice
 } from './money.ts'
 
@@ -36,6 +37,20 @@ test('what is no amount, or not a whole number of the smallest part, is null', (
   for (const value of [Number.NaN, -0.5, Number.POSITIVE_INFINITY, 1e-13, null, true, 5n, ['5']])
     equal(moneyOf(value, PICO_PLACES), null, String(value))
   equal(parseMoney('0.0000000001', NANO_PLACES), null)
+})
+
+test('what another program has worked out is rounded up', () => {
+  for (const [value, picos] of [
+    [0.1 + 0.2, 300_000_000_001],
+    [1e-13, 1],
+    [0.5, 500_000_000_000],
+    [0, 0],
+    [1e21, PICOS_MAX],
+    [-1, null],
+    [Number.NaN, null],
+    [Number.POSITIVE_INFINITY, null]
+  ] as const)
+    equal(roundedUp(value, PICO_PLACES), picos, String(value))
 })
 
 test('amounts are printed as they would be written by hand', () => {

@@ -47,6 +47,21 @@ export function moneyOf(value: unknown, places: number): bigint | null {
   return typeof value === 'string' || typeof value === 'number' ? parseMoney(String(value), places) : null
 }
 
+/**
+ * A number of another program (0.30000000000000004) as a whole number of 10 ** -places, the next larger one. Null: it
+ * is negative, or none. At most PICOS_MAX.
+ */
+export function roundedUp(value: number, places: number): number | null {
+  const match = DECIMAL.exec(String(value))
+  if (match === null) return null
+  const [, integer = '', fraction = '', exponent = '0'] = match
+  const digits = BigInt(integer + fraction)
+  const shift = places - fraction.length + Number(exponent)
+  const divisor = shift < 0 ? 10n ** BigInt(-shift) : 1n
+  const amount = shift < 0 ? (digits + divisor - 1n) / divisor : digits * 10n ** BigInt(shift)
+  return amount > BigInt(PICOS_MAX) ? PICOS_MAX : Number(amount)
+}
+
 /** `amount`, a whole number of 10 ** -places, as decimal text without zeros at its end: '0.0000125', '12.5', '0'. */
 export function decimalText(amount: number | bigint, places: number): string {
   const digits = String(amount < 0 ? -amount : amount).padStart(places + 1, '0')

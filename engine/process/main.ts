@@ -3,13 +3,12 @@
  * sources and to every worker. Workers start from this same file, the main thread from start.ts.
  */
 import { isMainThread, parentPort } from 'node:worker_threads'
-import { backends } from '#backends/index.ts'
+import { backends, priceCatalogue } from '#backends/index.ts'
 import { prepareBackends } from '#engine/build/prepare.ts'
 import { buildRuntime, type RuntimeDeps } from '#engine/build/runtime.ts'
 import { NO_CHILDREN } from '#engine/contract/children.ts'
 import { ConfigError, type Problem } from '#engine/contract/config-error.ts'
 import { NO_CALLS } from '#engine/contract/in-process.ts'
-import { NO_PRICES } from '#engine/contract/prices.ts'
 import { NO_REVOCATIONS } from '#engine/contract/revocations.ts'
 import { NO_SERVICES, newStateStore } from '#engine/contract/state-store.ts'
 import { SYSTEM_TIME } from '#engine/contract/time.ts'
@@ -18,6 +17,7 @@ import type { Snapshot } from '#engine/ir/snapshot.ts'
 import { monotonicClock } from '#engine/kit/monotonic.ts'
 import { SharedRows } from '#engine/kit/shared-rows.ts'
 import { inProcess } from '#engine/lifecycle/in-process.ts'
+import { Prices } from '#engine/prices/book.ts'
 import type { SnapshotDraft } from '#engine/standalone/load.ts'
 import { YAML_JOB } from '#engine/standalone/yaml-job.ts'
 import type { MetricChunk } from '#engine/telemetry/metrics-exports.ts'
@@ -160,7 +160,7 @@ function startWorker(data: WorkerData, post: (message: ToMain) => void): WorkerT
     accounts,
     time: SYSTEM_TIME,
     offload,
-    prices: NO_PRICES,
+    prices: new Prices(priceCatalogue),
     buckets,
     exportSpend: telemetry.exportSpend,
     failed: telemetry.expressionFailed,

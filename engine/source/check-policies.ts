@@ -93,7 +93,28 @@ export function checkPolicies(tree: ConfigTree, parts: PolicyParts): Finding[] {
         compileAll(matches, [at(reference, 'PostRouting')], policies, seen)
     }
   }
+  resolveFrontend(tree, parts, report)
   return [...findings.values()]
+}
+
+/** Frontend policies are compiled with the whole; what they refer to is looked for here. */
+function resolveFrontend({ top }: ConfigTree, { policies, sources }: PolicyParts, report: Report): void {
+  for (const { name, section, schema, inConfig, resolve } of policies) {
+    if (section !== 'frontend' || resolve === undefined) continue
+    for (const [key, form] of [
+      ['frontendPolicies', schema],
+      ['config', inConfig]
+    ] as const) {
+      const config = form?.safeParse(objectOf(top.raw[key])[name])
+      if (config?.success !== true) continue
+      try {
+        resolve(config.data as never, sources)
+      } catch (error) {
+        const inside = error instanceof FieldError ? error.path : []
+        report([key, name, ...inside], (error as Error).message)
+      }
+    }
+  }
 }
 
 /** Most have none, and there are thousands. */

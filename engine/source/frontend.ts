@@ -1,6 +1,6 @@
 /** `frontendPolicies`: how connections of clients are treated (docs/specification.md#frontend-policies). */
 
-import type { Policy } from '#engine/contract/policy.ts'
+import type { Policy, Sources } from '#engine/contract/policy.ts'
 import { REQUEST_ID_DEFAULTS } from '#engine/contract/request-id.ts'
 import { PROTOCOL_DEFAULTS } from '#engine/ir/plain.ts'
 import type { FrontendSettings, PolicySet } from '#engine/ir/snapshot.ts'
@@ -175,17 +175,18 @@ export function frontendSchema(policies: readonly Policy[]) {
 
 type Values = Readonly<Record<string, unknown>>
 
-/** Validated `frontendPolicies` and `config` -> the policies of the registry in them. */
+/** Validated `frontendPolicies` and `config` -> the policies of the registry in them, with what they refer to. */
 export function frontendPolicies(
   input: Values | undefined,
   config: Values | undefined,
-  policies: readonly Policy[]
+  policies: readonly Policy[],
+  sources: Sources
 ): PolicySet {
   const out: Record<string, unknown> = {}
-  for (const { name, section, inConfig } of policies) {
+  for (const { name, section, inConfig, resolve } of policies) {
     if (section !== 'frontend') continue
     const value = input?.[name] ?? (inConfig === undefined ? undefined : config?.[name])
-    if (value !== undefined) out[name] = value
+    if (value !== undefined) out[name] = resolve === undefined ? value : resolve(value as never, sources)
   }
   return out
 }

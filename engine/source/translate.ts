@@ -96,7 +96,7 @@ export function translate(input: Config, options: TranslateOptions): Translated 
   const draft = {
     gateway: {
       ...translator.phases(input.policies),
-      frontend: frontendPolicies(input.frontendPolicies, input.config, options.policies)
+      frontend: frontendPolicies(input.frontendPolicies, input.config, options.policies, options.sources)
     },
     binds,
     backends: translator.backends,

@@ -8,7 +8,7 @@ import type { AccessLogPlan, FieldSink } from '#engine/contract/access-log.ts'
 import { detailOf } from '#engine/contract/detail.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import { type McpUse, mcpErrorType } from '#engine/contract/mcp-use.ts'
-import type { ModelUse } from '#engine/contract/model-use.ts'
+import { costText, type ModelUse } from '#engine/contract/model-use.ts'
 import { requestIdOf } from '#engine/contract/request-id.ts'
 import type { RecorderLabels } from '#engine/contract/route.ts'
 import { TCP_REASONS, type TcpSession } from '#engine/contract/tcp.ts'
@@ -174,7 +174,15 @@ export class AccessLog implements FieldSink {
       if (typeof value === 'string') out += this.#named(name, value.slice(0, MODEL_CHARS_MAX), skip)
       else if (value !== undefined && (value !== 0 || !MODEL_DETAILS.has(key))) out += this.#plain(name, value, skip)
     }
-    return out
+    return llm.cost === undefined && llm.costUnknown === undefined ? out : out + this.#cost(llm, skip)
+  }
+
+  /** The exact amount; what it rests on where that is not all of the usage. */
+  #cost(llm: ModelUse, skip: Skip): string {
+    const { costBasis = 'usage', costUnknown } = llm
+    if (costUnknown !== undefined) return this.#named('weir.cost.unknown', costUnknown, skip)
+    const out = this.#plain('gen_ai.usage.cost', costText(llm)!, skip)
+    return costBasis === 'usage' ? out : out + this.#named('weir.cost.basis', costBasis, skip)
   }
 
   /** As the OpenTelemetry MCP conventions name them, and the target. */

@@ -82,6 +82,18 @@ export const METRICS = {
     MODEL_LABELS,
     PER_TOKEN_BOUNDS
   ),
+  weir_llm_cost_total: counter(
+    'What answers of models cost, in units of the currency of prices (config.prices).',
+    MODEL_LABELS
+  ),
+  weir_llm_cost_unknown_total: counter(
+    'Answers of models whose cost is not known: the model has no price, or the provider did not tell its tokens.',
+    MODEL_LABELS
+  ),
+  weir_llm_key_cost_total: counter('What callers with an API key cost, by the id of the key and its team.', [
+    'key',
+    'team'
+  ]),
   mcp_server_operation_duration_seconds: histogram(
     'From an MCP request to the end of its answer. error_type: "" for success, tool_error, a JSON-RPC code or a status.',
     ['route', 'mcp_method_name', 'target', 'gen_ai_tool_name', 'gen_ai_prompt_name', 'error_type'],

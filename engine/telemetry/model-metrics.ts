@@ -6,8 +6,9 @@
  * them, per route and in all: other models are counted under "other".
  */
 import type { Exchange } from '#engine/contract/exchange.ts'
-import { firstTokenMs, type ModelUse, perTokenMs } from '#engine/contract/model-use.ts'
-import type { Histogram, Metrics } from './metrics.ts'
+import { firstTokenMs, type ModelUse, perTokenMs, unitsOf } from '#engine/contract/model-use.ts'
+import { CostMetrics } from './cost-metrics.ts'
+import type { Counter, Histogram, Metrics } from './metrics.ts'
 
 /** Pairs of models with labels of their own: per worker, and per route. */
 const MODELS_MAX = 256
@@ -35,6 +36,8 @@ class ModelSeries {
   #output: Histogram | null = null
   #firstToken: Histogram | null = null
   #perToken: Histogram | null = null
+  #cost: Counter | null = null
+  #unpriced: Counter | null = null
 
   constructor(metrics: Metrics, labels: Labels) {
     this.#metrics = metrics
@@ -52,6 +55,7 @@ class ModelSeries {
       this.#output ??= this.#tokens('output')
       this.#output.observe(outputTokens)
     }
+    this.#count(llm)
     const first = firstTokenMs(llm, startedAt)
     if (first === undefined || errorType !== '') return
     this.#firstToken ??= this.#metrics.histogram('gen_ai_server_time_to_first_token_seconds', this.#labels)
@@ -60,6 +64,17 @@ class ModelSeries {
     if (each === undefined) return
     this.#perToken ??= this.#metrics.histogram('gen_ai_server_time_per_output_token_seconds', this.#labels)
     this.#perToken.observe(each / 1000)
+  }
+
+  #count(llm: ModelUse): void {
+    const cost = unitsOf(llm)
+    if (cost !== undefined) {
+      this.#cost ??= this.#metrics.counter('weir_llm_cost_total', this.#labels)
+      this.#cost.add(cost)
+    } else if (llm.costUnknown !== undefined) {
+      this.#unpriced ??= this.#metrics.counter('weir_llm_cost_unknown_total', this.#labels)
+      this.#unpriced.add(1)
+    }
   }
 
   #tokens(type: 'input' | 'output'): Histogram {
@@ -94,17 +109,20 @@ export class ModelMetrics {
   readonly #pairs = new Map<string, number>()
   /** Models that a provider has answered to: failures may be told by name. As many as there are pairs, at most. */
   readonly #answered = new Set<string>()
+  readonly #costs: CostMetrics
   #total = 0
   /** Most requests are like the one before: finding it costs less than making its key. */
   #last: Found | null = null
 
   constructor(metrics: Metrics) {
     this.#metrics = metrics
+    this.#costs = new CostMetrics(metrics)
   }
 
   /** `status` of the exchange; ex.llm is there. */
   record(ex: Exchange, route: string, status: number, durationMs: number): void {
     const llm = ex.llm!
+    this.#costs.record(ex)
     const errorType = llm.errorType ?? ex.error ?? (status >= 400 ? String(status) : '')
     this.#of(route, llm, errorType === '').observe(llm, ex.startedAt, durationMs, errorType)
   }

@@ -1,6 +1,6 @@
 /** A whole gateway of one worker in the calling thread, from the text of a configuration file. */
 import { randomBytes } from 'node:crypto'
-import { backends } from '#backends/index.ts'
+import { backends, priceCatalogue } from '#backends/index.ts'
 import type { StateFolder } from '#engine/accounts/journal/store.ts'
 import { prepareBackends } from '#engine/build/prepare.ts'
 import { buildRuntime } from '#engine/build/runtime.ts'
@@ -12,6 +12,7 @@ import { encodeDelta } from '#engine/ir/snapshot-delta.ts'
 import { monotonicClock } from '#engine/kit/monotonic.ts'
 import { SharedRows } from '#engine/kit/shared-rows.ts'
 import { inProcess } from '#engine/lifecycle/in-process.ts'
+import { Prices } from '#engine/prices/book.ts'
 import { formatErrors, type LoadOptions, loadConfig } from '#engine/standalone/load.ts'
 import { encodeMetrics } from '#engine/telemetry/metric-points.ts'
 import { REGION_BYTES } from '#engine/telemetry/metrics.ts'
@@ -153,7 +154,7 @@ export async function startGateway(yaml: string, options: TestOptions = {}): Pro
   }
 }
 
-function servicesOf(telemetry: Telemetry, logged: string[], { prices = NO_SERVICES.prices }: TestOptions) {
+function servicesOf(telemetry: Telemetry, logged: string[], { prices = new Prices(priceCatalogue) }: TestOptions) {
   return {
     ...NO_SERVICES,
     exportSpend: telemetry.exportSpend,

@@ -35,7 +35,7 @@ function prepare(config: unknown, run?: (job: Job) => Promise<unknown>) {
   const readFile = (): string => assert.fail('no file is read')
   const state = newStateStore()
   const compiled = (input: unknown) => {
-    const resolved = resolve!(schema.parse(input) as never, { readFile, secrets: NO_SECRETS })
+    const resolved = resolve!(schema.parse(input) as never, { readFile, secrets: NO_SECRETS, readYaml: JSON.parse })
     const context = {
       ...NO_SERVICES,
       state,
@@ -211,7 +211,11 @@ describe('configuration', () => {
     const { schema, resolve } = basicAuthentication
     const config = schema.parse({ htpasswd: { file: 'users.txt' }, mode: 'Optional', realm: 'x' }) as never
     const read = (text: string) =>
-      resolve!(config, { readFile: (path) => (path === 'users.txt' ? text : ''), secrets: NO_SECRETS })
+      resolve!(config, {
+        readFile: (path) => (path === 'users.txt' ? text : ''),
+        secrets: NO_SECRETS,
+        readYaml: JSON.parse
+      })
     assert.deepEqual(read(`# staff\na:${SHA}\n`), {
       mode: 'Optional',
       realm: 'x',
@@ -219,7 +223,7 @@ describe('configuration', () => {
     })
     const refused = (readFile: () => string, message: RegExp) =>
       assert.throws(
-        () => resolve!(config, { readFile, secrets: NO_SECRETS }),
+        () => resolve!(config, { readFile, secrets: NO_SECRETS, readYaml: JSON.parse }),
         (error) =>
           error instanceof FieldError && error.path.join('.') === 'htpasswd.file' && message.test(error.message)
       )

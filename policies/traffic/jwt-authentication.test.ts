@@ -23,7 +23,8 @@ const NO_FILES: Sources = {
   readFile: () => {
     throw new Error('there are no files here')
   },
-  secrets: NO_SECRETS
+  secrets: NO_SECRETS,
+  readYaml: JSON.parse
 }
 
 /** As the file gives it -> as a worker gets it. */
@@ -138,7 +139,11 @@ test('defaults, and the forms of file and resource', () => {
   assert.deepEqual(resolved(single()), defaults)
   assert.deepEqual(resolved(single({ jwks: { inline: KEYS } })), defaults)
   assert.deepEqual(resolved({ providers: [{ issuer: ISSUER, jwks: { inline: KEYS } }] }), defaults)
-  const files: Sources = { readFile: (path) => (path === 'keys.json' ? KEYS : ''), secrets: NO_SECRETS }
+  const files: Sources = {
+    readFile: (path) => (path === 'keys.json' ? KEYS : ''),
+    secrets: NO_SECRETS,
+    readYaml: JSON.parse
+  }
   assert.deepEqual(resolved(single({ jwks: { file: 'keys.json' } }), files), defaults)
   const more = {
     mode: 'optional',
@@ -260,7 +265,7 @@ test('every constraint is a mistake with its place', () => {
 })
 
 test('mistakes in a file are reported with its name, at the field', () => {
-  const files: Sources = { readFile: () => '{"keys": [canary', secrets: NO_SECRETS }
+  const files: Sources = { readFile: () => '{"keys": [canary', secrets: NO_SECRETS, readYaml: JSON.parse }
   const config = { providers: [...providers(1), { issuer: 'b', jwks: { file: 'keys.json' } }] }
   assert.throws(
     () => resolved(config, files),

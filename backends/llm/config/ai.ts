@@ -2,6 +2,7 @@
 
 import type { AiBackend } from '#backends/llm/config/snapshot.ts'
 import type { TranslateContext } from '#engine/contract/backend-config.ts'
+import { backendPriceRows, type FilePrices, rowsOf } from '#engine/prices/schema.ts'
 import { oneOf } from '#engine/schema/choice.ts'
 import { entriesOf, type Raw } from '#engine/schema/placed.ts'
 import { cel, ONLY_FILES } from '#engine/schema/rule.ts'
@@ -37,9 +38,7 @@ export const aiSchema = () =>
         .describe('Providers in order of priority; those of one group are equal.')
     },
     {
-      name: onlyInFiles(name().optional()).describe(
-        'Of the only provider, in logs, metrics and traces. Default: its kind.'
-      ),
+      name: onlyInFiles(name().optional()).describe('Of the only provider, in telemetry. Default: its kind.'),
       routes: onlyInFiles(routes().optional()),
       ...allOnlyInFiles(edits()),
       unsupported: z
@@ -50,6 +49,7 @@ export const aiSchema = () =>
         ),
       routing: onlyInFiles(ranking().optional()),
       streams: streams().optional(),
+      prices: onlyInFiles(backendPriceRows.optional()).describe('What calls cost, in place of config.prices.'),
       ...misplacedKeys('belongs into the provider, or beside ai', ['policies', 'auth']),
       promptGuard: onlyInFiles(promptGuard().optional()).describe(
         'What may not be asked or answered: masked or rejected.'
@@ -103,6 +103,7 @@ interface FileAi {
   readonly name?: string | undefined
   readonly groups?: unknown
   readonly promptGuard?: FileGuards | undefined
+  readonly prices?: FilePrices
   readonly routes?: FileRoutes | undefined
 }
 
@@ -132,6 +133,7 @@ export function translateAi(file: FileAiBackend, context: TranslateContext): AiB
     silence: silenceOf(file.streams),
     promptGuard: translateGuards(file.promptGuard ?? ai.promptGuard, context.sources),
     ranking: rankingOf(file.routing),
+    prices: rowsOf(file.prices) ?? [],
     policies
   }
 }

@@ -10,12 +10,14 @@ import type { FileAuth } from '#engine/contract/backend-auth/schema.ts'
 import { backendTcp, type FileTcp } from '#engine/contract/backend-transport/tcp.ts'
 import { backendTls, type FileTls } from '#engine/contract/backend-transport/tls.ts'
 import type { BackendTransport } from '#engine/contract/backend-transport/transport.ts'
+import { backendPriceRows, type FilePrices, rowsOf } from '#engine/prices/schema.ts'
 import { atLeastOne, oneOf } from '#engine/schema/choice.ts'
 import { path } from '#engine/schema/http.ts'
 import { namesOf, realKeys, withNeutralNames } from '#engine/schema/names.ts'
 import { host, port } from '#engine/schema/net.ts'
 import { cel } from '#engine/schema/rule.ts'
 import { misplacedKeys, refusedKeys, z } from '#engine/schema/schema.ts'
+import { onlyInFiles } from '#engine/schema/spelling.ts'
 import { sound } from '#engine/schema/together.ts'
 import { edits, editsOf, type FileEdits, overriddenModel } from './edits.ts'
 
@@ -48,6 +50,7 @@ export const provider = (others: Record<string, z.ZodType> = {}) =>
     port: port().optional().describe('Default 443, without TLS 80.'),
     path: path().optional().describe("Of the API; default: the provider's own."),
     dialect: dialect().optional(),
+    prices: onlyInFiles(backendPriceRows.optional()).describe('What its calls cost, in place of those of the backend.'),
     policies: atLeastOne({
       ...authPolicies.schemas,
       tls: backendTls().optional().describe('TLS to a host that is given here, or of another kind than the usual one.'),
@@ -88,6 +91,7 @@ export interface FileProvider {
   readonly port?: number | undefined
   readonly path?: string | undefined
   readonly dialect?: DialectName | undefined
+  readonly prices?: FilePrices
   readonly policies?:
     | {
         readonly auth?: FileAuth | undefined
@@ -129,6 +133,7 @@ export function providerOf(input: FileProvider, outer: FileEdits, { transport, a
     edits: editsOf(changes, outer),
     modelAliases: changes.modelAliases ?? null,
     pathPrefix: null,
-    dialect: file.dialect ?? null
+    dialect: file.dialect ?? null,
+    prices: rowsOf(file.prices)
   }
 }

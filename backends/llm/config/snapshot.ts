@@ -4,6 +4,7 @@ import type { ChatRouteType } from '#backends/llm/conversation.ts'
 import type { DialectName } from '#backends/llm/providers/compatible.ts'
 import type { BackendAuth } from '#engine/contract/backend-auth/auth.ts'
 import type { BackendTransport } from '#engine/contract/backend-transport/transport.ts'
+import type { PriceRow } from '#engine/contract/price-list.ts'
 import type { NamedService, ServiceRef } from '#engine/contract/service.ts'
 import type { PolicySet, ValueMatch } from '#engine/ir/snapshot.ts'
 import type { RuleSet } from '#engine/kit/scan/rules.ts'
@@ -26,6 +27,8 @@ export interface AiBackend {
   readonly ranking?: AiRanking | undefined
   /** Providers for one kind of error each, in their order; each kind at most once. */
   readonly fallbacks?: readonly AiFallback[] | undefined
+  /** Rows that go ahead of all others for its providers. */
+  readonly prices: readonly PriceRow[]
   readonly policies: PolicySet
 }
 
@@ -191,6 +194,8 @@ export interface AiProvider {
   readonly dialect: DialectName | null
   /** Longest request that it takes; absent: any. */
   readonly contextTokens?: number | undefined
+  /** Instead of the backend's; null: those. */
+  readonly prices: readonly PriceRow[] | null
 }
 
 /** `kind`: the type, which knows the rest. */

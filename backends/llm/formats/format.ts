@@ -81,7 +81,7 @@ export interface WireEvent {
 }
 
 /** What an answer has cost, and how it ended. */
-export interface AnswerSummary extends Pick<Answer, 'usage' | 'model' | 'id'> {
+export interface AnswerSummary extends Pick<Answer, 'usage' | 'model' | 'id' | 'serviceTier'> {
   /** One for each choice. */
   readonly stops: readonly StopReason[]
 }

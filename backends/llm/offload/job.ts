@@ -296,7 +296,7 @@ export function translateAnswer({
 /** Null: it does not say. */
 function costIn({ readSummary }: ProviderFormat, text: string): TranslatedAnswer['cost'] {
   try {
-    return { ...readSummary(JSON.parse(text)), serviceTier: null }
+    return readSummary(JSON.parse(text))
   } catch (error) {
     // Of an answer that passes as it is the client may judge by itself what is wrong with it.
     if (error instanceof FormatError || error instanceof SyntaxError || error instanceof RangeError) return null

@@ -3,6 +3,7 @@
 import type { Authenticator } from '#backends/llm/auth/authenticator.ts'
 import { authenticatorFor } from '#backends/llm/auth/compile.ts'
 import type { AiBackend, AiProvider } from '#backends/llm/config/snapshot.ts'
+import { ProviderPrices, priceProvider } from '#backends/llm/prices/provider-prices.ts'
 import { dialectFor, type LearnedDialect } from '#backends/llm/providers/dialects.ts'
 import { isChecked } from '#backends/shared/auth/check-credentials.ts'
 import type { BackendContext } from '#engine/contract/backend.ts'
@@ -18,6 +19,7 @@ export interface ProviderRuntime extends ResolvedProvider {
   readonly spec: ProviderSpec
   readonly endpoint: Endpoint
   readonly authenticator: Authenticator
+  readonly prices: ProviderPrices
 }
 
 export function buildProvider(settings: AiProvider, backend: AiBackend, context: BackendContext): ProviderRuntime {
@@ -32,7 +34,9 @@ export function buildProvider(settings: AiProvider, backend: AiBackend, context:
   const endpoint = configuredEndpoint({ ...settings, host }, context)
   const authenticator = authenticatorFor(settings.auth, { type, provider, host }, context)
   if (isChecked(settings.transport)) context.upstream.checkAs(endpoint, checkCredentials(authenticator))
-  return { settings, provider, endpoint, spec, aliases, learned, authenticator }
+  const called = priceProvider(type, settings.dialect, settings.host)
+  const prices = new ProviderPrices(called, settings.prices ?? backend.prices, context)
+  return { settings, provider, endpoint, spec, aliases, learned, authenticator, prices }
 }
 
 const NO_KEY = { key: null, other: null }

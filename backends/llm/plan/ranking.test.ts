@@ -37,7 +37,7 @@ const HASH: AiRanking = { kind: 'consistentHash', key: null, prefixChars: 100 }
 
 test('cost: the cheapest; a price that is not known is not a low one; without any the usual way decides', () => {
   const picos: Readonly<Record<string, number>> = { a: 30, b: 20, d: 25 }
-  const book: PriceBook = { currency: 'USD', estimate: (_, model) => picos[model] ?? null }
+  const book: PriceBook = { ...NO_PRICES, currency: 'USD', estimate: (_, model) => picos[model] ?? null }
   equal(chooser({ kind: 'cost' }, book)(slotsOf(NAMES)), 'b')
   equal(chooser({ kind: 'cost' }, book)(slotsOf(['c', 'a'])), 'a')
   ok(NAMES.includes(chooser({ kind: 'cost' })(slotsOf(NAMES))))

@@ -65,12 +65,12 @@ export class RequestWriter {
     ex: Exchange,
     state: Attempts,
     sent: ChatRequest,
-    { provider }: ProviderRuntime,
+    { provider, prices }: ProviderRuntime,
     { format, model, settings }: Pick<RequestPlan, 'format' | 'model'> & Pick<RequestFacts, 'settings'>
   ): void {
     state.editedChat = sent
     state.format = format
-    beginUsageRecord(ex, sent, provider.name, model, this.#context.keepsAnswers === true, settings)
+    beginUsageRecord(ex, sent, provider.name, model, this.#context.keepsAnswers === true, settings, prices)
   }
 
   /** A chat that has been sent already, in another dialect. Rejects when too much waits. */
@@ -177,11 +177,11 @@ function operationOutcome(
   ex: Exchange,
   state: Attempts,
   operation: Operation,
-  { provider }: ProviderRuntime,
+  { provider, prices }: ProviderRuntime,
   sent: SentOperation
 ): WriteOutcome {
   state.sentOperation = sent
-  beginOperationRecord(ex, operation, provider.name, sent)
+  beginOperationRecord(ex, operation, provider.name, sent, prices)
   return sent.lost
 }
 

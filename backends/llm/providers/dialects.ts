@@ -21,6 +21,12 @@ export function dialectFor(name: DialectName | null, host: string): Dialect {
   return { asksUsage, limit, thoughts }
 }
 
+/** The one of the services (compatible.ts) that has this host; null: none. */
+export function serviceAt(host: string): DialectName | null {
+  const rows = Object.entries(COMPATIBLE) as (readonly [DialectName, CompatibleService])[]
+  return rows.find(([, { hosts = [] }]) => isAt(host, hosts))?.[0] ?? null
+}
+
 function isAt(host: string, hosts: readonly string[]): boolean {
   const name = host.toLowerCase()
   return hosts.some((one) => name === one || name.endsWith(`.${one}`))

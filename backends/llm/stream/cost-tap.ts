@@ -23,11 +23,14 @@ export class AnswerCost {
   stops: (StopReason | undefined)[] | null = null
   /** The answer has ended, or has been ended: what comes now says nothing. */
   isOver = false
+  /** Pieces of text, thoughts or arguments that have come. */
+  pieceCount = 0
   /** The provider has begun to answer, and failed. */
   hasBroken = false
 
   note(event: ChatEvent): void {
-    if (event.kind === 'usage') {
+    if (event.kind === 'delta') this.pieceCount++
+    else if (event.kind === 'usage') {
       this.usage = event.usage
       this.serviceTier = event.serviceTier
     } else if (event.kind === 'start') {

@@ -73,7 +73,10 @@ class NativeTap extends EndingTap implements CostTap {
     const isChunk = whole === chunk
     // Most events are only looked at as text: a view of the bytes would cost as much again.
     const text = isChunk ? chunk.latin1Slice(start, end) : whole.latin1Slice()
-    if (!this.#isFirst && !this.#marks.test(text)) return whole
+    if (!this.#isFirst && !this.#marks.test(text)) {
+      this.cost.pieceCount += eventCount(text)
+      return whole
+    }
     const events = isChunk ? chunk.subarray(start, end) : whole
     const left = this.#look(ex, events, text)
     if (left === events) return whole
@@ -112,6 +115,7 @@ class NativeTap extends EndingTap implements CostTap {
     for (let at = 0; at < text.length; ) {
       const end = boundaryIn(text, at, hasCr)
       const matters = this.#isFirst || this.#marks.test(text.substring(at, end))
+      if (!matters) this.cost.pieceCount++
       if (matters && this.#read(ex, events.subarray(at, end))) {
         if (keptTo < at) kept.push(events.subarray(keptTo, at))
         keptTo = end
@@ -179,6 +183,13 @@ class NativeTap extends EndingTap implements CostTap {
       throw error
     }
   }
+}
+
+/** Of whole events that end with LF; a server that ends them otherwise has one counted for each piece of its stream. */
+function eventCount(text: string): number {
+  let count = 0
+  for (let at = text.indexOf('\n\n'); at >= 0; at = text.indexOf('\n\n', at + 2)) count++
+  return Math.max(count, 1)
 }
 
 /** Where the event that begins at `at` ends: behind the next empty line, or where all ends. */

@@ -4,16 +4,18 @@ import { NO_USAGE, type Usage } from '#backends/llm/conversation.ts'
 /** Tokens of one answer, of a kind: a thousand times as many as any model takes. Two of them fit into 31 bits. */
 export const TOKENS_MAX = 1_000_000_000
 
+const KINDS = Object.keys(NO_USAGE) as (keyof Tokens)[]
+
 /** `usage` where all of it are counts; else what is nearest to it. */
 export function boundedUsage(usage: Usage): Usage {
-  if (isCount(usage.input) && isCount(usage.output) && Object.values(usage).every(isCount)) return usage
-  return mapUsage(usage, counted)
+  if (isCount(usage.input) && isCount(usage.output) && KINDS.every((kind) => isCount(usage[kind]))) return usage
+  return { ...usage, ...mapUsage(usage, counted) }
 }
 
-const KINDS = Object.keys(NO_USAGE) as (keyof Usage)[]
+type Tokens = Omit<Usage, 'reportedCost'>
 
-export function mapUsage(usage: Usage, map: (tokens: number, kind: keyof Usage) => number): Usage {
-  const mapped: { -readonly [kind in keyof Usage]: number } = { ...NO_USAGE }
+export function mapUsage(usage: Usage, map: (tokens: number, kind: keyof Tokens) => number): Tokens {
+  const mapped: { -readonly [kind in keyof Tokens]: number } = { ...NO_USAGE }
   for (const kind of KINDS) mapped[kind] = map(usage[kind], kind)
   return mapped
 }

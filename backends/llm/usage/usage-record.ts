@@ -1,6 +1,7 @@
 /** The usage record of an exchange (ex.llm): provider, models, tokens, and when they came. */
 import type { StopReason, Usage } from '#backends/llm/conversation.ts'
 import { FORMATS } from '#backends/llm/formats/index.ts'
+import { beginPricing, type ProviderPrices, pricedCall } from '#backends/llm/prices/provider-prices.ts'
 import type { ChatRequest } from '#backends/llm/request/chat-request.ts'
 import type { Operation, SentOperation } from '#backends/llm/routes/operation.ts'
 import { charge } from '#engine/contract/buckets.ts'
@@ -38,8 +39,10 @@ export function beginUsageRecord(
   provider: string,
   model: string,
   keeps: boolean,
-  settings: RequestSettings | undefined
+  settings: RequestSettings | undefined,
+  prices: ProviderPrices
 ): void {
+  beginPricing(ex, prices, chat.bytes.length)
   const content = new AnswerCapture(chat, keeps)
   chat.capture = content
   const operation = FORMATS[chat.client].operation ?? 'chat'
@@ -51,8 +54,10 @@ export function beginOperationRecord(
   ex: Exchange,
   { name }: Operation,
   provider: string,
-  { model, settings }: SentOperation
+  { model, settings }: SentOperation,
+  prices: ProviderPrices
 ): void {
+  beginPricing(ex, prices, ex.requestBytes?.length ?? 0)
   ex.llm = { provider, operation: name ?? undefined, requestModel: model ?? undefined, settings }
 }
 
@@ -64,6 +69,9 @@ interface Cost {
   readonly id?: string | null
   /** Of each choice; undefined in it: it has not ended. */
   readonly stops?: readonly (StopReason | undefined)[] | null
+  /** Of a stream: all of it has come; and pieces of text that have. */
+  readonly isOver?: boolean
+  readonly pieceCount?: number
 }
 
 /** The answer's cost is known: for logs, and for limits that count tokens. */
@@ -82,6 +90,14 @@ export function recordUsage(ex: Exchange, cost: Cost): void {
   const { llm } = ex
   const noted = llm?.content instanceof AnswerCapture ? llm.content : null
   noted?.end()
+  const priced = pricedCall(ex, {
+    responseModel: model || undefined,
+    requestModel: llm?.requestModel,
+    usage,
+    serviceTier: serviceTier ?? null,
+    isPartial: cost.isOver === false || (errorType ?? null) !== null,
+    pieceCount: cost.pieceCount ?? 0
+  })
   const isTraced = TRACE.get(ex) !== null
   // Written out: an object that is put together of others costs more than all the rest.
   ex.llm = {
@@ -102,6 +118,10 @@ export function recordUsage(ex: Exchange, cost: Cost): void {
     outputAudioTokens: usage?.outputAudio,
     outputImageTokens: usage?.outputImage,
     serviceTier: serviceTier ?? undefined,
+    cost: priced !== null && 'cost' in priced ? priced.cost : undefined,
+    costBasis: priced !== null && 'cost' in priced ? priced.basis : undefined,
+    costUnknown: priced !== null && 'unknown' in priced ? priced.unknown : undefined,
+    price: priced?.price ?? undefined,
     errorType: errorType ?? undefined,
     firstTokenAt: noted?.hasBegun ? noted.firstTokenAt : undefined,
     lastTokenAt: noted?.hasBegun ? noted.lastTokenAt : undefined,

@@ -91,6 +91,36 @@ export const frontends: Table = {
       ]
     ],
     [
+      'prices',
+      frontend({
+        prices: {
+          currency: 'USD',
+          catalogue: true,
+          responseHeader: true,
+          models: [
+            {
+              ...{
+                provider: 'openai',
+                model: 'gpt-*',
+                input: '2.5',
+                output: '10',
+                cacheRead: '0.25',
+                cacheWrite5m: '3'
+              },
+              ...{ cacheWrite1h: '5', inputAudio: '4', inputImage: '5', reasoning: '10', outputAudio: '8' },
+              ...{ outputImage: '9', perMillionCharacters: '15', perRequest: '0.01', perSearch: '0.002' },
+              ...{ perImage: '0.04', perSecond: '0.0001', date: '2026-11-01', source: 'https://example.com/prices' },
+              longContext: [{ above: 200_000, input: '5' }],
+              batch: { percent: 50, input: '1', longContext: [{ above: 200_000, output: '9' }] },
+              flex: { percent: 50 },
+              priority: { input: '5', output: '20' },
+              images: [{ size: '1024x1024', quality: 'high', price: '0.17' }]
+            }
+          ]
+        }
+      })
+    ],
+    [
       'metrics',
       frontend({
         metrics: {

@@ -3,7 +3,7 @@
  * said: a configuration that wants it adds it by an expression.
  */
 import type { Exchange } from '#engine/contract/exchange.ts'
-import { firstTokenMs, type ModelUse, type RequestSettings } from '#engine/contract/model-use.ts'
+import { firstTokenMs, type ModelUse, type RequestSettings, unitsOf } from '#engine/contract/model-use.ts'
 import type { Attribute } from '#engine/telemetry/otlp/attributes.ts'
 
 const of =
@@ -33,7 +33,11 @@ export const MODEL_ATTRIBUTES: readonly Attribute<Exchange>[] = [
   ['gen_ai.usage.reasoning.output_tokens', part('reasoningTokens')],
   ['gen_ai.usage.audio.input_tokens', part('inputAudioTokens')],
   ['gen_ai.usage.audio.output_tokens', part('outputAudioTokens')],
-  ['gen_ai.usage.image.input_tokens', part('inputImageTokens')]
+  ['gen_ai.usage.image.input_tokens', part('inputImageTokens')],
+  // The conventions have no cost yet: the name that OpenLIT and others send, which Langfuse reads.
+  ['gen_ai.usage.cost', ({ llm }) => (llm === null ? undefined : unitsOf(llm)), 'double'],
+  ['weir.cost.basis', of('costBasis')],
+  ['weir.cost.unknown', of('costUnknown')]
 ]
 
 const setting =

@@ -16,6 +16,7 @@ export const DEFAULT_ATTRIBUTES: readonly string[] = [
   ...['gen_ai.usage.input_tokens', 'gen_ai.usage.output_tokens', 'gen_ai.usage.cache_read.input_tokens'],
   ...['gen_ai.usage.cache_creation.input_tokens', 'gen_ai.usage.reasoning.output_tokens'],
   ...['gen_ai.usage.audio.input_tokens', 'gen_ai.usage.audio.output_tokens', 'gen_ai.usage.image.input_tokens'],
+  ...['gen_ai.usage.cost', 'weir.cost.basis', 'weir.cost.unknown'],
   ...['mcp.method.name', 'mcp.session.id', 'mcp.protocol.version', 'gen_ai.tool.name', 'gen_ai.prompt.name'],
   ...['mcp.resource.uri', 'jsonrpc.request.id', 'weir.mcp.target'],
   ...['weir.listener', 'weir.route', 'weir.route.rule', 'weir.backend', 'weir.endpoint'],

@@ -9,6 +9,7 @@ import { makers } from '#backends/llm/providers/fields.ts'
 import { PROVIDERS } from '#backends/llm/providers/index.ts'
 import type { ShortcutParams } from '#backends/llm/providers/kind.ts'
 import type { Shortcut } from '#engine/contract/backend-config.ts'
+import { backendPriceRows, type FilePrices } from '#engine/prices/schema.ts'
 import { oneOf } from '#engine/schema/choice.ts'
 import { authKey } from '#engine/schema/credential.ts'
 import { path } from '#engine/schema/http.ts'
@@ -152,6 +153,7 @@ const model = () =>
     visibility: z.enum(['public', 'internal']).optional().describe('internal: only virtual models lead there.'),
     ...changes(),
     prompt: edits().prompt,
+    prices: backendPriceRows.optional().describe('What its calls cost, in place of llm.prices.'),
     promptGuard: promptGuard().optional().describe("What may not be asked or answered, behind the port's own guards."),
     ...misplacedKeys('belongs into params', OF_PARAMS),
     ...refusedKeys('model setting', [
@@ -173,6 +175,7 @@ export const llmSchema = ({ port, ...common }: Parameters<Shortcut['schema']>[0]
         .optional()
         .describe("The client's name of a model -> a name that models or virtualModels serve."),
       ...common,
+      prices: backendPriceRows.optional().describe('What calls cost, in place of config.prices and the catalogue.'),
       promptGuard: promptGuard().optional().describe('What may not be asked or answered, of all models.'),
       unsupported: z
         .enum(['tolerant', 'refuse', 'drop'])
@@ -198,6 +201,7 @@ export interface LlmFile {
   readonly virtualModels?: readonly LlmVirtual[] | undefined
   readonly modelAliases?: Readonly<Record<string, string>> | undefined
   readonly promptGuard?: FileGuards | undefined
+  readonly prices?: FilePrices
   readonly unsupported?: 'tolerant' | 'refuse' | 'drop' | undefined
 }
 
@@ -240,6 +244,7 @@ export interface LlmModel extends LlmChanges {
   readonly contextTokens?: number | undefined
   readonly visibility?: 'public' | 'internal' | undefined
   readonly prompt?: FileEdits['prompt']
+  readonly prices?: FilePrices
   readonly promptGuard?: FileGuards | undefined
 }
 

@@ -14,6 +14,7 @@ import type { TranslateContext } from '#engine/contract/backend-config.ts'
 import type { BackendTransport } from '#engine/contract/backend-transport/transport.ts'
 import type { DocumentSources } from '#engine/contract/policy.ts'
 import { hostnameOf } from '#engine/http/authority.ts'
+import { rowsOf } from '#engine/prices/schema.ts'
 import { KINDS, PRESETS } from './presets.ts'
 import type { LlmChanges, LlmFile, LlmModel, LlmParams, LlmProvider } from './schema.ts'
 import { serving } from './serving.ts'
@@ -47,6 +48,7 @@ export function llmBackend(file: LlmFile, { policies, sources, transportOf }: Tr
     unsupported: file.unsupported ?? 'tolerant',
     silence: silenceOf(),
     promptGuard: guardsOf(file, models, sources),
+    prices: rowsOf(file.prices) ?? [],
     policies: {}
   })
   const targetsOf = (targets: Targets, { fallbacks = [] }: LlmVirtual, ranking?: AiRanking) => {
@@ -177,6 +179,7 @@ function reach(
     model: overriddenModel(own, shared) ?? provider.model,
     edits: editsOf(own, shared),
     contextTokens: model.contextTokens,
+    prices: rowsOf(model.prices),
     pathPrefix
   }
 }

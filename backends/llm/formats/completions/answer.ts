@@ -49,6 +49,7 @@ export const readSummary: ChatFormat['readSummary'] = (value) => {
     usage: usage === null ? null : readUsage(usage.value),
     model: model ?? '',
     id: body.label('id') ?? '',
+    serviceTier: body.text('service_tier'),
     stops: stopsIn(body.value.choices)
   }
 }

@@ -2,6 +2,7 @@
 
 import type { JsonObject, Usage } from '#backends/llm/conversation.ts'
 import { compact, isObject, type Writable } from '#backends/llm/formats/fields.ts'
+import { reportedCost } from '#backends/llm/usage/reported-cost.ts'
 
 /**
  * Images are counted by OpenRouter ("Usage accounting") and LiteLLM. On the path of every chunk
@@ -26,7 +27,8 @@ export function readUsage(value: JsonObject): Usage {
     output,
     reasoning: count(completion, 'reasoning_tokens') || output - reported,
     outputAudio: count(completion, 'audio_tokens'),
-    outputImage: count(completion, 'image_tokens')
+    outputImage: count(completion, 'image_tokens'),
+    ...reportedCost(value)
   }
 }
 

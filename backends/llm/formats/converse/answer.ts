@@ -62,7 +62,9 @@ export function readSummary(body: JsonObject): AnswerSummary {
   const fields = Fields.of(body, '')
   const usage = fields.optionalObject('usage')
   const stops = [stopOf(fields.text('stopReason') ?? '')]
-  return { usage: usage === null ? null : readUsage(usage), model: '', id: '', stops }
+  const { serviceTier: tier } = body
+  const serviceTier = isObject(tier) && typeof tier.type === 'string' ? tier.type : null
+  return { usage: usage === null ? null : readUsage(usage), model: '', id: '', serviceTier, stops }
 }
 
 /** Tools of other formats under the names that the request had for them. */

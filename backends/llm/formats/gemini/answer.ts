@@ -93,6 +93,7 @@ export function readSummary(body: JsonObject): AnswerSummary {
     usage: usage === null ? null : readUsage(usage),
     model: fields.optionalString('modelVersion') ?? '',
     id: fields.text('responseId') ?? '',
+    serviceTier: usage?.text('serviceTier') ?? null,
     stops: stopsIn(fields)
   }
 }

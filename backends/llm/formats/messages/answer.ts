@@ -46,6 +46,7 @@ export const readSummary: ChatFormat['readSummary'] = (body) => {
     usage: usage === null ? null : readUsage(usage),
     model: message.optionalString('model') ?? '',
     id: message.label('id') ?? '',
+    serviceTier: readAnswerTier(usage?.text('service_tier') ?? null),
     stops: [readStop(message.text('stop_reason'))]
   }
 }

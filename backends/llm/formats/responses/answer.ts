@@ -36,7 +36,8 @@ export function readSummary(body: JsonObject): AnswerSummary {
   const fields = Fields.of(body, '')
   const usage = readUsage(fields.optionalObject('usage'), null)
   const model = fields.optionalString('model') ?? ''
-  return { usage, model, id: fields.label('id') ?? '', stops: [stopIn(body)] }
+  const serviceTier = fields.text('service_tier')
+  return { usage, model, id: fields.label('id') ?? '', serviceTier, stops: [stopIn(body)] }
 }
 
 /** As readStop has it. What is malformed is the client's to judge. */

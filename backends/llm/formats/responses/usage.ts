@@ -3,6 +3,7 @@
 import type { JsonObject, Usage } from '#backends/llm/conversation.ts'
 import { compact, type Fields } from '#backends/llm/formats/fields.ts'
 import type { ReadNotes } from '#backends/llm/formats/unknown-fields.ts'
+import { reportedCost } from '#backends/llm/usage/reported-cost.ts'
 
 export function readUsage(usage: Fields | null, notes: ReadNotes | null): Usage | null {
   if (usage === null) return null
@@ -19,7 +20,8 @@ export function readUsage(usage: Fields | null, notes: ReadNotes | null): Usage 
     output: usage.count('output_tokens'),
     reasoning: output?.count('reasoning_tokens') ?? 0,
     outputAudio: output?.count('audio_tokens') ?? 0,
-    outputImage: output?.count('image_tokens') ?? 0
+    outputImage: output?.count('image_tokens') ?? 0,
+    ...reportedCost(usage.value)
   }
   usage.any('total_tokens')
   if (notes !== null) for (const object of [usage, input, output]) object?.leaveUnknown(notes.wording)

@@ -1,0 +1,19 @@
+/**
+ * What providers ask, as public price lists had it: facts, looked up on the day that each list says. Most were compared
+ * in two independent collections (docs/prices.md has the differences). Read on first use.
+ */
+import type { PriceRow } from '#engine/contract/price-list.ts'
+import { amazonList } from './catalogue/amazon.ts'
+import { anthropicList } from './catalogue/anthropic.ts'
+import { azureList } from './catalogue/azure.ts'
+import { chatLists } from './catalogue/chat-services.ts'
+import { geminiList, vertexList } from './catalogue/google.ts'
+import { openModelLists } from './catalogue/open-models.ts'
+import { openaiList } from './catalogue/openai.ts'
+import { searchLists } from './catalogue/search-services.ts'
+import { rowsOf } from './list.ts'
+
+export function priceCatalogue(): readonly PriceRow[] {
+  const single = [openaiList(), azureList(), anthropicList(), geminiList(), vertexList(), amazonList()]
+  return [...single, ...chatLists(), ...openModelLists(), ...searchLists()].flatMap(rowsOf)
+}

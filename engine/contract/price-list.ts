@@ -1,0 +1,64 @@
+/** Rows of prices, as configurations and the catalogue have them. Plain data. */
+import type { Picos } from '#engine/kit/money.ts'
+
+/** Kinds of tokens that have prices of their own. Parts of input and output, which share none. */
+export const TOKEN_KINDS = [
+  ...(['input', 'cacheRead', 'cacheWrite5m', 'cacheWrite1h', 'inputAudio', 'inputImage'] as const),
+  ...(['output', 'reasoning', 'outputAudio', 'outputImage'] as const)
+]
+export type TokenKind = (typeof TOKEN_KINDS)[number]
+
+/** What is counted beside tokens: calls, searches of the provider's own tools or of a ranking, pictures, time, text. */
+export const UNIT_KINDS = ['request', 'search', 'image', 'second', 'character'] as const
+export type UnitKind = (typeof UNIT_KINDS)[number]
+
+export type RateKind = TokenKind | UnitKind
+
+/** Picos for one of a kind. A kind that is not there has no price of its own. */
+export type Rates = { readonly [kind in RateKind]?: Picos }
+
+/** Pictures of a size and a quality; null: any. */
+export interface ImageRate {
+  readonly size: string | null
+  readonly quality: string | null
+  readonly price: Picos
+}
+
+/** Rates, and those of requests with more than `above` tokens of input, the longest first. */
+export interface RateSet {
+  readonly rates: Rates
+  readonly long: readonly { readonly above: number; readonly rates: Rates }[]
+}
+
+/** One row of a price list. Plain data. */
+export interface PriceRow extends RateSet {
+  /** By the name that configurations have for it; null: any. */
+  readonly provider: string | null
+  /** In lower case; one star stands for any text. */
+  readonly model: string
+  /** By the tier's name in answers: batch, flex, priority. */
+  readonly tiers: { readonly [tier: string]: RateSet }
+  readonly images: readonly ImageRate[]
+  /** ISO date on which the price was looked up; null: not said. */
+  readonly date: string | null
+  readonly source: string | null
+}
+
+/** Where a price is from, the strongest first: rows of the backend, those of `config.prices`, the catalogue. */
+export type PriceOrigin = 'backend' | 'config' | 'catalogue'
+
+export interface Price {
+  readonly row: PriceRow
+  readonly origin: PriceOrigin
+}
+
+/** What a configuration says of prices. Plain data. */
+export interface PriceSettings {
+  /** ISO 4217. */
+  readonly currency: string
+  /** What its rows do not have is looked up in the catalogue of this version. */
+  readonly catalogue: boolean
+  /** Whole answers say what they have cost (x-weir-cost). */
+  readonly responseHeader: boolean
+  readonly rows: readonly PriceRow[]
+}
