@@ -15,3 +15,11 @@ test('a set of keys is read once, however often its configuration is checked; a 
   equal(readsOf(wrong) > 1, true)
   parse.mock.restore()
 })
+
+test('a set of keys that is no text is a mistake like others', () => {
+  for (const inline of [-1, {}, null, [], true]) {
+    for (const value of [inline, { inline }, { inline, minRsaExponent: 3 }]) {
+      equal(keys().safeParse(value).success, false)
+    }
+  }
+})

@@ -199,7 +199,9 @@ export function modeOf(text: (typeof MODES)[number] | Uncapitalize<(typeof MODES
 const goodSets = new Lru<string, true>(1_024)
 
 /** What is wrong with keys that are part of the configuration, or null. */
-function keySetProblem(text: string, exponentMin?: MinRsaExponent): string | null {
+function keySetProblem(text: unknown, exponentMin?: MinRsaExponent): string | null {
+  // Checks of an object run beside those of its fields, of which one has said so.
+  if (typeof text !== 'string') return null
   const digest = `${exponentMin} ${hash('sha256', text, 'base64')}`
   if (goodSets.get(digest) === true) return null
   try {
