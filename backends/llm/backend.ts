@@ -250,7 +250,7 @@ class LlmBackend implements CompiledBackend {
   #ask(ex: Exchange, state: Attempts, slot: ProviderSlot<ProviderRuntime>): void {
     ex.onRetry = () => this.#endAttempt(ex, state)
     const ask = () => this.#try(ex, state.client, () => this.#askNow(ex, state, slot))
-    whenReserved(ex, state, this.#context, ask)
+    whenReserved(ex, state, { prices: slot.provider.prices, fail: this.#context.fail }, ask)
   }
 
   #askNow(ex: Exchange, state: Attempts, slot: ProviderSlot<ProviderRuntime>): void {
@@ -375,7 +375,7 @@ class LlmBackend implements CompiledBackend {
     if (state.attempt !== null) this.#note(ex, state.attempt)
     // Another provider is asked, and the credential may be right again the next time.
     if (ex.status === 401 || ex.status === 403) state.attempt?.slot.provider.authenticator.refused()
-    closeAttempt(ex, this.#context.prices)
+    closeAttempt(ex, state)
     state.round++
     // Nothing that this attempt still waits for may send it: the next one may come after a pause.
     state.attempt = null
@@ -389,7 +389,7 @@ class LlmBackend implements CompiledBackend {
       tap.stop?.()
       settleUsage(ex, tap.cost)
     }
-    closeAttempt(ex, this.#context.prices)
+    closeAttempt(ex, state)
     state.measure(ex)
   }
 }

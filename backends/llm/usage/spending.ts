@@ -6,13 +6,13 @@
 import type { ClientFormat } from '#backends/llm/conversation.ts'
 import { LargeRequest } from '#backends/llm/offload/large-request.ts'
 import type { Attempts } from '#backends/llm/plan/attempts.ts'
+import type { ProviderPrices } from '#backends/llm/prices/provider-prices.ts'
 import type { ModelNames } from '#backends/llm/routes/models.ts'
 import { whenSettled } from '#backends/shared/when-settled.ts'
 import { type AccountRefusal, KEY_USE, type KeyUse, refusalFields } from '#engine/contract/accounts.ts'
 import type { BackendContext } from '#engine/contract/backend.ts'
 import type { ErrorCode } from '#engine/contract/errors.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
-import type { PriceBook } from '#engine/contract/prices.ts'
 import { setRefusalMessage } from '#engine/contract/refuse.ts'
 import { paramsOf } from './request-settings.ts'
 
@@ -26,6 +26,9 @@ const OUTPUT_TOKENS_DEFAULT = 32_768
 const BYTES_PER_TOKEN = 4
 /** Of a stream, where each token comes in an event of its own. */
 const STREAM_BYTES_PER_TOKEN = 32
+
+/** Of the provider that is tried. */
+type AttemptPrices = Pick<ProviderPrices, 'estimate'>
 
 /** The refusal is what the exchange ends with. */
 export function noteRefusal(ex: Exchange, refusal: AccountRefusal): ErrorCode {
@@ -68,9 +71,10 @@ export const isRestricted = (ex: Exchange): boolean => keyUseOf(ex)?.isRestricte
 export function whenReserved(
   ex: Exchange,
   state: Attempts,
-  { prices, fail }: Pick<BackendContext, 'prices' | 'fail'>,
+  by: { readonly prices: AttemptPrices; readonly fail: BackendContext['fail'] },
   ask: () => void
 ): void {
+  const { prices, fail } = by
   const proceed = (refusal: AccountRefusal | null): void => {
     if (refusal === null) ask()
     else fail(ex, noteRefusal(ex, refusal))
@@ -92,7 +96,7 @@ export function whenReserved(
 function reserve(
   ex: Exchange,
   state: Attempts,
-  prices: PriceBook
+  prices: AttemptPrices
 ): AccountRefusal | null | Promise<AccountRefusal | null> {
   const use = keyUseOf(ex)
   if (use === null) return null
@@ -100,9 +104,8 @@ function reserve(
   const refusal = modelRefusal(ex, chat?.model || editedChat?.model || ex.llm?.requestModel || '')
   if (refusal !== null) return refusal
   if (!use.hasBudget || isFree(state)) return null
-  const { provider = '', requestModel = '' } = ex.llm ?? {}
   // A token is a byte at least, so there are no more of them than bytes: what is only referred to is not among them.
-  return use.reserve(prices.estimate(provider, requestModel, requestBytes(ex), outputTokensMax(state)))
+  return use.reserve(prices.estimate(ex.llm?.requestModel ?? '', requestBytes(ex), outputTokensMax(state)))
 }
 
 /** Lists of models and counts of tokens cost nothing; they have no name among the operations (OpenTelemetry). */
@@ -147,19 +150,13 @@ const LEFT_AT_WORK: ReadonlySet<ErrorCode | null> = new Set<ErrorCode | null>([
  * most
  * what was set aside: an answer that breaks off, or that its client does not wait for, has been worked for.
  */
-export function closeAttempt(ex: Exchange, prices: PriceBook): void {
+export function closeAttempt(ex: Exchange, { attempt }: Pick<Attempts, 'attempt'>): void {
   const use = keyUseOf(ex)
   const reserved = use?.reserved ?? null
   if (use === null || reserved === null) return
-  const { cost, provider = '', requestModel = '', streaming = false } = ex.llm ?? {}
+  const { cost, requestModel = '', streaming = false } = ex.llm ?? {}
   if (cost !== undefined) {
     use.settle(cost)
-    return
-  }
-  const { inputTokens, outputTokens } = ex.llm ?? {}
-  if (inputTokens !== undefined && outputTokens !== undefined) {
-    // More than was set aside, if the provider says so.
-    use.settle(prices.estimate(provider, requestModel, inputTokens, outputTokens) ?? 0)
     return
   }
   const isAnswered = ex.firstByteAt > 0 && ex.status < 400
@@ -169,5 +166,5 @@ export function closeAttempt(ex: Exchange, prices: PriceBook): void {
   }
   const input = Math.ceil(requestBytes(ex) / BYTES_PER_TOKEN)
   const output = isAnswered ? Math.ceil(ex.bytesSent / (streaming ? STREAM_BYTES_PER_TOKEN : BYTES_PER_TOKEN)) : 0
-  use.settle(Math.min(prices.estimate(provider, requestModel, input, output) ?? 0, reserved))
+  use.settle(Math.min(attempt?.slot.provider.prices.estimate(requestModel, input, output) ?? 0, reserved))
 }
