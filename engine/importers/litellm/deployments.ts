@@ -4,6 +4,7 @@ import type { ForeignFile } from '#engine/contract/importer.ts'
 import type { Draft } from '#engine/importers/draft.ts'
 import { objectOf, type Path, type Raw, text } from '#engine/schema/placed.ts'
 import { infoRow, paramRow } from './params.ts'
+import { pricesOf } from './prices.ts'
 import { type ModelName, PROVIDERS, type ProviderRow, readModelName } from './providers.ts'
 import { carriedValue, isSet, numberOf, textOf } from './texts.ts'
 
@@ -55,10 +56,12 @@ export function deploymentOf(input: DeploymentInput, draft: Draft): Deployment |
     ...cloudParams(row, read, params, environment, address)
   }
   const to = providerModel(row, read, group)
+  const prices = pricesOf(raw.model_info, params)
   const model: Raw = {
     provider: row.provider ?? { custom: {} },
     params: { ...(to === undefined ? {} : { model: to }), ...own },
-    ...changes(params, environment)
+    ...changes(params, environment),
+    ...(prices === null ? {} : { prices })
   }
   notesOf(input, params, draft)
   const weight = numberOf(params.weight) ?? null

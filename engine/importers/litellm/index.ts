@@ -5,9 +5,10 @@ import { Draft, ImportError } from '#engine/importers/draft.ts'
 import { entriesOf, objectOf, type Path, type Raw, text } from '#engine/schema/placed.ts'
 import { deploymentOf } from './deployments.ts'
 import { addGroups, type Fallbacks } from './groups.ts'
+import { addKeys } from './keys.ts'
 import { targetsOf } from './mcp-servers.ts'
 import { alwaysOn, foreignCallbacks, LOGS, type Row, rowOf, SECTIONS, TOP } from './settings.ts'
-import { isSet, textOf } from './texts.ts'
+import { isSet } from './texts.ts'
 
 const REFUSES_ALL = { rules: [{ deny: 'true' }] }
 
@@ -21,8 +22,8 @@ export const litellm: Importer = {
     return Array.isArray(include) ? include.filter((path): path is string => typeof path === 'string') : []
   },
   takesOut: (path) => {
-    const isPolicy = path[0] === 'llm' && path[1] === 'policies'
-    return { out: path, closed: isPolicy ? ['llm', 'policies', 'authorization'] : null }
+    const isAccess = path[0] === 'llm' ? path[1] === 'policies' : path[0] === 'keys' || path[0] === 'organisations'
+    return { out: path, closed: isAccess ? ['llm', 'policies', 'authorization'] : null }
   }
 }
 
@@ -44,9 +45,9 @@ function importFiles(files: readonly ForeignFile[]): Draft {
   const policies: Raw = {}
   for (const file of files) addSettings(file, llm, policies, draft)
   for (const file of files) addAliases(file, isServed, llm, draft)
-  const masterKey = files.map(({ value }) => textOf(objectOf(objectOf(value).general_settings).master_key, environment))
-  const key = masterKey.findLast((one) => one !== undefined)
-  if (key !== undefined) policies.apiKeyAuthentication = { keys: [{ key, metadata: { name: 'master' } }] }
+  if (deployments.some(({ model }) => model.prices !== undefined)) draft.value.config = { prices: {} }
+  const virtualKeys = addKeys(files, environment, draft)
+  if (virtualKeys !== null) policies.virtualKeys = virtualKeys
   else draft.comment(['llm'], ['No master_key: whoever reaches the port may call.'])
   if (deployments.length === 0) {
     delete draft.value.llm
@@ -54,11 +55,10 @@ function importFiles(files: readonly ForeignFile[]): Draft {
   } else if (Object.keys(policies).length > 0) llm.policies = policies
   const targets = files.flatMap((file) => targetsOf(file, environment, draft))
   if (targets.length > 0) {
-    const { apiKeyAuthentication } = policies
     draft.value.mcp = {
       port: 3000,
       targets,
-      ...(apiKeyAuthentication === undefined ? {} : { policies: { apiKeyAuthentication } })
+      ...(virtualKeys === null ? {} : { policies: { virtualKeys } })
     }
     draft.comment(['mcp'], ['LiteLLM serves these at /mcp of its one port.'])
   }

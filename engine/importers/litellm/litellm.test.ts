@@ -106,6 +106,85 @@ test('drop_params leaves out what a provider cannot be told', async (t) => {
   equal((await strict.ask('claude', { logit_bias: { 5: 1 } })).status, 400)
 })
 
+test('the master key has no limits, at either port; one that is short is written as its hash', async (t) => {
+  const models = await provider(t)
+  const list = `model_list:${deployment('m', 'openai/a', models)}`
+  const servers = 'mcp_servers: { local: { url: "http://127.0.0.1:1/mcp" } }'
+  const settings = 'general_settings: { master_key: sk-1$2 }'
+  const { text, notes } = imported('litellm', `${list}\n${servers}\n${settings}`)
+  deepEqual(notes, [])
+  ok(!text.includes('sk-1'), text)
+  match(text, /# The master_key has less than 8 characters/)
+  const at = text.indexOf('\nmcp:')
+  ok(at > 0 && text.indexOf('virtualKeys: {}', at) > 0, text)
+  const { ask } = await gateway(t, `${list}\n${settings}`)
+  equal((await ask('m', {}, 'sk-1$2')).status, 200)
+  equal((await ask('m', {}, 'sk-1$$2')).status, 401)
+  const variable = imported('litellm', `${list}\ngeneral_settings: { master_key: os.environ/MASTER }`)
+  match(variable.text, /- name: master\n\s+key: \$MASTER\n/)
+})
+
+test('what a model costs is what the file says, digit by digit', async (t) => {
+  const models = await provider(t)
+  const { text, notes } = imported(
+    'litellm',
+    `model_list:${deployment('m', 'openai/a', models, ', input_cost_per_token: 1.5e-7')}
+    model_info: { output_cost_per_token: 0.0000006, cache_read_input_token_cost: "7.5e-08", input_cost_per_token: 9 }`
+  )
+  deepEqual(notes, [])
+  match(text, /- input: 0\.15\n\s+output: 0\.6\n\s+cacheRead: 0\.075\n/)
+  const started = await startGateway(text.replace('prices: {}', 'prices: { responseHeader: true }'))
+  t.after(() => started.close())
+  const response = await fetch(`http://127.0.0.1:${started.port}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ model: 'm', messages: HI })
+  })
+  const { usage } = await jsonOf(response)
+  const cached = usage.prompt_tokens_details?.cached_tokens ?? 0
+  const nanos = (usage.prompt_tokens - cached) * 150 + cached * 75 + usage.completion_tokens * 600
+  equal(Number(response.headers.get('x-weir-cost')), nanos / 1e9)
+})
+
+test('the budget of the proxy is that of its organisation: when it is spent, calls are refused', async (t) => {
+  const models = await provider(t)
+  const priced = deployment('m', 'openai/a', models, ', input_cost_per_token: 0.001, output_cost_per_token: 0.001')
+  const file = (settings: string) => `model_list:${priced}
+general_settings: { master_key: sk-master }
+litellm_settings: { ${settings} }`
+  const { ask, text, notes } = await gateway(
+    t,
+    file('max_budget: 0.001, budget_duration: 30d, timezone: Europe/Berlin')
+  )
+  deepEqual(notes, [])
+  match(text, /- amount: 0.001\n\s+period: Month\n\s+timeZone: Europe\/Berlin\n/)
+  equal((await ask('m')).status, 200)
+  const refused = await ask('m')
+  equal(refused.status, 429)
+  match(refused.body, /BUDGET_EXCEEDED/)
+  const other = imported('litellm', file('max_budget: os.environ/MOST, budget_duration: 3d'))
+  match(other.text, /- amount: \$MOST\n\s+rolling: 259200s\n/)
+  const once = imported('litellm', file('max_budget: 2.5'))
+  match(once.text, /- amount: 2\.5\n\s+period: Total\n/)
+  const odd = imported('litellm', file('max_budget: 1, budget_duration: soon'))
+  match(odd.notes.join(), /litellm_settings\.budget_duration: is no time/)
+  match(odd.text, /period: Total/)
+  const open = imported('litellm', `model_list:${priced}\nlitellm_settings: { max_budget: 1 }`)
+  match(open.notes.join(), /max_budget: is counted by keys, and there is no master_key/)
+})
+
+test('a budget that weir refuses closes the port', async (t) => {
+  const models = await provider(t)
+  const { ask, notes } = await gateway(
+    t,
+    `model_list:${deployment('m', 'openai/a', models)}
+general_settings: { master_key: sk-master }
+litellm_settings: { max_budget: 10000000 }`
+  )
+  match(notes.join(), /must be an amount of money.*what it protects is closed/)
+  equal((await ask('m')).status, 403)
+})
+
 test('the master key is a key of the port; what decides who may call closes it when it is not carried', async (t) => {
   const models = await provider(t)
   const list = `model_list:${deployment('m', 'openai/a', models)}`

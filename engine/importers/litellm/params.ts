@@ -1,11 +1,15 @@
 /** What becomes of each of a deployment's litellm_params, and of what LiteLLM knows of the model beside them. */
+import { isPrice } from './prices.ts'
 
 /** Carried by code; said of every chat request that does not say it itself; or why it is not carried. */
 type Row = 'carried' | 'default' | 'nothing' | { readonly not: string }
 
 const not = (reason: string): Row => ({ not: reason })
-const LIMITS = not('limits of a deployment are not in this version: policies.rateLimit of llm limits the port')
-const PRICES = not('prices of models are not in llm.models: see the price file')
+const LIMITS = not(
+  'a deployment has no limits of its own: after a 429 it rests, and another is asked; keys, teams and organisations have limits'
+)
+const PRICES = not('is no price that llm.models[].prices has')
+const BUDGET = not('budgets are those of keys, teams and organisations: a deployment has none')
 const TIMEOUT = not('a model has no time limit of its own: policies.timeouts of llm holds for all')
 const CLOUD = not('llm.models has no credentials of clouds: the environment of the process has them')
 
@@ -35,7 +39,7 @@ export const PARAMS: Readonly<Record<string, Row>> = {
   ...{ stream: 'nothing', use_in_pass_through: 'nothing', merge_reasoning_content_in_choices: 'nothing' },
   ...{ allowed_openai_params: 'nothing', use_chat_completions_api: 'nothing' },
   ...{ rpm: LIMITS, tpm: LIMITS, rpm_limit: LIMITS, tpm_limit: LIMITS, max_parallel_requests: LIMITS },
-  ...{ input_cost_per_token: PRICES, output_cost_per_token: PRICES, max_budget: PRICES, budget_duration: PRICES },
+  ...{ max_budget: BUDGET, budget_duration: BUDGET },
   ...{ timeout: TIMEOUT, stream_timeout: TIMEOUT, request_timeout: TIMEOUT },
   ...{
     max_retries: not('a model is retried as policies.retry of llm says'),
@@ -61,8 +65,7 @@ export const PARAMS: Readonly<Record<string, Row>> = {
 export const MODEL_INFO: Readonly<Record<string, Row>> = {
   ...{ id: 'nothing', mode: 'nothing', description: 'nothing', base_model: 'nothing', db_model: 'nothing' },
   ...{ max_tokens: 'nothing', max_input_tokens: 'nothing', max_output_tokens: 'nothing', metadata: 'nothing' },
-  ...{ input_cost_per_token: PRICES, output_cost_per_token: PRICES, pricing: PRICES },
-  access_groups: not('access groups are those of virtual keys')
+  access_groups: not('keys name models and patterns of them: `models` of keys')
 }
 
 const ABOUT = /^supports_|^litellm_provider$/
@@ -70,11 +73,13 @@ const COST = /cost|price/
 
 export function infoRow(key: string): Row {
   if (Object.hasOwn(MODEL_INFO, key)) return MODEL_INFO[key]!
+  if (isPrice(key)) return 'carried'
   if (ABOUT.test(key)) return 'nothing'
   return COST.test(key) ? PRICES : not('is not known to this importer')
 }
 
 export function paramRow(key: string): Row {
   if (Object.hasOwn(PARAMS, key)) return PARAMS[key]!
+  if (isPrice(key)) return 'carried'
   return COST.test(key) ? PRICES : not('is not known to this importer')
 }

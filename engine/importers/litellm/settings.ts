@@ -26,9 +26,9 @@ export type Row =
 
 const not = (reason: string): Row => ({ not: reason })
 const KEYS = not(
-  'virtual keys, their budgets and their database are not in this version: policies.apiKeyAuthentication has keys'
+  'keys, teams and users of the database are not in the file: keys and teams, or the admin API, make them'
 )
-const MONEY = not('budgets and prices are not in this version of the importer')
+const USERS = not('users have no budgets of their own: those of their keys and teams hold')
 const CACHE = not('answers are not cached in this version; providers keep prompts by promptCaching')
 const LOGS = not('what is sent elsewhere is frontendPolicies.tracing and accessLog (OpenTelemetry)')
 const CLASSES = not(
@@ -124,20 +124,24 @@ const LIBRARY: Readonly<Record<string, Row>> = {
     ssl_verify: not('certificates are always verified')
   },
   ...{
-    max_budget: MONEY,
-    budget_duration: MONEY,
-    max_end_user_budget: MONEY,
-    default_end_user_params: MONEY,
-    timezone: MONEY
+    max_budget: 'carried',
+    budget_duration: 'carried',
+    timezone: 'carried',
+    max_end_user_budget: USERS,
+    default_end_user_params: USERS,
+    max_internal_user_budget: USERS,
+    internal_user_budget_duration: USERS
   },
   ...{
-    extra_spend_tag_headers: MONEY,
+    extra_spend_tag_headers: not('tags are those of keys'),
     disable_end_user_cost_tracking: 'nothing',
     enable_end_user_cost_tracking_prometheus_only: 'nothing'
   },
   ...{
-    default_team_settings: KEYS,
-    default_internal_user_params: KEYS,
+    default_team_settings: LOGS,
+    default_team_params: KEYS,
+    default_key_generate_params: KEYS,
+    default_internal_user_params: USERS,
     key_generation_settings: KEYS,
     upperbound_key_generate_params: KEYS
   },
@@ -148,9 +152,14 @@ const LIBRARY: Readonly<Record<string, Row>> = {
 
 const GENERAL: Readonly<Record<string, Row>> = {
   master_key: 'carried',
-  ...{ database_url: KEYS, allow_user_auth: KEYS, max_internal_user_budget: KEYS, internal_user_budget_duration: KEYS },
   ...{
-    default_internal_user_params: KEYS,
+    database_url: KEYS,
+    allow_user_auth: KEYS,
+    max_internal_user_budget: USERS,
+    internal_user_budget_duration: USERS
+  },
+  ...{
+    default_internal_user_params: USERS,
     key_generation_settings: KEYS,
     store_model_in_db: not('models of the database are not in the file')
   },
