@@ -6,12 +6,12 @@
 
 import { writeFileSync } from 'node:fs'
 import { mockAnswer } from '#backends/demo/models/answers.ts'
+import { assemble } from '#backends/llm/answer/assemble.ts'
 import type { Answer, FormatName } from '#backends/llm/conversation.ts'
 import { type ChatFormat, FormatError, Losses } from '#backends/llm/formats/format.ts'
 import { reportLosses } from '#backends/llm/request/provider-request.ts'
 import { WHOLE_FORMATS } from '#backends/llm/testing/converse/index.ts'
 import { rewritten } from '#backends/llm/translate/rewrites.ts'
-import { assemble } from '#engine/testing/assemble.ts'
 import { CONVERSE_BUSY, converseAnswer } from '#engine/testing/models-converse.ts'
 import { type Client, FEATURES, type Feature, SMALLEST } from './matrix-goldens.ts'
 import { inOtherWords, leftOut } from './matrix-losses.ts'

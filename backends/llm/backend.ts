@@ -1,6 +1,6 @@
 /** Models of LLM providers: a request is read, a provider chosen, what it is sent written, its answer translated. */
 
-import type { AiBackend, AiProvider, AiRejection, AiRouteType } from '#backends/llm/config/snapshot.ts'
+import type { AiBackend, AiProvider, AiRouteType } from '#backends/llm/config/snapshot.ts'
 import { beginPreparation, finishPreparation, resumePreparation } from '#backends/shared/preparation.ts'
 import { whenSettled } from '#backends/shared/when-settled.ts'
 import type { BackendContext, BackendKind, CompiledBackend } from '#engine/contract/backend.ts'
@@ -14,13 +14,13 @@ import { errorDialectAt, KEY_PLACES } from './answer/error-dialect.ts'
 import { errorDialectOf, listModels, refusalReply } from './answer/local-replies.ts'
 import { clientKeys, NO_KEYS } from './auth/client-key.ts'
 import { withoutCredentials } from './auth/query-keys.ts'
+import { ResponseCache } from './cache/response-cache.ts'
 import { aiConfig } from './config/index.ts'
 import type { ClientFormat } from './conversation.ts'
 import { ModelPatterns } from './edits/model-patterns.ts'
 import { FormatError } from './formats/format.ts'
 import { Guards, NOT_GUARDABLE } from './guards/guards.ts'
-import { rejectionBody, rejectionFields } from './guards/rejection.ts'
-import { BUFFERS_FULL } from './guards/service-call.ts'
+import { rejectionReply } from './guards/rejection.ts'
 import { TOO_DEEP } from './offload/job.ts'
 import { chatFor } from './offload/large-request.ts'
 import { Attempts, endLastAttempt } from './plan/attempts.ts'
@@ -55,6 +55,7 @@ class LlmBackend implements CompiledBackend {
   readonly #again: CompatibilityRetry
   readonly #answers: Answers
   readonly #guards: Guards
+  readonly #cache: ResponseCache | null
   /** Of the models that the configuration names. */
   readonly #known: ModelNames
 
@@ -71,12 +72,12 @@ class LlmBackend implements CompiledBackend {
     this.#total = all.length
     this.#wantsClient = all.some(({ provider }) => provider.authenticator.wantsClient)
     this.#guards = new Guards(backend.promptGuard, context)
+    this.#cache = backend.cache === undefined ? null : new ResponseCache(backend.cache, context)
     this.#writing = new RequestWriter(context)
     this.#again = new CompatibilityRetry(context, this.#writing)
     this.#answers = new Answers(context, this.#guards, backend.silence)
-    const { length: total } = all
-    const providers = { groups: this.#groups, fallbacks: this.#fallbacks, total, random: this.#random }
-    this.retry = total === 1 ? null : failover({ ...providers, attemptsOf: (ex) => this.#attemptsOf(ex) })
+    const providers = { groups: this.#groups, fallbacks: this.#fallbacks, total: all.length, random: this.#random }
+    this.retry = all.length === 1 ? null : failover({ ...providers, attemptsOf: (ex) => this.#attemptsOf(ex) })
   }
 
   readonly keyLocations = KEY_PLACES
@@ -135,7 +136,7 @@ class LlmBackend implements CompiledBackend {
     else {
       this.#guards.request(ex, seen, (refused) => {
         if (refused === null) this.#start(ex, type, client)
-        else this.#reject(ex, client!, refused)
+        else this.#context.reply(ex, rejectionReply(ex, client!, refused))
       })
     }
   }
@@ -155,14 +156,15 @@ class LlmBackend implements CompiledBackend {
       // Who looks around with a browser.
       if (isRead && bytes.length === 0) throw new FormatError('', `${NO_BODY}; ${servedPaths(this.#backend.routes)}`)
       const chat = isRead ? chatFor(client, bytes, ex.path, ex.query) : null
-      const keys = this.#wantsClient ? clientKeys(ex, query) : NO_KEYS
+      const keys = this.#wantsClient || this.#cache !== null ? clientKeys(ex, query) : NO_KEYS
       const original = ex.retry === null && this.#total === 1 ? null : new OriginalRequest(ex)
       const state = new Attempts(this, client, { chat, operation }, original, keys)
       ex.serving = state
       state.choose = this.#ranking?.(ex, state)
       if (this.#guards.forwardsFields) state.fields = ex.request.copy()
       ex.onOver = () => this.#over(ex, state)
-      this.#next(ex, state)
+      const ask = () => this.#try(ex, client, () => this.#next(ex, state))
+      if (this.#cache?.serves(ex, state, ask) !== true) this.#next(ex, state)
     })
   }
 
@@ -311,14 +313,6 @@ class LlmBackend implements CompiledBackend {
     this.#context.reply(ex, refusalReply(ex, client, { status, message, code: null, param: field || null }))
   }
 
-  /** A guard has found something. */
-  #reject(ex: Exchange, client: ClientFormat, reply: AiRejection): void {
-    const isCrowded = reply === BUFFERS_FULL
-    ex.error = isCrowded ? 'BUFFERS_FULL' : reply.status === 503 ? 'NO_BACKEND' : 'FORBIDDEN'
-    const headers = rejectionFields(ex, client, reply)
-    this.#context.reply(ex, { status: reply.status, ...rejectionBody(client, reply), headers })
-  }
-
   // --- the answer ---
 
   #answered(ex: Exchange, state: Attempts, proceed: Proceed): ReturnType<AnswerHook> {
@@ -359,7 +353,9 @@ class LlmBackend implements CompiledBackend {
     const streamed = (tap: CostTap): void => {
       state.tap = tap
     }
-    return this.#answers.translate(ex, { chat, format, proceed, fields: state.fields, streamed })
+    const translate = (then: Proceed) =>
+      this.#answers.translate(ex, { chat, format, proceed: then, fields: state.fields, streamed })
+    return this.#cache === null ? translate(proceed) : this.#cache.keeps(ex, state, proceed, translate)
   }
 
   /** How the attempt went, as far as the head of its answer can tell. */
@@ -391,6 +387,7 @@ class LlmBackend implements CompiledBackend {
     }
     closeAttempt(ex, state)
     state.measure(ex)
+    this.#cache?.over(state)
   }
 }
 

@@ -61,6 +61,9 @@ export interface RequestSettings {
  */
 export type CostBasis = 'provider' | 'usage' | 'partial' | 'estimated'
 
+/** Where an answer came from, for backends that keep them: `bypass`: it was not looked for. */
+export type CacheStatus = 'hit' | 'miss' | 'bypass'
+
 /** Of the last attempt. A new object per attempt; its backend fills it in as it learns more. */
 export interface ModelUse {
   /** gen_ai.provider.name of the OpenTelemetry GenAI conventions. */
@@ -83,6 +86,8 @@ export interface ModelUse {
   readonly outputAudioTokens?: number | undefined
   readonly outputImageTokens?: number | undefined
   readonly serviceTier?: string | undefined
+  /** Undefined: answers are not kept. */
+  readonly cache?: CacheStatus | undefined
   /** What this attempt costs. Undefined: not known, never 0 for that. */
   readonly cost?: Picos | undefined
   readonly costBasis?: CostBasis | undefined

@@ -9,6 +9,7 @@ import { cel, ONLY_FILES } from '#engine/schema/rule.ts'
 import { list, misplacedKeys, name, z } from '#engine/schema/schema.ts'
 import { allOnlyInFiles, onlyInFiles } from '#engine/schema/spelling.ts'
 import { together } from '#engine/schema/together.ts'
+import { cache, cacheOf } from './cache.ts'
 import { edits, withOuter } from './edits.ts'
 import { type FileGuards, promptGuard, translateGuards, unguardedRoute } from './guards.ts'
 import { levelsOf, mergedModelPolicies } from './policies.ts'
@@ -29,6 +30,15 @@ const UNIQUE_NAMES = cel(
   { message: 'names of providers must be unique across all groups', field: 'groups' }
 )
 
+/** What happens to fields that a provider has not got. */
+const unsupported = () =>
+  z
+    .enum(['tolerant', 'refuse', 'drop'])
+    .optional()
+    .describe(
+      'Fields that the provider cannot be told. Default tolerant: 400 that names what changes the meaning, the rest is left out. refuse: 400. drop: left out.'
+    )
+
 export const aiSchema = () =>
   oneOf(
     {
@@ -41,13 +51,9 @@ export const aiSchema = () =>
       name: onlyInFiles(name().optional()).describe('Of the only provider, in telemetry. Default: its kind.'),
       routes: onlyInFiles(routes().optional()),
       ...allOnlyInFiles(edits()),
-      unsupported: z
-        .enum(['tolerant', 'refuse', 'drop'])
-        .optional()
-        .describe(
-          'Fields that the provider cannot be told. Default tolerant: 400 that names what changes the meaning, the rest is left out. refuse: 400. drop: left out.'
-        ),
+      unsupported: unsupported(),
       routing: onlyInFiles(ranking().optional()),
+      cache: onlyInFiles(cache().optional()),
       streams: streams().optional(),
       prices: onlyInFiles(backendPriceRows.optional()).describe('What calls cost, in place of config.prices.'),
       ...misplacedKeys('belongs into the provider, or beside ai', ['policies', 'auth']),
@@ -134,6 +140,7 @@ export function translateAi(file: FileAiBackend, context: TranslateContext): AiB
     promptGuard: translateGuards(file.promptGuard ?? ai.promptGuard, context.sources),
     ranking: rankingOf(file.routing),
     prices: rowsOf(file.prices) ?? [],
+    cache: cacheOf(file.cache),
     policies
   }
 }

@@ -29,7 +29,21 @@ export interface AiBackend {
   readonly fallbacks?: readonly AiFallback[] | undefined
   /** Rows that go ahead of all others for its providers. */
   readonly prices: readonly PriceRow[]
+  /** Answers are kept for equal requests; absent: none is. */
+  readonly cache?: AiCache | undefined
   readonly policies: PolicySet
+}
+
+/** docs/routing.md. */
+export interface AiCache {
+  readonly ttlMs: number
+  readonly scope: 'key' | 'team' | 'all'
+  /** CEL; null: the whole body. */
+  readonly key: string | null
+  /** Per worker, and of one answer. */
+  readonly bytesMax: number
+  readonly entryBytesMax: number
+  readonly keepsToolCalls: boolean
 }
 
 export type AiRanking =

@@ -5,7 +5,7 @@ import type { ChatError, FormatName } from '#backends/llm/conversation.ts'
 import { FORMATS } from '#backends/llm/formats/index.ts'
 import { idFor } from '#backends/llm/formats/request-id.ts'
 import { LATER_AGAIN, replaceResponseBody } from '#engine/contract/body.ts'
-import type { Exchange } from '#engine/contract/exchange.ts'
+import type { Exchange, LocalReply } from '#engine/contract/exchange.ts'
 import { hasNoContent } from '#engine/http/status.ts'
 import { BUFFERS_FULL } from './service-call.ts'
 
@@ -40,4 +40,11 @@ export function writeRejection(ex: Exchange, client: FormatName, refused: AiReje
   ex.status = refused.status
   if (isBare) for (const name of ['content-length', 'content-type']) ex.response!.remove(name)
   else ex.response!.set('Content-Type', contentType)
+}
+
+/** A request that a guard refuses is answered with it. Notes why. */
+export function rejectionReply(ex: Exchange, client: FormatName, reply: AiRejection): LocalReply {
+  const isCrowded = reply === BUFFERS_FULL
+  ex.error = isCrowded ? 'BUFFERS_FULL' : reply.status === 503 ? 'NO_BACKEND' : 'FORBIDDEN'
+  return { status: reply.status, ...rejectionBody(client, reply), headers: rejectionFields(ex, client, reply) }
 }

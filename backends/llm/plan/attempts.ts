@@ -2,6 +2,7 @@
 
 import { isFailure } from '#backends/llm/answer/masked-errors.ts'
 import type { ClientKeys } from '#backends/llm/auth/authenticator.ts'
+import type { Flight } from '#backends/llm/cache/store.ts'
 import type { ErrorClass } from '#backends/llm/config/snapshot.ts'
 import type { ClientFormat, FormatName } from '#backends/llm/conversation.ts'
 import type { FormatError } from '#backends/llm/formats/format.ts'
@@ -14,6 +15,7 @@ import { type DroppedFields, NONE_DROPPED } from '#backends/llm/translate/droppe
 import type { CompiledBackend } from '#engine/contract/backend.ts'
 import { ERRORS } from '#engine/contract/errors.ts'
 import type { BackendState, Exchange, RetryState } from '#engine/contract/exchange.ts'
+import type { CacheStatus } from '#engine/contract/model-use.ts'
 import type { HeaderBlock } from '#engine/http/headers.ts'
 import type { Attempt, ProviderSlot } from './balancer.ts'
 import type { OriginalRequest } from './original-request.ts'
@@ -66,6 +68,8 @@ export class Attempts implements BackendState {
   failure: ErrorClass | null = null
   /** The list of a kind of error that is gone through; null: the providers of the model. */
   home: Attempts['groups'] | null = null
+  /** Others wait for its answer, or will get it; null: it is not to be kept. */
+  flight: { readonly key: string; readonly status: CacheStatus; readonly flight: Flight } | null = null
   /** Among equal providers; undefined: by latency and load. */
   choose: Choose | undefined = undefined
   /** What the client came with: an attempt leaves other keys in the request. */

@@ -7,8 +7,8 @@ import { compileExpression } from '#engine/cel/expression.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 
 /** `source`: has passed the schema. Null: the request has none, or the expression has failed. */
-export function keyReader(source: string): (ex: Exchange) => string | null {
-  const program = compileExpression(source, REQUEST_HEAD_ROOTS)
+export function keyReader(source: string, roots = REQUEST_HEAD_ROOTS): (ex: Exchange) => string | null {
+  const program = compileExpression(source, roots)
   return (ex) => {
     const value: unknown = program.run(ex)
     if (typeof value === 'string') return value === '' ? null : value

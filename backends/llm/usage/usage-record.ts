@@ -106,6 +106,7 @@ export function recordUsage(ex: Exchange, cost: Cost): void {
     requestModel: llm?.requestModel,
     streaming: llm?.streaming,
     content: llm?.content,
+    cache: llm?.cache,
     responseModel: model || undefined,
     inputTokens: usage?.input,
     outputTokens: usage?.output,

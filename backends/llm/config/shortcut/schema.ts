@@ -1,5 +1,6 @@
 /** The file's `llm`: models by the names that clients use, each with its provider, on a port of their own. */
 
+import { cache, type FileCache } from '#backends/llm/config/cache.ts'
 import { edits, type FileEdits } from '#backends/llm/config/edits.ts'
 import { type FileGuards, promptGuard } from '#backends/llm/config/guards.ts'
 import { dialect } from '#backends/llm/config/providers.ts'
@@ -176,6 +177,7 @@ export const llmSchema = ({ port, ...common }: Parameters<Shortcut['schema']>[0]
         .describe("The client's name of a model -> a name that models or virtualModels serve."),
       ...common,
       prices: backendPriceRows.optional().describe('What calls cost, in place of config.prices and the catalogue.'),
+      cache: cache().optional().describe('Answers that are kept for equal requests, of all models.'),
       promptGuard: promptGuard().optional().describe('What may not be asked or answered, of all models.'),
       unsupported: z
         .enum(['tolerant', 'refuse', 'drop'])
@@ -200,6 +202,7 @@ export interface LlmFile {
   readonly models: readonly LlmModel[]
   readonly virtualModels?: readonly LlmVirtual[] | undefined
   readonly modelAliases?: Readonly<Record<string, string>> | undefined
+  readonly cache?: FileCache | undefined
   readonly promptGuard?: FileGuards | undefined
   readonly prices?: FilePrices
   readonly unsupported?: 'tolerant' | 'refuse' | 'drop' | undefined

@@ -1,5 +1,6 @@
 /** The file's `llm` -> a backend of models. */
 
+import { cacheOf } from '#backends/llm/config/cache.ts'
 import { editsOf, type FileEdits, overriddenModel } from '#backends/llm/config/edits.ts'
 import { translateGuards } from '#backends/llm/config/guards.ts'
 import { providerOf } from '#backends/llm/config/providers.ts'
@@ -42,6 +43,7 @@ export function llmBackend(file: LlmFile, { policies, sources, transportOf }: Tr
     kind: 'ai',
     groups,
     ...more,
+    cache: cacheOf(file.cache),
     routes: ROUTES,
     // A name that only stands for another is not what a provider knows.
     modelAliases: file.modelAliases ?? {},

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { assemble } from '#backends/llm/answer/assemble.ts'
 import type { ChatEvent, Part, Signature } from '#backends/llm/conversation.ts'
 import { completions } from '#backends/llm/formats/completions/index.ts'
 import { FormatError } from '#backends/llm/formats/format.ts'
-import { assemble } from '#engine/testing/assemble.ts'
 
 const HEAD = { id: 'chatcmpl-1', object: 'chat.completion.chunk', created: 1_700_000_000, model: 'gpt-5' }
 

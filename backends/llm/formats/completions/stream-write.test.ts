@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { assemble } from '#backends/llm/answer/assemble.ts'
 import type { Answer, ChatEvent, Choice, Json, JsonObject, Part, Signature } from '#backends/llm/conversation.ts'
 import { completions } from '#backends/llm/formats/completions/index.ts'
 import { Losses } from '#backends/llm/formats/format.ts'
-import { assemble } from '#engine/testing/assemble.ts'
 
 const CONTEXT = { model: 'gpt-5', wantsUsage: true, at: 1_700_000_000_500, id: 'x' }
 const LEGACY: Part = {

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { assemble } from '#backends/llm/answer/assemble.ts'
 import type { Answer, ChatEvent, JsonObject, StopReason, Usage } from '#backends/llm/conversation.ts'
 import { type AnswerContext, FormatError, Losses } from '#backends/llm/formats/format.ts'
 import { converse } from '#backends/llm/testing/converse/index.ts'
-import { assemble } from '#engine/testing/assemble.ts'
 
 const CONTEXT: AnswerContext = { model: 'm', wantsUsage: true, at: 0, id: 'i' }
 const say = (name: string, value: JsonObject) => ({ name, data: JSON.stringify(value) })

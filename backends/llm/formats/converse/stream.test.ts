@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { assemble } from '#backends/llm/answer/assemble.ts'
 import type { Answer, ChatEvent, JsonObject, Part, StopReason, Usage } from '#backends/llm/conversation.ts'
 import { type AnswerContext, Losses } from '#backends/llm/formats/format.ts'
 import { EventStreamDecoder } from '#backends/llm/stream/aws-event-stream.ts'
 import { frameEvents } from '#backends/llm/testing/aws-event-stream.ts'
 import { converse } from '#backends/llm/testing/converse/index.ts'
-import { assemble } from '#engine/testing/assemble.ts'
 
 const CONTEXT: AnswerContext = { model: 'm', wantsUsage: true, at: 0, id: 'i' }
 const write = (answer: Answer): JsonObject => converse.writeAnswer(answer, CONTEXT, new Losses())

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { assemble } from '#backends/llm/answer/assemble.ts'
 import type { Answer, ChatEvent, Choice, Json, JsonObject, Part, Usage } from '#backends/llm/conversation.ts'
 import { Losses } from '#backends/llm/formats/format.ts'
-import { assemble } from '#engine/testing/assemble.ts'
 import { gemini } from './index.ts'
 
 const FROM = { model: 'gemini-3-pro', isStreamed: false }

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { MessageStream } from '@anthropic-ai/sdk/lib/MessageStream'
 import fc from 'fast-check'
+import { assemble } from '#backends/llm/answer/assemble.ts'
 import type { Answer, ChatEvent, Json, JsonObject, Part, Signature, Usage } from '#backends/llm/conversation.ts'
 import { FormatError, Losses, type WireEvent } from '#backends/llm/formats/format.ts'
 import { messages } from '#backends/llm/formats/messages/index.ts'
-import { assemble } from '#engine/testing/assemble.ts'
 
 const CONTEXT = { model: 'alias', wantsUsage: false, at: 0, id: 'fresh' }
 

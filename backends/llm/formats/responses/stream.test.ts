@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import OpenAI from 'openai'
+import { assemble } from '#backends/llm/answer/assemble.ts'
 import type { Answer, ChatEvent, Json, JsonObject, Part, StopReason } from '#backends/llm/conversation.ts'
 import { FormatError, Losses } from '#backends/llm/formats/format.ts'
 import { responses } from '#backends/llm/formats/responses/index.ts'
-import { assemble } from '#engine/testing/assemble.ts'
 
 const CONTEXT = { model: 'asked', wantsUsage: false, at: 1_700_000_000_000, id: 'i' }
 
