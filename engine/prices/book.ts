@@ -66,6 +66,8 @@ export class Prices implements PriceBook {
     this.#configured = new PriceTable(settings.rows)
     this.#found = new Lru(FOUND_MAX)
     this.version++
+    // Reading the catalogue takes some 10 ms, which no request should wait for.
+    if (settings !== NO_SETTINGS && settings.catalogue) this.#read()
   }
 
   find(provider: string, models: readonly string[], own: readonly PriceRow[]): Price | null {
@@ -91,9 +93,13 @@ export class Prices implements PriceBook {
     const configured = firstIn(this.#configured, provider, models)
     if (configured !== null) return { row: configured, origin: 'config' }
     if (!this.#settings.catalogue) return null
-    this.#catalogue ??= new PriceTable(this.#readCatalogue())
-    const row = firstIn(this.#catalogue, provider, models)
+    const row = firstIn(this.#read(), provider, models)
     return row === null ? null : { row, origin: 'catalogue' }
+  }
+
+  #read(): PriceTable {
+    this.#catalogue ??= new PriceTable(this.#readCatalogue())
+    return this.#catalogue
   }
 
   #tableOf(rows: readonly PriceRow[]): PriceTable {
