@@ -120,13 +120,19 @@ function pathFrom(folder: string, path: string, places: readonly string[]): stri
 export function foreignFile(name: string, text: string, pathTo = (path: string): string => path): ForeignFile {
   const { value, broken, problems, locate, position } = readPlainSource(text)
   const [problem] = problems
-  if (broken && problem !== undefined) {
+  if (problem !== undefined && (broken || !isWhole(value))) {
     const { line, column } = position(problem.offset)
     throw new UnreadableFile(`${name}:${line}:${column}: ${problem.message}`)
   }
   const lines = text.split(/\r\n?|\n/)
   const lineOf = (path: Path): number => position(locate(path, 'key')).line
   return { name, value, lineOf, commentsAt: (path) => commentsAt(lines, lineOf(path)), pathTo }
+}
+
+/** Whether all of it could be read: aliases of nothing, or of too much, could not. */
+function isWhole(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return typeof value !== 'symbol'
+  return Object.values(value).every(isWhole)
 }
 
 const COMMENT_LINES_MAX = 12
