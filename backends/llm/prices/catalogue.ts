@@ -1,6 +1,7 @@
 /**
- * What providers ask, as public price lists had it: facts, looked up on the day that each list says. Most were compared
- * in two independent collections (docs/prices.md has the differences). Read on first use.
+ * What providers ask, as public collections of prices had it on the day that each list says; `source` is the page
+ * of the provider. docs/prices.md says how far they were compared, and where they differ. Read when prices come
+ * into force.
  */
 import type { PriceRow } from '#engine/contract/price-list.ts'
 import { amazonList } from './catalogue/amazon.ts'

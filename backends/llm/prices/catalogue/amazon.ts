@@ -7,16 +7,16 @@ import { CLAUDE_GLOBAL, CLAUDE_OLDER } from './anthropic.ts'
 
 const REGIONAL = 110
 
-const NOVA_2: readonly Line[] = [['amazon.nova-2-lite', { input: 0.3, cacheRead: 0.075, output: 2.5, batch: 50 }]]
+const NOVA_2: readonly Line[] = [['amazon.nova-2-lite', { input: 0.3, cacheRead: 0.075, output: 2.5 }]]
 
 const claude = (model: string): string => `anthropic.${model}`
 const global = (model: string): string => `global.${model}`
 
 const OTHERS: readonly Line[] = [
-  ['amazon.nova-premier', { input: 2.5, cacheRead: 0.625, output: 12.5, batch: 50 }],
-  ['amazon.nova-pro', { input: 0.8, cacheRead: 0.2, output: 3.2, batch: 50 }],
-  ['amazon.nova-lite', { input: 0.06, cacheRead: 0.015, output: 0.24, batch: 50 }],
-  ['amazon.nova-micro', { input: 0.035, cacheRead: 0.00875, output: 0.14, batch: 50 }],
+  ['amazon.nova-premier', { input: 2.5, cacheRead: 0.625, output: 12.5 }],
+  ['amazon.nova-pro', { input: 0.8, cacheRead: 0.2, output: 3.2 }],
+  ['amazon.nova-lite', { input: 0.06, cacheRead: 0.015, output: 0.24 }],
+  ['amazon.nova-micro', { input: 0.035, cacheRead: 0.00875, output: 0.14 }],
   ['amazon.nova-sonic', { input: 0.06, inputAudio: 3.4, output: 0.24, outputAudio: 13.6 }],
   ['amazon.nova-2-sonic', { input: 0.33, inputAudio: 3, output: 2.75, outputAudio: 12 }],
   ['amazon.titan-embed-text-v1', { input: 0.1 }],
@@ -29,13 +29,10 @@ const OTHERS: readonly Line[] = [
   ['cohere.embed-v4:0', { input: 0.12 }],
   ['cohere.rerank-v3-5:0', { search: 0.002 }],
   ['deepseek.r1', { input: 1.35, output: 5.4 }],
-  ['meta.llama4-maverick-17b-instruct', { input: 0.24, output: 0.97, batch: 50 }],
-  ['meta.llama4-scout-17b-instruct', { input: 0.17, output: 0.66, batch: 50 }],
-  [
-    'meta.llama3-3-70b-instruct meta.llama3-1-70b-instruct meta.llama3-2-90b-instruct',
-    { input: 0.72, output: 0.72, batch: 50 }
-  ],
-  ['meta.llama3-1-8b-instruct', { input: 0.22, output: 0.22, batch: 50 }],
+  ['meta.llama4-maverick-17b-instruct', { input: 0.24, output: 0.97 }],
+  ['meta.llama4-scout-17b-instruct', { input: 0.17, output: 0.66 }],
+  ['meta.llama3-3-70b-instruct meta.llama3-1-70b-instruct meta.llama3-2-90b-instruct', { input: 0.72, output: 0.72 }],
+  ['meta.llama3-1-8b-instruct', { input: 0.22, output: 0.22 }],
   ['meta.llama3-2-11b-instruct', { input: 0.16, output: 0.16 }],
   ['meta.llama3-2-3b-instruct', { input: 0.15, output: 0.15 }],
   ['meta.llama3-2-1b-instruct', { input: 0.1, output: 0.1 }],

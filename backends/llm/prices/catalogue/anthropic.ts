@@ -15,11 +15,11 @@ function priced(input: number, output: number): Dollars {
 
 /** What is called with the prices of one cloud in all regions. */
 export const CLAUDE_GLOBAL = (): readonly Line[] => [
-  ['claude-fable-5', { ...priced(10, 50), search: 0.01 }],
-  ['claude-opus-5 claude-opus-4-8 claude-opus-4-7 claude-opus-4-6 claude-opus-4-5', { ...priced(5, 25), search: 0.01 }],
-  ['claude-sonnet-5 claude-sonnet-4-6', { ...priced(3, 15), search: 0.01 }],
-  ['claude-sonnet-4-5', { ...priced(3, 15), search: 0.01, long: { above: 200_000, ...rest(priced(6, 22.5)) } }],
-  ['claude-haiku-4-5', { ...priced(1, 5), search: 0.01 }]
+  ['claude-fable-5', priced(10, 50)],
+  ['claude-opus-5 claude-opus-4-8 claude-opus-4-7 claude-opus-4-6 claude-opus-4-5', priced(5, 25)],
+  ['claude-sonnet-5 claude-sonnet-4-6', priced(3, 15)],
+  ['claude-sonnet-4-5', { ...priced(3, 15), long: { above: 200_000, ...rest(priced(6, 22.5)) } }],
+  ['claude-haiku-4-5', priced(1, 5)]
 ]
 
 /** Older ones, whose prices are the same everywhere. */

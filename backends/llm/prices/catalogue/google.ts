@@ -64,10 +64,7 @@ const GEMINI = (): readonly Line[] => [
   ['imagen-4.0-fast-generate', { image: 0.02 }]
 ]
 
-const VERTEX: readonly Line[] = [
-  ['text-embedding-005 text-embedding-004 text-multilingual-embedding-002', { input: 0.1 }],
-  ['llama-3.1-405b-instruct-maas', { input: 5, output: 16 }]
-]
+const VERTEX: readonly Line[] = [['llama-3.1-405b-instruct-maas', { input: 5, output: 16 }]]
 
 export const geminiList = (): PriceList => ({
   provider: 'gemini',

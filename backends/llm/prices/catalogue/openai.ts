@@ -147,7 +147,7 @@ const SOUND: readonly Line[] = [
 /** Text in, text cached, pictures in and out; dall-e by picture. */
 const PICTURES: readonly Line[] = [
   ['gpt-image-1', { input: 5, cacheRead: 1.25, inputImage: 10, output: 40, outputImage: 40 }],
-  ['gpt-image-1-mini', { input: 2, cacheRead: 0.2, inputImage: 2.5, output: 8, outputImage: 8 }],
+  ['gpt-image-1-mini', { input: 2, cacheRead: 0.2, inputImage: 2.5 }],
   ['gpt-image-1.5 chatgpt-image', { input: 5, cacheRead: 1.25, inputImage: 8, output: 10, outputImage: 32 }],
   ['gpt-image-2', { input: 5, cacheRead: 1.25, inputImage: 8, output: 30, outputImage: 30 }],
   [

@@ -26,9 +26,7 @@ export const searchLists = (): readonly PriceList[] => [
       ['voyage-4 voyage-3.5 voyage-3', { input: 0.06 }],
       ['voyage-4-lite voyage-3.5-lite voyage-3-lite', { input: 0.02 }],
       ['voyage-3-large voyage-code-3 voyage-context-3', { input: 0.18 }],
-      ['voyage-finance-2 voyage-law-2 voyage-multilingual-2 voyage-code-2 voyage-large-2', { input: 0.12 }],
-      ['rerank-2.5 rerank-2', { input: 0.05 }],
-      ['rerank-2.5-lite rerank-2-lite', { input: 0.02 }]
+      ['voyage-finance-2 voyage-law-2 voyage-multilingual-2 voyage-code-2 voyage-large-2', { input: 0.12 }]
     ]
   },
   {
