@@ -55,7 +55,7 @@ test('a rule about an identity that no policy finds has a warning', () => {
   assert.equal(warnings({ route: `{ ${rule} }`, other: `{ ${ISSUER} }` }).length, 1)
   const limit = 'localRateLimit: [{ maxTokens: 1, tokensPerFill: 1, fillInterval: 1s, key: apiKey.team }]'
   assert.deepEqual(warnings({ listener: `{ ${limit} }` }).map(plain), [
-    warning(5, 'binds[0].listeners[0].policies.localRateLimit', 'apiKey', 'apiKeyAuthentication')
+    warning(5, 'binds[0].listeners[0].policies.localRateLimit', 'apiKey', 'apiKeyAuthentication or virtualKeys')
   ])
   const header = 'transformations: { response: { set: { x-user: basicAuth.username } } }'
   assert.deepEqual(warnings({ route: `{ ${header}, ${ISSUER}, ${KEY} }` }).map(plain), [

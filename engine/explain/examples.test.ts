@@ -11,7 +11,8 @@ import { exchangeRaw } from '#engine/testing/raw.ts'
 const FOLDER = join(import.meta.dirname, '../../docs/examples')
 
 /** Behind them stand services, models or sessions of their own, or TLS; limits take what an explanation does not. */
-const OTHERS = /^(ext-|llm|mcp|prompt-guard|tls|tcp|grpc|edge|backend-tls|tracing|rate-limit|retry|policy-targets)/
+const OTHERS =
+  /^(ext-|llm|mcp|prices|prompt-guard|spend|tls|tcp|grpc|edge|backend-tls|tracing|rate-limit|retry|policy-targets)/
 const FILES = readdirSync(FOLDER).filter((file) => file.endsWith('.yaml') && !OTHERS.test(file))
 
 type Header = readonly [name: string, value: string]

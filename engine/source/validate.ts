@@ -150,7 +150,7 @@ function amount(origin: string, bound: string, limit: number | bigint): string {
 }
 
 /** Objects with more keys than this are known by their name. */
-const PARTS_MAX = 10
+const PARTS_MAX = 12
 
 function parts({ expected, inst }: RawIssue & { code: 'invalid_type' }): string {
   const keys = expected === 'object' ? knownKeys(inst) : []

@@ -51,6 +51,19 @@ export const frontends: Table = {
         }
       })
     ],
+    [
+      'records of model calls',
+      frontend({
+        spendWebhook: {
+          ...TRACING,
+          path: '/spend?from=edge',
+          scheduleDelay: '1s',
+          timeout: '5s',
+          maxBatchRecords: 1000,
+          maxQueueRecords: 1000
+        }
+      })
+    ],
     ['keepalive by its default', frontend({ tcp: { keepalive: {} } }), ['frontend.tcp.keepalive.time: "180s"']],
     [
       'an access log',
