@@ -5,11 +5,9 @@
  */
 
 import { hash as digestOf } from 'node:crypto'
-import { type Detail, placeOf } from '#engine/contract/detail.ts'
 import { CONTINUE, type Hook } from '#engine/contract/filter.ts'
-import { type Claims, identityOf } from '#engine/contract/identity.ts'
+import type { Claims } from '#engine/contract/identity.ts'
 import { type Compiled, FieldError, type Policy, type Sources } from '#engine/contract/policy.ts'
-import { refuse } from '#engine/contract/refuse.ts'
 import type { NamedSecret } from '#engine/contract/secrets.ts'
 import { parseJson } from '#engine/kit/json.ts'
 import { KeyedHash } from '#engine/kit/keyed-hash.ts'
@@ -18,15 +16,8 @@ import { oneOf } from '#engine/schema/choice.ts'
 import { deferred, list, refused, says, z } from '#engine/schema/schema.ts'
 import { secretRef, secretSelector } from '#engine/schema/secret-ref.ts'
 import { onlyInFiles, words } from '#engine/schema/spelling.ts'
-import {
-  BEARER,
-  credentialAt,
-  credentialElsewhere,
-  type Location,
-  location,
-  placeText,
-  SEVERAL
-} from '#policies/shared/credential.ts'
+import { BEARER, type Location, location } from '#policies/shared/credential.ts'
+import { readKey } from '#policies/shared/read-key.ts'
 
 type Mode = 'Strict' | 'Optional'
 
@@ -210,40 +201,15 @@ function authenticate(
   known: ReadonlyMap<string, Claims>,
   challenge: readonly string[]
 ): Hook {
-  const usual = credentialAt(at)
-  // For the log: nothing of a key that was shown.
-  const detail =
-    (what: string): Detail =>
-    (ex) =>
-      `${placeOf(ex, 'apiKeyAuthentication')}: ${what}`
-  const missing = detail(`no key in ${placeText(at)}`)
-  const repeated = detail('more than one key')
-  const wrong = detail(`the key that was shown is none of the ${known.size} that are known`)
-  return (ex) => {
-    const inUsual = usual.find(ex)
-    const elsewhere = inUsual === null && isAnyPlace ? credentialElsewhere(ex) : null
-    const credential = elsewhere ?? usual
-    const found = elsewhere === null ? inUsual : elsewhere.find(ex)
-    if (found === null) return mode === 'Strict' ? refuse(ex, 'API_KEY_MISSING', challenge, missing) : CONTINUE
-    if (found === SEVERAL) {
-      credential.hide(ex)
-      return refuse(ex, 'API_KEY_REPEATED', null, repeated)
-    }
+  return readKey({
+    policy: 'apiKeyAuthentication',
+    ...{ mode, location: at, isAnyPlace, challenge },
+    unknown: `the key that was shown is none of the ${known.size} that are known`,
     // Looked up by what no client can compute: how long that takes says nothing about the keys.
-    const metadata = known.get(keyed.of(digestOf('sha256', Buffer.from(found, 'latin1'))))
-    if (metadata === undefined) {
-      // A key for the provider, which a client may bring along, stands in the same place.
-      if (elsewhere !== null && mode === 'Optional') return CONTINUE
-      // It may be right elsewhere, or by all but one character.
-      credential.hide(ex)
-      return refuse(ex, 'API_KEY_INVALID', challenge, wrong)
-    }
-    credential.take(ex, found)
-    const identity = identityOf(ex)
-    identity.apiKey = metadata
-    identity.rawKey = found
-    return CONTINUE
-  }
+    find: (text) => known.get(keyed.of(digestOf('sha256', Buffer.from(text, 'latin1')))),
+    claimsOf: (metadata) => metadata,
+    accept: () => CONTINUE
+  })
 }
 
 export const apiKeyAuthentication: Policy = {

@@ -13,10 +13,9 @@ import {
   type KeySpec,
   refusalFields
 } from '#engine/contract/accounts.ts'
-import { type Detail, placeOf } from '#engine/contract/detail.ts'
+import { placeOf } from '#engine/contract/detail.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import { CONTINUE, type Hook, type Verdict } from '#engine/contract/filter.ts'
-import { identityOf } from '#engine/contract/identity.ts'
 import { type CompileContext, type Compiled, FieldError, type Policy, type Sources } from '#engine/contract/policy.ts'
 import { refuse, setRefusalMessage } from '#engine/contract/refuse.ts'
 import type { NamedSecret } from '#engine/contract/secrets.ts'
@@ -27,16 +26,9 @@ import { atMostOne } from '#engine/schema/choice.ts'
 import { deferred, z } from '#engine/schema/schema.ts'
 import { secretRef, secretSelector } from '#engine/schema/secret-ref.ts'
 import { onlyInFiles, words } from '#engine/schema/spelling.ts'
-import {
-  BEARER,
-  credentialAt,
-  credentialElsewhere,
-  type Location,
-  location,
-  placeText,
-  SEVERAL
-} from '#policies/shared/credential.ts'
+import { BEARER, type Location, location } from '#policies/shared/credential.ts'
 import { noteQuota, QUOTA, writeQuota } from '#policies/shared/quota.ts'
+import { detailOf, readKey } from '#policies/shared/read-key.ts'
 
 type KeySource =
   | readonly KeySpec[]
@@ -160,45 +152,22 @@ function compile(config: Config, { accounts, time }: CompileContext): Compiled {
 
 function authenticate(config: Config, find: (shown: string) => Key | undefined, wallNow: () => number): Hook {
   const { mode, location: at, isAnyPlace, allowsUnknownPrice } = config
-  const usual = credentialAt(at)
   // A 401 names a scheme (RFC 9110 section 11.6.1).
   const challenge = ['WWW-Authenticate', at === BEARER ? 'Bearer realm="Restricted"' : 'ApiKey realm="Restricted"']
-  const detail =
-    (what: string): Detail =>
-    (ex) =>
-      `${placeOf(ex, 'virtualKeys')}: ${what}`
-  const missing = detail(`no key in ${placeText(at)}`)
-  const repeated = detail('more than one key')
-  const wrong = detail('the key that was shown is none that is known')
-  return (ex) => {
-    const inUsual = usual.find(ex)
-    const elsewhere = inUsual === null && isAnyPlace ? credentialElsewhere(ex) : null
-    const credential = elsewhere ?? usual
-    const found = elsewhere === null ? inUsual : elsewhere.find(ex)
-    if (found === null) return mode === 'Strict' ? refuse(ex, 'API_KEY_MISSING', challenge, missing) : CONTINUE
-    if (found === SEVERAL) {
-      credential.hide(ex)
-      return refuse(ex, 'API_KEY_REPEATED', null, repeated)
+  return readKey({
+    policy: 'virtualKeys',
+    ...{ mode, location: at, isAnyPlace, challenge, find },
+    unknown: 'the key that was shown is none that is known',
+    claimsOf: ({ claims }) => claims,
+    accept: (ex, key) => {
+      const code = key.refusal(wallNow())
+      if (code !== null) return refuse(ex, code, challenge, detailOf('virtualKeys', `the key ${key.name}`))
+      const quotas: AccountQuota[] = []
+      const refusal = key.begin(ex, { allowsUnknownPrice, quotas })
+      if (quotas.length > 0) note(ex, quotas)
+      return refusal === null ? CONTINUE : refused(ex, key, refusal)
     }
-    const key = find(found)
-    if (key === undefined) {
-      // A key for the provider, which a client may bring along, stands in the same place.
-      if (elsewhere !== null && mode === 'Optional') return CONTINUE
-      // It may be right elsewhere, or by all but one character.
-      credential.hide(ex)
-      return refuse(ex, 'API_KEY_INVALID', challenge, wrong)
-    }
-    credential.take(ex, found)
-    const identity = identityOf(ex)
-    identity.apiKey = key.claims
-    identity.rawKey = found
-    const code = key.refusal(wallNow())
-    if (code !== null) return refuse(ex, code, challenge, detail(`the key ${key.name}`))
-    const quotas: AccountQuota[] = []
-    const refusal = key.begin(ex, { allowsUnknownPrice, quotas })
-    if (quotas.length > 0) note(ex, quotas)
-    return refusal === null ? CONTINUE : refused(ex, key, refusal)
-  }
+  })
 }
 
 function refused(ex: Exchange, key: Key, refusal: AccountRefusal): Verdict {
