@@ -65,7 +65,7 @@ class LlmBackend implements CompiledBackend {
     const slotOf = (settings: AiProvider) => slotFor(buildProvider(settings, backend, context), context)
     this.#groups = backend.groups.map((group) => group.map(slotOf))
     this.#fallbacks = new Fallbacks(backend.fallbacks ?? [], slotOf)
-    this.#ranking = compileRanking(backend.ranking, context.prices, this.#random)
+    this.#ranking = compileRanking(backend.ranking, this.#random)
     const aliases = new ModelPatterns(Object.keys(backend.modelAliases).map((name) => [name, true]))
     this.#known = { names: namedModels(backend), isServed: (name) => aliases.find(name) === true }
     const all = [...this.#groups.flat(), ...this.#fallbacks.slots]

@@ -1,5 +1,4 @@
 /** What calls of models cost, as the configuration in force and the catalogue have it. */
-import type { Picos } from '#engine/kit/money.ts'
 import type { Background } from './background.ts'
 import type { Price, PriceRow, PriceSettings } from './price-list.ts'
 
@@ -20,11 +19,6 @@ export interface PriceBook {
    * of them go ahead of the catalogue. `own`: rows of a backend, which go ahead of all.
    */
   find(provider: string, models: readonly string[], own: readonly PriceRow[]): Price | null
-  /**
-   * What a call costs at most, for a reservation: nothing read from a cache, and output as long as it may be.
-   * `provider` as in ModelUse, or by the configuration's name. Null: there is no price.
-   */
-  estimate(provider: string, model: string, inputTokens: number, outputTokensMax: number): Picos | null
   /** What reads costs calls it when it is compiled: they are worked out from then on. */
   want(): void
   /** While it is in force, a configuration says this of prices. */
@@ -38,7 +32,6 @@ export const NO_PRICES: PriceBook = {
   isShown: false,
   version: 0,
   find: () => null,
-  estimate: () => null,
   want() {},
   use: () => ({ begin() {}, end() {} })
 }

@@ -42,8 +42,6 @@ test('an exact name, a longer pattern and the provider decide; the last of two r
     [price('q', 'm-1'), price('q', 'm-large-1'), price('p', 'm-x'), price('p', 'm-large-1'), price('q', 'n')],
     [1, 2, 4, 5, undefined]
   )
-  equal(book.estimate('q', 'm-1', 1000, 10), 1010)
-  equal(book.estimate('q', 'n', 1000, 10), null)
 })
 
 test('names without what says nothing of a price, the whole name first', () => {

@@ -3,8 +3,6 @@ import type { Background } from '#engine/contract/background.ts'
 import type { Price, PriceRow, PriceSettings } from '#engine/contract/price-list.ts'
 import type { PriceBook } from '#engine/contract/prices.ts'
 import { Lru } from '#engine/kit/lru.ts'
-import type { Picos } from '#engine/kit/money.ts'
-import { estimateOf } from './cost.ts'
 import { PriceTable } from './table.ts'
 
 /** Clients choose names of models. */
@@ -82,11 +80,6 @@ export class Prices implements PriceBook {
     const price = this.#look(name, models)
     this.#found.set(key, { price })
     return price
-  }
-
-  estimate(provider: string, model: string, inputTokens: number, outputTokensMax: number): Picos | null {
-    const price = this.find(provider, [model], [])
-    return price === null ? null : estimateOf(price.row, inputTokens, outputTokensMax)
   }
 
   #look(provider: string, models: readonly string[]): Price | null {

@@ -3,28 +3,25 @@ import { deepEqual, equal, ok } from 'node:assert/strict'
 import { test } from 'node:test'
 import type { AiRanking } from '#backends/llm/config/snapshot.ts'
 import { ModelPatterns } from '#backends/llm/edits/model-patterns.ts'
-import { NO_PRICES, type PriceBook } from '#engine/contract/prices.ts'
 import { Attempt, ProviderSlot } from './balancer.ts'
 import type { ProviderRuntime } from './provider-runtime.ts'
 import { compileRanking } from './ranking.ts'
 
 const NAMES = ['a', 'b', 'c', 'd']
 
-const slotsOf = (names: readonly string[]) =>
+/** `picos`: what a call costs at each of them. */
+const slotsOf = (names: readonly string[], picos: Readonly<Record<string, number>> = {}) =>
   names.map((name) => {
     const settings = { name, model: name }
-    return new ProviderSlot({
-      settings,
-      provider: { name: 'openai' },
-      aliases: new ModelPatterns([])
-    } as unknown as ProviderRuntime)
+    const prices = { usual: () => picos[name] ?? null }
+    return new ProviderSlot({ settings, prices, aliases: new ModelPatterns([]) } as unknown as ProviderRuntime)
   })
 
 const nameOf = ({ provider }: ProviderSlot<ProviderRuntime>): string => provider.settings.name
 
 /** What the ranking chooses for a request whose only turn is `prompt`. */
-function chooser(ranking: AiRanking, prices: PriceBook = NO_PRICES, random: () => number = () => 0) {
-  const rank = compileRanking(ranking, prices, random)!
+function chooser(ranking: AiRanking, random: () => number = () => 0) {
+  const rank = compileRanking(ranking, random)!
   return (slots: readonly ProviderSlot<ProviderRuntime>[], prompt = 'Hi'): string => {
     const body = { messages: [{ role: 'user', content: prompt }] }
     const chat = { client: 'completions', model: 'v', body, bytes: Buffer.from(JSON.stringify(body)), count: 1 }
@@ -36,10 +33,9 @@ function chooser(ranking: AiRanking, prices: PriceBook = NO_PRICES, random: () =
 const HASH: AiRanking = { kind: 'consistentHash', key: null, prefixChars: 100 }
 
 test('cost: the cheapest; a price that is not known is not a low one; without any the usual way decides', () => {
-  const picos: Readonly<Record<string, number>> = { a: 30, b: 20, d: 25 }
-  const book: PriceBook = { ...NO_PRICES, currency: 'USD', estimate: (_, model) => picos[model] ?? null }
-  equal(chooser({ kind: 'cost' }, book)(slotsOf(NAMES)), 'b')
-  equal(chooser({ kind: 'cost' }, book)(slotsOf(['c', 'a'])), 'a')
+  const picos = { a: 30, b: 20, d: 25 }
+  equal(chooser({ kind: 'cost' })(slotsOf(NAMES, picos)), 'b')
+  equal(chooser({ kind: 'cost' })(slotsOf(['c', 'a'], picos)), 'a')
   ok(NAMES.includes(chooser({ kind: 'cost' })(slotsOf(NAMES))))
 })
 
@@ -60,7 +56,7 @@ test('latency: one that was never asked first, then the fastest to its first tok
   for (let i = 0; i < 20; i++) measured(a, 10, 100)
   equal(choose(slots), 'a')
   const drawn = [0, 0.99]
-  equal(chooser({ kind: 'latency', explore: 0.05 }, NO_PRICES, () => drawn.shift()!)(slots), 'b')
+  equal(chooser({ kind: 'latency', explore: 0.05 }, () => drawn.shift()!)(slots), 'b')
 })
 
 test('leastBusy: the one with the fewest calls under way', () => {
@@ -92,7 +88,7 @@ test('consistentHash: one with more than its share of what is under way is passe
 })
 
 test('consistentHash: what is said later in a conversation does not move it', () => {
-  const rank = compileRanking(HASH, NO_PRICES, () => 0)!
+  const rank = compileRanking(HASH, () => 0)!
   const slots = slotsOf(NAMES)
   const first = [
     { role: 'system', content: 'Be brief.' },

@@ -7,7 +7,6 @@ import type { AiRanking } from '#backends/llm/config/snapshot.ts'
 import { providerModel } from '#backends/llm/request/provider-request.ts'
 import { outputTokensMax } from '#backends/llm/usage/spending.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
-import type { PriceBook } from '#engine/contract/prices.ts'
 import type { Attempts } from './attempts.ts'
 import { betterOf, type ProviderSlot } from './balancer.ts'
 import type { ProviderRuntime } from './provider-runtime.ts'
@@ -28,14 +27,10 @@ const OUTPUT_TOKENS_USUAL = 512
 const BYTES_PER_TOKEN = 4
 
 /** Undefined: providers are compared by latency and load. `random`: 0 <= x < 1. */
-export function compileRanking(
-  ranking: AiRanking | undefined,
-  prices: PriceBook,
-  random: () => number
-): Ranking | undefined {
+export function compileRanking(ranking: AiRanking | undefined, random: () => number): Ranking | undefined {
   switch (ranking?.kind) {
     case 'cost':
-      return (ex, state) => (slots) => cheapest(slots, ex, state, prices, random)
+      return (ex, state) => (slots) => cheapest(slots, ex, state, random)
     case 'latency': {
       const { explore } = ranking
       return () => (slots) => (random() < explore ? anyOf(slots, random) : fastest(slots, random))
@@ -68,20 +63,14 @@ export function compileRanking(
 }
 
 /** Without a price behind all that have one: an unknown price is not a low one. */
-function cheapest(
-  slots: readonly Slot[],
-  ex: Exchange,
-  state: Attempts,
-  prices: PriceBook,
-  random: () => number
-): Slot {
+function cheapest(slots: readonly Slot[], ex: Exchange, state: Attempts, random: () => number): Slot {
   const input = Math.ceil(Math.max(ex.requestBytes?.length ?? 0, 0) / BYTES_PER_TOKEN)
   const output = outputTokensMax(state, OUTPUT_TOKENS_USUAL)
-  const priceOf = ({ provider: { provider, settings, aliases } }: Slot): number => {
+  const priceOf = ({ provider: { prices, settings, aliases } }: Slot): number => {
     const requested = state.chat?.model ?? ''
     if (requested === '' && settings.model === null) return Number.POSITIVE_INFINITY
     const model = providerModel(requested, settings.model, aliases)
-    return prices.estimate(provider.name, model, input, output) ?? Number.POSITIVE_INFINITY
+    return prices.usual(model, input, output) ?? Number.POSITIVE_INFINITY
   }
   return betterOf(lowest(slots, priceOf), random)
 }

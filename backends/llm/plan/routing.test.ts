@@ -148,6 +148,37 @@ test('an error that no list is for, of a request that is wrong, is the answer', 
   deepEqual(all.counts(), [1, 0, 0])
 })
 
+for (const [whose, name, rows] of [
+  // Of the catalogue: llama-3.1-8b-instant of Groq costs a tenth of llama-3.3-70b-versatile.
+  ['of a provider that speaks another format', 'groq', [[], []]],
+  ['of the backend itself', 'openai', [[{ input: 2, output: 2 }], [{ input: 1, output: 9 }]]]
+] as const) {
+  test(`cost: prices ${whose} are compared`, async (t) => {
+    const all = await Promise.all([provider(t), provider(t)])
+    const models = ['llama-3.1-8b-instant', 'llama-3.3-70b-versatile'].map((model, i) => {
+      const params = {
+        baseUrl: `http://127.0.0.1:${all[i]!.port}/v1`,
+        apiKey: 'k',
+        ...(name === 'groq' ? { dialect: 'groq' } : {})
+      }
+      return {
+        name: model,
+        provider: name === 'groq' ? { custom: {} } : name,
+        params,
+        ...(rows[i]!.length > 0 ? { prices: rows[i] } : {})
+      }
+    })
+    const targets = models.map(({ name: model }) => ({ model })).reverse()
+    const virtualModels = [{ name: 'v', routing: { cost: { targets } } }]
+    const { ask: send } = await gatewayOf(t, { llm: { port: 4000, models, virtualModels } })
+    for (let i = 0; i < 12; i++) equal((await send(CHAT, ask('v'))).status, 200)
+    deepEqual(
+      all.map(({ requests }) => requests.length),
+      [12, 0]
+    )
+  })
+}
+
 test('the example of the documentation: each of its virtual models is answered', async (t) => {
   const models = await provider(t)
   const text = readFileSync(new URL('../../../docs/examples/llm-routing.yaml', import.meta.url), 'utf8')

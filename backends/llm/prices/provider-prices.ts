@@ -91,6 +91,16 @@ export class ProviderPrices {
     return price === null ? null : estimateOf(price.row, inputTokens, outputTokensMax)
   }
 
+  /**
+   * What a call is likely to cost, to compare providers: an estimate at most would count the most expensive way to
+   * write a cache, which few requests ask for. Null: there is no price.
+   */
+  usual(model: string, input: number, output: number): Picos | null {
+    const price = this.#find('', model)
+    const cost = price === null ? null : costOf(price.row, { ...NO_USAGE, input, output }, null)
+    return typeof cost === 'number' ? cost : null
+  }
+
   priced(outcome: Outcome): Priced {
     const { usage, requestModel = '', responseModel = '', serviceTier } = outcome
     const reported = usage?.reportedCost
