@@ -1,7 +1,9 @@
 /** Failover within a request: each other provider once, before the client has got anything. */
 import { hasFailedHead, isFailure } from '#backends/llm/answer/masked-errors.ts'
 import type { ErrorClass } from '#backends/llm/config/snapshot.ts'
-import { firstEvent } from '#backends/llm/stream/first-event.ts'
+import type { ChatError } from '#backends/llm/conversation.ts'
+import { type Filtered, firstEvent } from '#backends/llm/stream/first-event.ts'
+import { settleUsage } from '#backends/llm/usage/usage-record.ts'
 import type { ErrorCode } from '#engine/contract/errors.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import type { Peek, RetryPlan } from '#engine/contract/filter.ts'
@@ -54,10 +56,18 @@ function peek(ex: Exchange, { attemptsOf, fallbacks, random }: FailoverOptions):
       return fallbacks.has(state.failure, state)
     })
   }
-  return firstEvent(ex, format, (error) => {
+  const refused = (error: ChatError): void => {
     state.failure = classOfError(error) ?? 'server_error'
     attempt.failed(performance.now(), null, random())
-  })
+  }
+  const filtered = (what: Filtered): void => {
+    state.failure = 'content_policy'
+    // The provider has read the request, and has it paid.
+    settleUsage(ex, what)
+  }
+  // Of several answers that were asked for at once, one may be whole.
+  const readsFilters = state.chat?.count === 1 && fallbacks.has('content_policy', state)
+  return firstEvent(ex, format, { refused, filtered: readsFilters ? filtered : null })
 }
 
 /** Whether there is anybody to be asked after this failure. */

@@ -4,10 +4,8 @@ import type { Exchange } from '#engine/contract/exchange.ts'
 import type { Attempts } from './attempts.ts'
 import type { ProviderSlot } from './balancer.ts'
 import { isAboutRequest } from './error-class.ts'
+import { isTooLong } from './prompt-size.ts'
 import type { ProviderRuntime } from './provider-runtime.ts'
-
-/** Of text, as providers tell their users. */
-const BYTES_PER_TOKEN = 4
 
 type Slot = ProviderSlot<ProviderRuntime>
 type Groups = readonly (readonly Slot[])[]
@@ -36,17 +34,16 @@ export class Fallbacks {
   }
 
   /** For the next attempt, which may be one of a list: it is gone through to its end then. */
-  groupsFor({ requestBytes }: Exchange, state: Attempts, home: Groups): Groups {
+  groupsFor(ex: Exchange, state: Attempts, home: Groups): Groups {
     const { failure } = state
     state.failure = null
     const list = failure === null ? undefined : this.#lists.get(failure)
     if (list !== undefined) state.home = list
-    const tokens = (requestBytes?.length ?? 0) / BYTES_PER_TOKEN
     const groups = state.home ?? home
-    const fitting = takers(groups, tokens)
+    const fitting = takers(groups, ex, state)
     if (fitting.length > 0) return fitting
     // All would answer that it is too long. Where nobody is known to take it, they are asked all the same.
-    const larger = takers(this.#lists.get('context_window') ?? [], tokens)
+    const larger = takers(this.#lists.get('context_window') ?? [], ex, state)
     if (larger.length > 0) state.home = larger
     return larger.length > 0 ? larger : groups
   }
@@ -57,10 +54,11 @@ export class Fallbacks {
   }
 }
 
-function takers(groups: Groups, tokens: number): Groups {
+function takers(groups: Groups, ex: Exchange, state: Attempts): Groups {
   if (!groups.some((group) => group.some(({ provider }) => provider.settings.contextTokens !== undefined)))
     return groups
-  const takes = ({ provider }: Slot) => (provider.settings.contextTokens ?? tokens) >= tokens
+  const takes = ({ provider: { settings } }: Slot) =>
+    settings.contextTokens === undefined || !isTooLong(ex, state, settings.contextTokens)
   return groups.map((group) => group.filter(takes)).filter((group) => group.length > 0)
 }
 

@@ -123,6 +123,131 @@ test('a request that is longer than the model can be is not sent there', async (
   deepEqual([small.requests.length, big.requests.length], [1, 1])
 })
 
+test('a picture is not taken for text, and the answer that is asked for takes its place in the context', async (t) => {
+  const [small, big] = await Promise.all([provider(t), provider(t)])
+  const at = ({ port }: Models) => ({ baseUrl: `http://127.0.0.1:${port}/v1`, apiKey: 'k' })
+  const { ask: send } = await gatewayOf(t, {
+    llm: {
+      port: 4000,
+      models: [
+        { name: 'a', provider: 'openai', params: at(small), contextTokens: 1000 },
+        { name: 'big', provider: 'openai', params: at(big) }
+      ],
+      virtualModels: [
+        {
+          name: 'v',
+          routing: { failover: { targets: [{ model: 'a' }] } },
+          fallbacks: [{ on: ['context_window'], models: ['big'] }]
+        }
+      ]
+    }
+  })
+  const url = `data:image/png;base64,${'iVBORw0K'.repeat(4000)}`
+  const picture = { model: 'v', messages: [{ role: 'user', content: [{ type: 'image_url', image_url: { url } }] }] }
+  equal((await send(CHAT, picture)).status, 200)
+  deepEqual([small.requests.length, big.requests.length], [1, 0])
+  equal((await send(CHAT, { ...ask('v'), max_tokens: 990 })).status, 200)
+  deepEqual([small.requests.length, big.requests.length], [1, 1])
+})
+
+/** Answers of each format that a filter has stopped before there was any, whole and streamed. */
+const sse = (...events: object[]) => events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join('')
+const FILTERED = {
+  openai: [
+    {
+      id: 'c',
+      model: 'm',
+      choices: [{ index: 0, message: { role: 'assistant', content: '' }, finish_reason: 'content_filter' }]
+    },
+    `${sse(
+      { id: 'c', model: 'm', choices: [{ index: 0, delta: { role: 'assistant', content: '' } }] },
+      { id: 'c', model: 'm', choices: [{ index: 0, delta: {}, finish_reason: 'content_filter' }] }
+    )}data: [DONE]\n\n`
+  ],
+  anthropic: [
+    {
+      id: 'm',
+      type: 'message',
+      role: 'assistant',
+      model: 'm',
+      content: [],
+      stop_reason: 'refusal',
+      usage: { input_tokens: 9, output_tokens: 1 }
+    },
+    sse(
+      {
+        type: 'message_start',
+        message: {
+          id: 'm',
+          type: 'message',
+          role: 'assistant',
+          model: 'm',
+          content: [],
+          usage: { input_tokens: 9, output_tokens: 1 }
+        }
+      },
+      { type: 'message_delta', delta: { stop_reason: 'refusal' }, usage: { output_tokens: 1 } },
+      { type: 'message_stop' }
+    )
+  ],
+  gemini: [
+    {
+      promptFeedback: { blockReason: 'SAFETY' },
+      usageMetadata: { promptTokenCount: 9, totalTokenCount: 9 },
+      modelVersion: 'm'
+    },
+    sse({
+      promptFeedback: { blockReason: 'SAFETY' },
+      usageMetadata: { promptTokenCount: 9, totalTokenCount: 9 },
+      modelVersion: 'm'
+    })
+  ]
+} as const
+
+for (const [kind, [whole, streamed]] of Object.entries(FILTERED)) {
+  for (const isStreamed of [false, true]) {
+    test(`a filter that has stopped an answer before its content: ${kind}, ${isStreamed ? 'streamed' : 'whole'}`, async (t) => {
+      const [filtering, other] = await Promise.all([provider(t), provider(t)])
+      filtering.instead = (_, response) => {
+        response.writeHead(200, { 'content-type': isStreamed ? 'text/event-stream' : 'application/json' })
+        response.end(isStreamed ? streamed : JSON.stringify(whole))
+        return true
+      }
+      const at = ({ port }: Models) => ({ host: '127.0.0.1', port, apiKey: 'k' })
+      const routing = { failover: { targets: [{ model: 'a' }] } }
+      const models = [
+        { name: 'a', provider: kind, params: at(filtering) },
+        { name: 'b', provider: 'openai', params: at(other) }
+      ]
+      for (const fallbacks of [undefined, [{ on: ['content_policy'], models: ['b'] }]]) {
+        const virtualModels = [{ name: 'v', routing, ...(fallbacks === undefined ? {} : { fallbacks }) }]
+        const { ask: send } = await gatewayOf(t, { llm: { port: 4000, models, virtualModels } })
+        const answer = await send(CHAT, { ...ask('v'), stream: isStreamed })
+        equal(answer.status, 200)
+        match(await answer.text(), fallbacks === undefined ? /"content_filter"/ : /"stop"/)
+      }
+      deepEqual([filtering.requests.length, other.requests.length], [2, 1])
+    })
+  }
+}
+
+test('a filter that stops a stream behind some of its content has the last word', async (t) => {
+  const routing = { failover: { targets: [{ model: 'a' }] } }
+  const all = await models(t, { routing, fallbacks: [{ on: ['content_policy'], models: ['c'] }] })
+  const chunk = (delta: object, finish: string | null) => ({
+    id: 'c',
+    model: 'm',
+    choices: [{ index: 0, delta, finish_reason: finish }]
+  })
+  all.all[0].instead = (_, response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' })
+    response.end(`${sse(chunk({ content: 'Well' }, null), chunk({}, 'content_filter'))}data: [DONE]\n\n`)
+    return true
+  }
+  match(await (await all.ask(CHAT, { ...ask('v'), stream: true })).text(), /Well[\s\S]*content_filter/)
+  deepEqual(all.counts(), [1, 0, 0])
+})
+
 for (const [kind, status, error] of [
   ['auth', 401, { message: 'Incorrect API key provided', code: 'invalid_api_key' }],
   ['content_policy', 400, { message: 'The response was filtered', code: 'content_filter' }],
