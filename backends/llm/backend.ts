@@ -32,6 +32,7 @@ import { OriginalRequest } from './plan/original-request.ts'
 import { buildProvider, type ProviderRuntime, slotFor } from './plan/provider-runtime.ts'
 import { compileRanking, type Ranking } from './plan/ranking.ts'
 import { type ApplyWritten, RequestWriter, type WriteOutcome } from './plan/request-writer.ts'
+import { modelsOfBackend } from './prices/named-models.ts'
 import { NO_BODY } from './request/json-body.ts'
 import type { ListClient } from './routes/answer-spec.ts'
 import { clientOf, isChat, isOtherApi, OTHER_API, operationOf, servedPaths, typeOf } from './routes/index.ts'
@@ -393,4 +394,6 @@ class LlmBackend implements CompiledBackend {
 
 const compile = (backend: AiBackend, context: BackendContext): CompiledBackend => new LlmBackend(backend, context)
 
-export const aiBackend: BackendKind = { kind: 'ai', protocol: 'llm', config: aiConfig, compile }
+const models = modelsOfBackend
+
+export const aiBackend: BackendKind = { kind: 'ai', protocol: 'llm', config: aiConfig, compile, models }

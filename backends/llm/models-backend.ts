@@ -21,6 +21,7 @@ import { readModelInPool } from './offload/pool.ts'
 import { LARGE_BYTES } from './offload/threshold.ts'
 import { fnv } from './plan/ranking.ts'
 import { keyReader } from './plan/routing-key.ts'
+import { modelsOfDispatcher } from './prices/named-models.ts'
 import { modelOf, parseAhead } from './request/json-body.ts'
 import { decodedName, modelPathOf } from './request/model-path.ts'
 import type { ListClient } from './routes/answer-spec.ts'
@@ -261,4 +262,9 @@ async function elsewhere(
 const compile = (backend: ModelsBackend, context: BackendContext): CompiledBackend =>
   new ModelDispatcher(backend, context)
 
-export const modelsBackend: BackendKind = { kind: 'models', protocol: 'llm', compile }
+export const modelsBackend: BackendKind = {
+  kind: 'models',
+  protocol: 'llm',
+  compile,
+  models: modelsOfDispatcher
+}

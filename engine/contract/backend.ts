@@ -11,6 +11,7 @@ import type { BackendType, DialectFinder, Exchange, LocalReply } from './exchang
 import type { RetryPlan, RouteSettings } from './filter.ts'
 import type { InProcess } from './in-process.ts'
 import type { Offload, PolicyServices } from './policy.ts'
+import type { NamedModel } from './price-list.ts'
 import type { PriceBook } from './prices.ts'
 import type { Revocations } from './revocations.ts'
 import type { KeyLocation } from './route.ts'
@@ -108,6 +109,8 @@ export interface BackendKind extends BackendType {
    * Absent: nowhere.
    */
   readonly stream?: (backend: never, endsTls: boolean) => StreamDestination | TcpReason
+  /** The models that it asks. Absent: it asks none. */
+  readonly models?: (backend: never) => readonly NamedModel[]
   /** Build time: called once per backend and host rewriting mode. */
   readonly compile: (backend: never, context: BackendContext) => CompiledBackend
   /**

@@ -42,6 +42,8 @@ export interface PriceRow extends RateSet {
   /** ISO date on which the price was looked up; null: not said. */
   readonly date: string | null
   readonly source: string | null
+  /** Two collections that were made apart have it, and agree. Absent: rows of a configuration say nothing of it. */
+  readonly isCompared?: boolean
 }
 
 /** Where a price is from, the strongest first: rows of the backend, those of `config.prices`, the catalogue. */
@@ -50,6 +52,21 @@ export type PriceOrigin = 'backend' | 'config' | 'catalogue'
 export interface Price {
   readonly row: PriceRow
   readonly origin: PriceOrigin
+}
+
+/** A model that a configuration names, or leaves to its clients. */
+export interface NamedModel {
+  /** By the name that price lists have for it. */
+  readonly provider: string
+  /** By the provider's name; null: the one that the client names. */
+  readonly model: string | null
+  /** Rows of its backend. */
+  readonly own: readonly PriceRow[]
+  /**
+   * What knows the price where no row has it: nothing, the provider, whose answers say what they have cost, or the
+   * answer, which names the model behind a deployment.
+   */
+  readonly otherwise: 'nothing' | 'provider' | 'answer'
 }
 
 /** What a configuration says of prices. Plain data. */

@@ -8,7 +8,7 @@ import { PriceTable } from './table.ts'
 /** Clients choose names of models. */
 const FOUND_MAX = 2048
 
-const NO_SETTINGS: PriceSettings = { currency: 'USD', catalogue: true, responseHeader: false, rows: [] }
+export const NO_SETTINGS: PriceSettings = { currency: 'USD', catalogue: true, responseHeader: false, rows: [] }
 
 /** gen_ai.provider.name of the OpenTelemetry GenAI conventions, where configurations have another name. */
 const PROVIDERS: Readonly<Record<string, string | undefined>> = {

@@ -52,6 +52,13 @@ const DESCRIPTIONS: { readonly [kind in (typeof TOKEN_KINDS)[number]]: string } 
   outputImage: 'Of images. Default: output.'
 }
 
+/** Of a million tokens or characters, or of one of the rest, by the field that has it. */
+export const RATE_FIELDS: readonly (readonly [field: string, kind: RateKind, perMillion: boolean])[] = [
+  ...TOKEN_KINDS.map((kind) => [kind, kind, true] as const),
+  ['perMillionCharacters', 'character', true],
+  ...Object.entries(UNITS).map(([field, { kind }]) => [field, kind, false] as const)
+]
+
 const rates = () => ({
   ...(Object.fromEntries(
     TOKEN_KINDS.map((kind) => [kind, money(PER_MILLION).optional().describe(DESCRIPTIONS[kind])])

@@ -54,6 +54,20 @@ test('a request that is to be explained', () => {
   assert.deepEqual(readArguments(['explain', '-h']), { kind: 'explain-help' })
 })
 
+test('what is asked of prices', () => {
+  const files = { kind: 'files', paths: ['a.yaml'] } as const
+  const question = { kind: 'check', daysMax: 90, hasConfig: true, isJson: true } as const
+  const check = readArguments(['prices', 'check', '-f', 'a.yaml', '--older', '90', '--json'])
+  assert.deepEqual(check, { kind: 'prices', source: files, question })
+  const shown = readArguments(['prices', 'show', 'gpt-4o'])
+  assert.ok(shown.kind === 'prices')
+  assert.deepEqual(shown.question, { kind: 'show', name: 'gpt-4o', isJson: false })
+  const all = readArguments(['prices', 'check'])
+  assert.ok(all.kind === 'prices' && all.question.kind === 'check')
+  assert.deepEqual([all.question.daysMax, all.question.hasConfig], [180, false])
+  assert.deepEqual(readArguments(['prices', '--help']), { kind: 'prices-help' })
+})
+
 test('wrong usage says what is wrong and what was meant', () => {
   const messages: [string[], RegExp][] = [
     [['-f', 'a', '-c', 'b'], /one configuration/],
@@ -84,14 +98,22 @@ test('wrong usage says what is wrong and what was meant', () => {
     ],
     [['explain', '-c', '{}', '-r', 'http://a/', '-H', 'X-A'], /-H 'Name: value'/],
     [['explain', '-c', '{}', '-r', 'http://a/', '--form', '::1'], /did you mean --from\?/],
-    [['explain', '-c', '{}', '-r', 'https://a/', '--http2', '--http1.1'], /one of --http1\.1, --http2/]
+    [['explain', '-c', '{}', '-r', 'https://a/', '--http2', '--http1.1'], /one of --http1\.1, --http2/],
+    [['prices'], /'check', or 'show' and a name/],
+    [['prices', 'show'], /show needs one name/],
+    [['prices', 'show', 'a', 'b'], /show needs one name/],
+    [['prices', 'show', 'a', '--older', '3'], /--older is an option of check/],
+    [['prices', 'check', 'a'], /unexpected argument 'a'/],
+    [['prices', 'check', '--older', 'x'], /whole number of days/],
+    [['prices', 'check', '--jsn'], /did you mean --json/]
   ]
   for (const [args, expected] of messages) {
     const command = readArguments(args)
     assert.equal(command.kind, 'usage', args.join(' '))
     if (command.kind !== 'usage') continue
     assert.match(command.message, expected)
-    assert.equal(command.help, args[0] === 'explain' ? 'weir explain --help' : 'weir --help')
+    const own = args[0] === 'explain' || args[0] === 'prices' ? `${args[0]} ` : ''
+    assert.equal(command.help, `weir ${own}--help`)
   }
 })
 

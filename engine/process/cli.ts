@@ -7,6 +7,7 @@ import {
   readControllerSettings,
   type ServingSettings
 } from './controller-options.ts'
+import { PRICES_OPTIONS, PRICES_WORDS, type PricesQuestion, readPricesQuestion } from './prices-options.ts'
 import { PROXY_VARIABLES, type ProxyFlags } from './proxy-options.ts'
 
 export const SHELLS = ['bash', 'zsh', 'fish'] as const
@@ -18,7 +19,7 @@ export const EXIT_USAGE = 2
 export const EXIT_CONFIG = 3
 
 export type Command =
-  | { readonly kind: 'help' | 'explain-help' | 'controller-help' | 'proxy-help' }
+  | { readonly kind: 'help' | 'explain-help' | 'controller-help' | 'proxy-help' | 'prices-help' }
   | { readonly kind: 'version' }
   /** `help`: the command that says more. */
   | { readonly kind: 'usage'; readonly message: string; readonly help: string }
@@ -44,6 +45,13 @@ export type GatewayCommand =
   | { readonly kind: 'proxy'; readonly source: Source; readonly flags: ProxyFlags }
   | { readonly kind: 'serve'; readonly source: Source; readonly settings: ServingSettings }
   | { readonly kind: 'explain'; readonly source: Source; readonly request: TypedRequest; readonly isJson: boolean }
+  | PricesCommand
+
+export interface PricesCommand {
+  readonly kind: 'prices'
+  readonly source: Source
+  readonly question: PricesQuestion
+}
 
 /** The request of `weir explain`, as it was typed. */
 export interface TypedRequest {
@@ -76,6 +84,7 @@ export const COMMANDS: Readonly<Record<string, readonly string[]>> = {
   ],
   proxy: [...PROXY_VARIABLES.map((name) => `--${name}`), '--file', '--config'],
   controller: Object.keys(CONTROLLER_OPTIONS).map((name) => `--${name}`),
+  prices: [...PRICES_WORDS, ...Object.keys(PRICES_OPTIONS).map((name) => `--${name}`)],
   import: ['litellm', 'agentgateway'],
   schema: [],
   completion: SHELLS,
@@ -116,6 +125,7 @@ Usage:
   weir explain OPTIONS      say what would become of a request: weir explain -h
   weir proxy OPTIONS        be a data plane of that controller: weir proxy -h
   weir controller OPTIONS   carry out the Gateways of a Kubernetes cluster: weir controller -h
+  weir prices check|show    say what models have no price, or what one costs: weir prices -h
   weir import NAME FILE     carry over a file of litellm or agentgateway (NAME), into -o OUT
   weir schema               print the JSON Schema of the configuration file, for editors
   weir completion SHELL     print what bash, zsh or fish completes: source <(weir completion bash)
@@ -129,7 +139,6 @@ Options:
   -h, --help                print this
 
 Examples:
-  weir -f weir.yaml --validate-only
   weir -c '{ binds: [{ port: 8080, listeners: [{ routes: [{ backends: [{ host: "localhost:9000" }] }] }] }] }'
 
 Signals:
@@ -176,6 +185,7 @@ export function readArguments(args: readonly string[]): Command {
   if (args[0] === 'completion') return completionOf(args.slice(1))
   if (args[0] === 'import') return importOf(args.slice(1))
   if (args[0] === 'explain') return explainOf(args.slice(1))
+  if (args[0] === 'prices') return pricesOf(args.slice(1))
   if (args[0] === 'proxy') return proxyOf(args.slice(1))
   if (args[0] === 'controller') return controllerOf(args.slice(1))
   let values: Record<string, unknown>
@@ -246,6 +256,23 @@ function explainOf(args: readonly string[]): Command {
   return { kind: 'explain', source, request: typed, isJson: values.json === true }
 }
 
+const NO_CONFIGURATION: Source = { kind: 'text', text: 'binds: []' }
+
+function pricesOf(args: readonly string[]): Command {
+  const wrong = (message: string): Command => ({ kind: 'usage', message, help: 'weir prices --help' })
+  try {
+    const { values, positionals } = parseArgs({ args: [...args], options: PRICES_OPTIONS, allowPositionals: true })
+    if (values.help === true) return { kind: 'prices-help' }
+    const source = sourceOf(values)
+    if (typeof source === 'string') return wrong(source)
+    const question = readPricesQuestion(positionals, values, source !== null)
+    if (typeof question === 'string') return wrong(question)
+    return { kind: 'prices', source: source ?? NO_CONFIGURATION, question }
+  } catch (error) {
+    return wrong(explain(error as Error, args, PRICES_OPTIONS))
+  }
+}
+
 const PROXY_OPTIONS = {
   ...(Object.fromEntries(PROXY_VARIABLES.map((name) => [name, { type: 'string' }])) as Record<
     (typeof PROXY_VARIABLES)[number],
@@ -268,7 +295,7 @@ function proxyOf(args: readonly string[]): Command {
   const source = sourceOf(values)
   if (typeof source === 'string') return wrong(source)
   const flags = Object.fromEntries(PROXY_VARIABLES.map((name) => [name, values[name]])) as ProxyFlags
-  return { kind: 'proxy', source: source ?? { kind: 'text', text: 'binds: []' }, flags }
+  return { kind: 'proxy', source: source ?? NO_CONFIGURATION, flags }
 }
 
 function controllerOf(args: readonly string[]): Command {

@@ -3,6 +3,7 @@ import { serveMcp } from '#backends/demo/mcp-servers/index.ts'
 import { VERSION } from '#engine/contract/version.ts'
 import { type Command, EXIT_USAGE, EXPLAIN_HELP, type GatewayCommand, HELP } from './cli.ts'
 import { CONTROLLER_HELP } from './controller-options.ts'
+import { PRICES_HELP } from './prices-options.ts'
 import { PROXY_HELP } from './proxy-options.ts'
 
 export async function runCommand(command: Exclude<Command, GatewayCommand>): Promise<void> {
@@ -15,6 +16,9 @@ export async function runCommand(command: Exclude<Command, GatewayCommand>): Pro
       return
     case 'proxy-help':
       print(PROXY_HELP)
+      return
+    case 'prices-help':
+      print(PRICES_HELP)
       return
     case 'controller-help':
       print(CONTROLLER_HELP)

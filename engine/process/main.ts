@@ -49,7 +49,8 @@ const state = newStateStore()
 /** The main thread (start.ts). */
 export async function run(command: GatewayCommand, start: Start): Promise<void> {
   const { runGateway } = await import('./program.ts')
-  await runGateway(command, { policies, backends, check, prepare, foreign, convert, demo, explain, ...start })
+  const own = { policies, backends, check, prepare, foreign, convert, demo, explain, priceCatalogue }
+  await runGateway(command, { ...own, ...start })
 }
 
 /** The JSON Schema of the configuration file. */

@@ -1,6 +1,7 @@
 /** What the program is made of, from start.ts and main.ts. */
 import type { BackendKind } from '#engine/contract/backend.ts'
 import type { Policy } from '#engine/contract/policy.ts'
+import type { PriceRow } from '#engine/contract/price-list.ts'
 import type { ForeignFiles } from '#engine/standalone/load.ts'
 import type { SpareThread } from '#engine/workers/thread.ts'
 import type { ControlPlaneOptions } from './control.ts'
@@ -30,4 +31,5 @@ export interface ProgramParts extends Start {
   /** Starts the built-in demonstration behind `port`; resolves with its configuration. */
   readonly demo: (port: string, program: URL) => Promise<string>
   readonly explain: ExplainRequest
+  readonly priceCatalogue: () => readonly PriceRow[]
 }

@@ -28,6 +28,11 @@ async function loadAndRun(command: GatewayCommand, source: ConfigTexts, parts: P
     await explainRequest(command, loaded, parts.explain)
     return
   }
+  if (loaded.ok && command.kind === 'prices') {
+    const { answerPrices } = await import('./prices-command.ts')
+    answerPrices(command.question, loaded.draft, parts, Date.now())
+    return
+  }
   if (loaded.ok && command.kind === 'run') {
     await gatewayOf(source, loaded, options, parts).start(parts.releaseSignals)
     return

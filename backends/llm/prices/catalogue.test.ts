@@ -9,6 +9,7 @@ import type { PriceRow } from '#engine/contract/price-list.ts'
 import { xorshift32 } from '#engine/kit/random.ts'
 import { Prices } from '#engine/prices/book.ts'
 import { costOf, estimateOf, type TokenCounts } from '#engine/prices/cost.ts'
+import { comparedModels } from './catalogue/compared.ts'
 import { priceCatalogue } from './catalogue.ts'
 
 const BOOK = new Prices(priceCatalogue)
@@ -170,6 +171,24 @@ test('costs are whole, add up from their kinds, and rise with each of them', () 
       ok((costOf(row, { ...tokens, ...more }, null) as number) >= cost)
     ok(estimateOf(row, input, text)! >= of({ input: plain, output: text }))
   }
+})
+
+test('what two collections agree on is in the catalogue', () => {
+  const rows = priceCatalogue()
+  for (const [provider, models] of comparedModels()) {
+    const known = new Set(rows.filter((row) => row.provider === provider).map(({ model }) => model))
+    deepEqual(
+      [...models].filter((model) => !known.has(model)),
+      [],
+      provider
+    )
+  }
+  const compared = rows.filter(({ isCompared }) => isCompared).length
+  equal(
+    compared,
+    [...comparedModels().values()].map(({ size }) => size).reduce((sum, one) => sum + one, 0)
+  )
+  ok(rows.every(({ isCompared }) => isCompared !== undefined))
 })
 
 test('every row has whole prices, a date, a source and a model of its own', () => {

@@ -8,6 +8,7 @@ import { amazonList } from './catalogue/amazon.ts'
 import { anthropicList } from './catalogue/anthropic.ts'
 import { azureList } from './catalogue/azure.ts'
 import { chatLists } from './catalogue/chat-services.ts'
+import { comparedModels } from './catalogue/compared.ts'
 import { geminiList, vertexList } from './catalogue/google.ts'
 import { openModelLists } from './catalogue/open-models.ts'
 import { openaiList } from './catalogue/openai.ts'
@@ -16,5 +17,7 @@ import { rowsOf } from './list.ts'
 
 export function priceCatalogue(): readonly PriceRow[] {
   const single = [openaiList(), azureList(), anthropicList(), geminiList(), vertexList(), amazonList()]
-  return [...single, ...chatLists(), ...openModelLists(), ...searchLists()].flatMap(rowsOf)
+  const rows = [...single, ...chatLists(), ...openModelLists(), ...searchLists()].flatMap(rowsOf)
+  const compared = comparedModels()
+  return rows.map((row) => ({ ...row, isCompared: compared.get(row.provider!)?.has(row.model) === true }))
 }

@@ -20,7 +20,7 @@ const HOSTS: Readonly<Record<string, string | undefined>> = {
   'api.moonshot.cn': 'moonshot'
 }
 /** Their answers say what they have cost, in dollars. */
-const TELLERS: ReadonlySet<string> = new Set(['openrouter', 'perplexity', 'xai'])
+export const TELLERS: ReadonlySet<string> = new Set(['openrouter', 'perplexity', 'xai'])
 /** A token is some four characters of English ("Tokenizer" of OpenAI); of other text fewer. */
 const BYTES_PER_TOKEN = 4
 /** Models that have been said to have no price. Clients choose their names. */
