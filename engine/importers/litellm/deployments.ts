@@ -3,7 +3,7 @@
 import type { ForeignFile } from '#engine/contract/importer.ts'
 import type { Draft } from '#engine/importers/draft.ts'
 import { objectOf, type Path, type Raw, text } from '#engine/schema/placed.ts'
-import { infoRow, paramRow } from './params.ts'
+import { infoRow, LIMITS, paramRow } from './params.ts'
 import { pricesOf } from './prices.ts'
 import { type ModelName, PROVIDERS, type ProviderRow, readModelName } from './providers.ts'
 import { carriedValue, isSet, numberOf, textOf } from './texts.ts'
@@ -13,8 +13,9 @@ export interface Deployment {
   readonly group: string
   /** Of llm.models, but for `name` and `visibility`. */
   readonly model: Raw
-  /** Null: the file does not say. */
-  readonly weight: number | null
+  /** What it is drawn by, where the file says so. */
+  readonly shares: Readonly<Record<'weight' | 'rpm' | 'tpm', number | undefined>>
+  readonly tags: readonly string[]
   /** Lower is asked first. */
   readonly order: number
   readonly file: ForeignFile
@@ -26,12 +27,16 @@ export interface DeploymentInput {
   readonly raw: Raw
   readonly path: Path
   readonly environment: Raw
+  /** Parameters by the name of their credential (credential_list). */
+  readonly credentials: ReadonlyMap<string, Raw>
+  /** Requests that are too long for a deployment are not sent to it (enable_pre_call_checks). */
+  readonly checksLength: boolean
 }
 
 /** Null: it is not carried, and a note says why. */
 export function deploymentOf(input: DeploymentInput, draft: Draft): Deployment | null {
   const { file, raw, path, environment } = input
-  const params = objectOf(raw.litellm_params)
+  const params = paramsOf(input)
   const at = (key: string): Path => [...path, 'litellm_params', key]
   const group = text(raw.model_name)
   const name = text(params.model)
@@ -57,15 +62,24 @@ export function deploymentOf(input: DeploymentInput, draft: Draft): Deployment |
   }
   const to = providerModel(row, read, group)
   const prices = pricesOf(raw.model_info, params)
+  const contextTokens = input.checksLength ? numberOf(objectOf(raw.model_info).max_input_tokens) : undefined
   const model: Raw = {
     provider: row.provider ?? { custom: {} },
     params: { ...(to === undefined ? {} : { model: to }), ...own },
     ...changes(params, environment),
-    ...(prices === null ? {} : { prices })
+    ...(prices === null ? {} : { prices }),
+    ...(contextTokens === undefined ? {} : { contextTokens })
   }
   notesOf(input, params, draft)
-  const weight = numberOf(params.weight) ?? null
-  return { group, model, weight, order: numberOf(params.order) ?? 0, file, path }
+  const shares = { weight: numberOf(params.weight), rpm: numberOf(params.rpm), tpm: numberOf(params.tpm) }
+  const tags = (Array.isArray(params.tags) ? params.tags : []).flatMap((tag) => textOf(tag, environment) ?? [])
+  return { group, model, shares, tags, order: numberOf(params.order) ?? 0, file, path }
+}
+
+/** With what its credential says, where it says nothing itself. */
+function paramsOf({ raw, credentials }: DeploymentInput): Raw {
+  const params = objectOf(raw.litellm_params)
+  return { ...credentials.get(String(params.litellm_credential_name)), ...params }
 }
 
 /** Null: weir does not know where it is. */
@@ -159,10 +173,17 @@ function changes(params: Raw, environment: Raw): Raw {
 
 const KEYS_OF_AWS = { aws_access_key_id: 'AWS_ACCESS_KEY_ID', aws_secret_access_key: 'AWS_SECRET_ACCESS_KEY' } as const
 
-function notesOf({ file, raw, path, environment }: DeploymentInput, params: Raw, draft: Draft): void {
+function notesOf(input: DeploymentInput, params: Raw, draft: Draft): void {
+  const { file, raw, path, environment, credentials, checksLength } = input
   for (const [key, value] of Object.entries(params)) {
     const row = paramRow(key)
-    if (typeof row === 'object' && isSet(value)) draft.note(file, [...path, 'litellm_params', key], row.not)
+    const at = [...path, 'litellm_params', key]
+    if (typeof row === 'object' && isSet(value)) draft.note(file, at, row.not)
+    else if (checksLength && (key === 'rpm' || key === 'tpm') && isSet(value)) draft.note(file, at, LIMITS.not)
+  }
+  const credential = text(params.litellm_credential_name)
+  if (credential !== undefined && !credentials.has(credential)) {
+    draft.note(file, [...path, 'litellm_params', 'litellm_credential_name'], 'is no credential of credential_list')
   }
   // The default chain of AWS reads the same variables.
   for (const [key, name] of Object.entries(KEYS_OF_AWS)) {

@@ -3,9 +3,11 @@
 import type { ForeignFile, Importer } from '#engine/contract/importer.ts'
 import { Draft, ImportError } from '#engine/importers/draft.ts'
 import { entriesOf, objectOf, type Path, type Raw, text } from '#engine/schema/placed.ts'
+import { addCache } from './cache.ts'
 import { deploymentOf } from './deployments.ts'
-import { addGroups, type Fallbacks } from './groups.ts'
-import { addKeys } from './keys.ts'
+import { fallbacksOf } from './fallbacks.ts'
+import { addGroups } from './groups.ts'
+import { addKeys, settingOf } from './keys.ts'
 import { targetsOf } from './mcp-servers.ts'
 import { alwaysOn, foreignCallbacks, LOGS, type Row, rowOf, SECTIONS, TOP } from './settings.ts'
 import { isSet } from './texts.ts'
@@ -36,16 +38,25 @@ function importFiles(files: readonly ForeignFile[]): Draft {
     {},
     ...files.map(({ value }) => objectOf(objectOf(value).environment_variables))
   )
+  const common = {
+    environment,
+    credentials: credentialsOf(files),
+    checksLength: settingOf(files, 'router_settings', 'enable_pre_call_checks')?.value === true
+  }
   const entries = files.flatMap((file) =>
-    entriesOf(objectOf(file.value).model_list, ['model_list']).map((placed) => ({ file, ...placed, environment }))
+    entriesOf(objectOf(file.value).model_list, ['model_list']).map((placed) => ({ file, ...placed, ...common }))
   )
   const deployments = entries.flatMap((entry) => deploymentOf(entry, draft) ?? [])
-  const isServed = addGroups(deployments, fallbacksOf(files, draft), draft)
+  const strategy = text(settingOf(files, 'router_settings', 'routing_strategy')?.value) ?? null
+  const isByTags = settingOf(files, 'router_settings', 'enable_tag_filtering')?.value === true
+  const isServed = addGroups(deployments, { strategy, isByTags, fallbacks: fallbacksOf(files, draft) }, draft)
   const llm = objectOf(draft.value.llm)
   const policies: Raw = {}
   for (const file of files) addSettings(file, llm, policies, draft)
   for (const file of files) addAliases(file, isServed, llm, draft)
-  if (deployments.some(({ model }) => model.prices !== undefined)) draft.value.config = { prices: {} }
+  addCache(files, environment, llm, draft)
+  const needsPrices = strategy === 'cost-based-routing' || deployments.some(({ model }) => model.prices !== undefined)
+  if (needsPrices) draft.value.config = { prices: {} }
   const virtualKeys = addKeys(files, environment, draft)
   if (virtualKeys !== null) policies.virtualKeys = virtualKeys
   else draft.comment(['llm'], ['No master_key: whoever reaches the port may call.'])
@@ -65,30 +76,9 @@ function importFiles(files: readonly ForeignFile[]): Draft {
   return draft
 }
 
-/** Lists of { GROUP: [GROUP] }, of the router and of the library; both may have them. */
-function fallbacksOf(files: readonly ForeignFile[], draft: Draft): Fallbacks {
-  const own = new Map<string, readonly string[]>()
-  let rest: readonly string[] = []
-  for (const file of files) {
-    for (const section of ['litellm_settings', 'router_settings']) {
-      const settings = objectOf(objectOf(file.value)[section])
-      if (Array.isArray(settings.default_fallbacks))
-        rest = settings.default_fallbacks.filter((one) => typeof one === 'string')
-      const all = Array.isArray(settings.fallbacks) ? settings.fallbacks : []
-      all.forEach((entry: unknown, i) => {
-        const pairs = Object.entries(objectOf(entry)).filter(([, to]) => Array.isArray(to))
-        for (const [from, to] of pairs)
-          own.set(
-            from,
-            (to as unknown[]).filter((one) => typeof one === 'string')
-          )
-        if (pairs.length === 0)
-          draft.note(file, [section, 'fallbacks', i], 'is no { MODEL: [MODEL] }, so LiteLLM has no use for it either')
-      })
-    }
-  }
-  if (own.has('*')) rest = own.get('*')!
-  return { own, rest }
+function credentialsOf(files: readonly ForeignFile[]): ReadonlyMap<string, Raw> {
+  const all = files.flatMap(({ value }) => entriesOf(objectOf(value).credential_list, ['credential_list']))
+  return new Map(all.map(({ raw }) => [String(raw.credential_name), objectOf(raw.credential_values)]))
 }
 
 function addSettings(file: ForeignFile, llm: Raw, policies: Raw, draft: Draft): void {

@@ -25,9 +25,15 @@ export function addKeys(files: readonly ForeignFile[], environment: Raw, draft: 
   const budget = budgetOf(files, environment, draft, key !== undefined)
   if (key === undefined) return null
   const master = { name: 'master', ...secretOf(key, draft) }
-  draft.value.keys = [budget === null ? master : { ...master, organisation: ORGANISATION }]
+  const concurrency = numberOf(settingOf(files, 'general_settings', 'global_max_parallel_requests')?.value)
+  const limits = {
+    ...(budget === null ? {} : { budgets: [budget] }),
+    ...(concurrency === undefined ? {} : { concurrency })
+  }
+  const isLimited = Object.keys(limits).length > 0
+  draft.value.keys = [isLimited ? { ...master, organisation: ORGANISATION } : master]
+  if (isLimited) draft.value.organisations = [{ name: ORGANISATION, ...limits }]
   if (budget === null) return {}
-  draft.value.organisations = [{ name: ORGANISATION, budgets: [budget] }]
   draft.value.config = { ...objectOf(draft.value.config), prices: {} }
   draft.comment(['organisations'], ['What is spent outlives the process with config.state: { path: FOLDER }.'])
   // To LiteLLM a call without a known price costs nothing.
@@ -35,7 +41,7 @@ export function addKeys(files: readonly ForeignFile[], environment: Raw, draft: 
 }
 
 /** Of the last file that has it. */
-function settingOf(files: readonly ForeignFile[], section: string, key: string) {
+export function settingOf(files: readonly ForeignFile[], section: string, key: string) {
   const found = files.map((file) => ({
     file,
     path: [section, key],

@@ -1,62 +1,13 @@
 /** What a LiteLLM proxy would do with a file, and what weir does with what is imported of it, before real ports. */
 import { deepEqual, equal, match, ok } from 'node:assert/strict'
-import { type TestContext, test } from 'node:test'
+import { test } from 'node:test'
 import { backends } from '#backends/index.ts'
 import { jsonOf, provider } from '#backends/llm/testing/llm-gateway.ts'
 import { imported } from '#engine/importers/imported.fixture.ts'
 import { loadConfig } from '#engine/standalone/load.ts'
 import { startGateway } from '#engine/testing/gateway.ts'
-import type { Models } from '#engine/testing/models.ts'
 import { policies } from '#policies/index.ts'
-
-const HI = [{ role: 'user', content: 'Hi' }]
-
-/** A gateway with what is imported of `text`. `ask` resolves with the status, and the body's text. */
-async function gateway(t: TestContext, text: string) {
-  const made = imported('litellm', text)
-  const started = await startGateway(made.text)
-  t.after(() => started.close())
-  const ask = async (model: string, more: object = {}, key = 'sk-master') => {
-    const response = await fetch(`http://127.0.0.1:${started.port}/v1/chat/completions`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', authorization: `Bearer ${key}` },
-      body: JSON.stringify({ model, messages: HI, ...more })
-    })
-    return { status: response.status, headers: response.headers, body: await response.text() }
-  }
-  return { ...made, ask, port: started.port }
-}
-
-const deployment = (group: string, model: string, { port }: Models, more = '') => `
-  - model_name: "${group}"
-    litellm_params: { model: "${model}", api_base: "http://127.0.0.1:${port}/v1", api_key: sk-provider${more} }`
-
-const modelsOf = ({ requests }: Models) => requests.map(({ body }) => body.model)
-const fails = (models: Models, status: number): void => {
-  models.instead = (_, response) => {
-    response.writeHead(status, { 'content-type': 'application/json' }).end('{}')
-    return true
-  }
-}
-
-test('a fallback is asked when a model fails, and an alias is its model', async (t) => {
-  const [first, second] = await Promise.all([provider(t), provider(t)])
-  const { ask, notes } = await gateway(
-    t,
-    `model_list:${deployment('main', 'openai/gpt-a', first)}${deployment('spare', 'openai/gpt-b', second)}
-litellm_settings: { fallbacks: [{ main: [spare] }] }
-router_settings: { model_group_alias: { chat: main, hidden: { model: spare, hidden: true } } }
-`
-  )
-  deepEqual(notes, [])
-  equal((await ask('main')).status, 200)
-  fails(first, 500)
-  equal((await ask('chat')).status, 200)
-  equal((await ask('hidden')).status, 200)
-  deepEqual(modelsOf(first), ['gpt-a', 'gpt-a'])
-  deepEqual(modelsOf(second), ['gpt-b', 'gpt-b'])
-  deepEqual(first.requests[0]?.headers.authorization, 'Bearer sk-provider')
-})
+import { deployment, gateway, HI, modelsOf } from './litellm.fixture.ts'
 
 test('a wildcard passes the rest of the name on', async (t) => {
   const models = await provider(t)
@@ -68,31 +19,6 @@ test('a wildcard passes the rest of the name on', async (t) => {
   equal((await ask('x-4o')).status, 200)
   equal((await ask('other')).status, 404)
   deepEqual(modelsOf(models), ['gpt-5', 'gpt-4o'])
-})
-
-test('two deployments of a name share its calls, and stand in for each other', async (t) => {
-  const [first, second] = await Promise.all([provider(t), provider(t)])
-  const { ask } = await gateway(
-    t,
-    `model_list:${deployment('m', 'openai/a', first, ', rpm: 6')}${deployment('m', 'openai/b', second)}`
-  )
-  for (let i = 0; i < 40; i++) equal((await ask('m')).status, 200)
-  ok(first.requests.length > 0 && second.requests.length > 0)
-  fails(first, 503)
-  for (let i = 0; i < 8; i++) equal((await ask('m')).status, 200)
-  equal((await ask('m@1')).status, 404)
-})
-
-test('weights share calls out, and the order of deployments is that of failover', async (t) => {
-  const [first, second] = await Promise.all([provider(t), provider(t)])
-  const file = (more: [string, string]) =>
-    `model_list:${deployment('m', 'openai/a', first, more[0])}${deployment('m', 'openai/b', second, more[1])}`
-  const weighted = await gateway(t, file([', weight: 0', ', weight: 5']))
-  for (let i = 0; i < 10; i++) equal((await weighted.ask('m')).status, 200)
-  deepEqual([first.requests.length, second.requests.length], [0, 10])
-  const ordered = await gateway(t, file([', order: 1', ', order: 2']))
-  for (let i = 0; i < 10; i++) equal((await ordered.ask('m')).status, 200)
-  deepEqual([first.requests.length, second.requests.length], [10, 10])
 })
 
 test('drop_params leaves out what a provider cannot be told', async (t) => {
@@ -255,6 +181,48 @@ model_list:
   match(text, /model: anthropic\.claude-v2:1\n\s+awsRegion: eu-west-1/)
   const env = { BASE: 'https://x.openai.azure.com/', K: 'k' }
   deepEqual(loadConfig(text, { file: 'weir.yaml', env, policies, backends }).ok, true)
+})
+
+test('answers are kept as long as the file says', async (t) => {
+  const models = await provider(t)
+  const file = (params: string) => `model_list:${deployment('m', 'openai/a', models)}
+litellm_settings: { cache: true, cache_params: { ${params} } }`
+  const { ask, notes, text } = await gateway(t, file('type: local, ttl: 30'))
+  deepEqual(notes, [])
+  match(text, /cache:\n\s+ttl: 30s\n\s+scope: all\n/)
+  for (let i = 0; i < 3; i++) equal((await ask('m')).status, 200)
+  equal(models.requests.length, 1)
+  const redis = imported('litellm', file('type: redis, host: os.environ/REDIS_HOST, password: x'))
+  match(redis.notes.join(), /cache_params\.type: answers are kept by each process/)
+  match(redis.text, /ttl: 600s/)
+  ok(!redis.text.includes('password'))
+  const similar = imported('litellm', file('type: qdrant-semantic, similarity_threshold: 0.8'))
+  match(similar.notes.join(), /there are none for similar ones/)
+  ok(!similar.text.includes('ttl:'))
+  match(imported('litellm', file('mode: default_off')).notes.join(), /mode: answers are kept unless/)
+})
+
+test('credentials by name, and requests at a time of all keys', async (t) => {
+  const models = await provider(t)
+  const { ask, notes, text } = await gateway(
+    t,
+    `model_list:
+  - { model_name: m, litellm_params: { model: openai/a, litellm_credential_name: shared } }
+credential_list:
+  - credential_name: shared
+    credential_values: { api_key: sk-shared, api_base: "http://127.0.0.1:${models.port}/v1" }
+general_settings: { master_key: sk-master, global_max_parallel_requests: 5 }
+`
+  )
+  deepEqual(notes, [])
+  equal((await ask('m')).status, 200)
+  equal(models.requests[0]?.headers.authorization, 'Bearer sk-shared')
+  match(text, /- name: proxy\n\s+concurrency: 5\n/)
+  const unknown = imported(
+    'litellm',
+    'model_list: [{ model_name: m, litellm_params: { model: openai/a, litellm_credential_name: x } }]'
+  )
+  match(unknown.notes.join(), /litellm_credential_name: is no credential of credential_list/)
 })
 
 test('MCP servers keep their rules', () => {

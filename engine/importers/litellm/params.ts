@@ -4,8 +4,8 @@ import { isPrice } from './prices.ts'
 /** Carried by code; said of every chat request that does not say it itself; or why it is not carried. */
 type Row = 'carried' | 'default' | 'nothing' | { readonly not: string }
 
-const not = (reason: string): Row => ({ not: reason })
-const LIMITS = not(
+const not = (reason: string) => ({ not: reason })
+export const LIMITS = not(
   'a deployment has no limits of its own: after a 429 it rests, and another is asked; keys, teams and organisations have limits'
 )
 const PRICES = not('is no price that llm.models[].prices has')
@@ -38,7 +38,9 @@ export const PARAMS: Readonly<Record<string, Row>> = {
   // Weir does so for every model.
   ...{ stream: 'nothing', use_in_pass_through: 'nothing', merge_reasoning_content_in_choices: 'nothing' },
   ...{ allowed_openai_params: 'nothing', use_chat_completions_api: 'nothing' },
-  ...{ rpm: LIMITS, tpm: LIMITS, rpm_limit: LIMITS, tpm_limit: LIMITS, max_parallel_requests: LIMITS },
+  // LiteLLM draws by them; it holds them only where it is told to (enable_pre_call_checks, usage-based-routing).
+  ...{ rpm: 'carried', tpm: 'carried', tags: 'carried', litellm_credential_name: 'carried' },
+  ...{ rpm_limit: LIMITS, tpm_limit: LIMITS, max_parallel_requests: LIMITS },
   ...{ max_budget: BUDGET, budget_duration: BUDGET },
   ...{ timeout: TIMEOUT, stream_timeout: TIMEOUT, request_timeout: TIMEOUT },
   ...{
@@ -54,11 +56,9 @@ export const PARAMS: Readonly<Record<string, Row>> = {
   extra_headers: not('a model has no header fields of its own'),
   headers: not('a model has no header fields of its own'),
   thinking: not("is a field of Anthropic's format, and clients may speak others: they say reasoning_effort"),
-  tags: not('choice by tags is not in this version'),
   mock_response: not('nothing is answered without a provider'),
   additional_drop_params: not('which fields a provider cannot be told is known by its format'),
-  modify_params: not('messages are changed only where the format asks for it'),
-  litellm_credential_name: not('credentials by name are not read: give the key')
+  modify_params: not('messages are changed only where the format asks for it')
 }
 
 /** Of model_info: what is about the model and changes no request. */

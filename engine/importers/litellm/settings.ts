@@ -29,11 +29,7 @@ const KEYS = not(
   'keys, teams and users of the database are not in the file: keys and teams, or the admin API, make them'
 )
 const USERS = not('users have no budgets of their own: those of their keys and teams hold')
-const CACHE = not('answers are not cached in this version; providers keep prompts by promptCaching')
 const LOGS = not('what is sent elsewhere is frontendPolicies.tracing and accessLog (OpenTelemetry)')
-const CLASSES = not(
-  'fallbacks for one kind of error are not in this version: fallbacks are asked after 429, 5xx and failures'
-)
 const HEALTH = not('when a provider rests is not set: it does after 429, 5xx and failures, longer each time')
 const ACCESS: Row = { not: 'decides who may call, and is not carried: the port refuses everything', closes: true }
 
@@ -59,12 +55,12 @@ const retries: Row = (value, { policies }) => {
   if (attempts > 0) policies.retry = { attempts: Math.floor(attempts), codes: RETRIED }
 }
 
-/** Of two that are drawn the one with less latency and load is asked, which is what these want. */
-const ALIKE = ['simple-shuffle', 'least-busy', 'latency-based-routing']
+/** Drawn by what each deployment is told of (groups.ts). */
+const STRATEGIES = ['simple-shuffle', 'least-busy', 'latency-based-routing', 'cost-based-routing']
 
 const strategy: Row = (value, { refuse }) => {
-  if (!ALIKE.includes(String(value)))
-    refuse('of two deployments that are drawn the one with less latency and load is asked')
+  if (!STRATEGIES.includes(String(value)))
+    refuse('is no strategy here: of two deployments that are drawn the one with less latency and load is asked')
 }
 
 const dropParams: Row = (value, { llm }) => {
@@ -79,7 +75,7 @@ const ROUTER: Readonly<Record<string, Row>> = {
     default_fallbacks: 'carried',
     model_group_alias: 'carried'
   },
-  ...{ context_window_fallbacks: CLASSES, content_policy_fallbacks: CLASSES, enable_pre_call_checks: CLASSES },
+  ...{ context_window_fallbacks: 'carried', content_policy_fallbacks: 'carried', enable_pre_call_checks: 'carried' },
   routing_strategy: strategy,
   routing_strategy_args: 'nothing',
   ...{ allowed_fails: HEALTH, cooldown_time: HEALTH, disable_cooldowns: HEALTH, allowed_fails_policy: HEALTH },
@@ -92,8 +88,8 @@ const ROUTER: Readonly<Record<string, Row>> = {
     set_verbose: 'nothing'
   },
   ...{
-    cache_responses: CACHE,
-    enable_tag_filtering: not('choice by tags is not in this version'),
+    cache_responses: not('litellm_settings.cache keeps answers'),
+    enable_tag_filtering: 'carried',
     stream_timeout: not('time limits hold for streams and others alike')
   }
 }
@@ -101,8 +97,8 @@ const ROUTER: Readonly<Record<string, Row>> = {
 const LIBRARY: Readonly<Record<string, Row>> = {
   ...{ drop_params: dropParams, request_timeout: timeout, num_retries: retries },
   ...{ fallbacks: 'carried', default_fallbacks: 'carried', model_alias_map: 'carried' },
-  ...{ context_window_fallbacks: CLASSES, content_policy_fallbacks: CLASSES, allowed_fails: HEALTH },
-  ...{ cache: CACHE, cache_params: CACHE },
+  ...{ context_window_fallbacks: 'carried', content_policy_fallbacks: 'carried', allowed_fails: HEALTH },
+  ...{ cache: 'carried', cache_params: 'carried' },
   ...{
     success_callback: 'carried',
     failure_callback: 'carried',
@@ -210,7 +206,7 @@ const GENERAL: Readonly<Record<string, Row>> = {
   },
   ...{
     max_parallel_requests: not('config.downstream and policies.circuitBreaker bound what is under way'),
-    global_max_parallel_requests: not('config.downstream and policies.circuitBreaker bound what is under way')
+    global_max_parallel_requests: 'carried'
   },
   ...{ background_health_checks: HEALTH, health_check_interval: HEALTH },
   pass_through_endpoints: not('paths that are passed on are routes of a bind'),
@@ -228,10 +224,10 @@ export const TOP: Readonly<Record<string, Row>> = {
   ...{ model_list: 'carried', include: 'carried', environment_variables: 'carried', mcp_servers: 'carried' },
   ...{ router_settings: 'carried', litellm_settings: 'carried', general_settings: 'carried', guardrails: 'carried' },
   ...{
-    cache: CACHE,
-    cache_settings: CACHE,
+    cache: not('stands in litellm_settings'),
+    cache_settings: not('stands in litellm_settings: cache_params'),
     callback_settings: LOGS,
-    credential_list: not('credentials by name are not read: give the key')
+    credential_list: 'carried'
   },
   ...{
     files_settings: not('files go to the provider whose model they name'),
