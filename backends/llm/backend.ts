@@ -1,6 +1,6 @@
 /** Models of LLM providers: a request is read, a provider chosen, what it is sent written, its answer translated. */
 
-import type { AiBackend, AiProvider, AiRouteType } from '#backends/llm/config/snapshot.ts'
+import type { AiBackend, AiRouteType } from '#backends/llm/config/snapshot.ts'
 import { beginPreparation, finishPreparation, resumePreparation } from '#backends/shared/preparation.ts'
 import { whenSettled } from '#backends/shared/when-settled.ts'
 import type { BackendContext, BackendKind, CompiledBackend } from '#engine/contract/backend.ts'
@@ -24,13 +24,12 @@ import { rejectionReply } from './guards/rejection.ts'
 import { TOO_DEEP } from './offload/job.ts'
 import { chatFor } from './offload/large-request.ts'
 import { Attempts, endLastAttempt } from './plan/attempts.ts'
-import { Attempt, chooseSlot, type ProviderSlot, retryAfterMs } from './plan/balancer.ts'
+import { Attempt, type ProviderSlot, retryAfterMs } from './plan/balancer.ts'
 import { CompatibilityRetry } from './plan/compatibility-retry.ts'
-import { failover, hasFailed } from './plan/failover.ts'
-import { Fallbacks } from './plan/fallbacks.ts'
+import { hasFailed } from './plan/failover.ts'
 import { OriginalRequest } from './plan/original-request.ts'
-import { buildProvider, type ProviderRuntime, slotFor } from './plan/provider-runtime.ts'
-import { compileRanking, type Ranking } from './plan/ranking.ts'
+import { ProviderPool } from './plan/provider-pool.ts'
+import type { ProviderRuntime } from './plan/provider-runtime.ts'
 import { type ApplyWritten, RequestWriter, type WriteOutcome } from './plan/request-writer.ts'
 import { modelsOfBackend } from './prices/named-models.ts'
 import { NO_BODY } from './request/json-body.ts'
@@ -47,11 +46,7 @@ class LlmBackend implements CompiledBackend {
   readonly #backend: AiBackend
   readonly #context: BackendContext
   readonly #random = xorshift32()
-  readonly #groups: readonly (readonly ProviderSlot<ProviderRuntime>[])[]
-  readonly #fallbacks: Fallbacks
-  readonly #ranking: Ranking | undefined
-  readonly #total: number
-  readonly #wantsClient: boolean
+  readonly #pool: ProviderPool
   readonly #writing: RequestWriter
   readonly #again: CompatibilityRetry
   readonly #answers: Answers
@@ -63,30 +58,22 @@ class LlmBackend implements CompiledBackend {
   constructor(backend: AiBackend, context: BackendContext) {
     this.#backend = backend
     this.#context = context
-    const slotOf = (settings: AiProvider) => slotFor(buildProvider(settings, backend, context), context)
-    this.#groups = backend.groups.map((group) => group.map(slotOf))
-    this.#fallbacks = new Fallbacks(backend.fallbacks ?? [], slotOf)
-    this.#ranking = compileRanking(backend.ranking, this.#random)
+    this.#pool = new ProviderPool(backend, context, this.#random)
     const aliases = new ModelPatterns(Object.keys(backend.modelAliases).map((name) => [name, true]))
     this.#known = { names: namedModels(backend), isServed: (name) => aliases.find(name) === true }
-    const all = [...this.#groups.flat(), ...this.#fallbacks.slots]
-    this.#total = all.length
-    this.#wantsClient = all.some(({ provider }) => provider.authenticator.wantsClient)
     this.#guards = new Guards(backend.promptGuard, context)
     this.#cache = backend.cache === undefined ? null : new ResponseCache(backend.cache, context)
     this.#writing = new RequestWriter(context)
     this.#again = new CompatibilityRetry(context, this.#writing)
     this.#answers = new Answers(context, this.#guards, backend.silence)
-    const providers = { groups: this.#groups, fallbacks: this.#fallbacks, total: all.length, random: this.#random }
-    this.retry = all.length === 1 ? null : failover({ ...providers, attemptsOf: (ex) => this.#attemptsOf(ex) })
+    this.retry = this.#pool.retryPlan((ex) => this.#attemptsOf(ex))
   }
 
   readonly keyLocations = KEY_PLACES
 
   readonly dialect: DialectFinder = (ex, isRouted) => errorDialectAt(this.#backend.routes, ex, isRouted)
 
-  readonly isUsable = (): boolean =>
-    this.#groups.some((group) => group.some(({ provider }) => provider.endpoint.usable))
+  readonly isUsable = (): boolean => this.#pool.isUsable
 
   /** Once per attempt. */
   readonly serve = (ex: Exchange): void => {
@@ -157,11 +144,11 @@ class LlmBackend implements CompiledBackend {
       // Who looks around with a browser.
       if (isRead && bytes.length === 0) throw new FormatError('', `${NO_BODY}; ${servedPaths(this.#backend.routes)}`)
       const chat = isRead ? chatFor(client, bytes, ex.path, ex.query) : null
-      const keys = this.#wantsClient || this.#cache !== null ? clientKeys(ex, query) : NO_KEYS
-      const original = ex.retry === null && this.#total === 1 ? null : new OriginalRequest(ex)
+      const keys = this.#pool.wantsClient || this.#cache !== null ? clientKeys(ex, query) : NO_KEYS
+      const original = ex.retry === null && this.#pool.total === 1 ? null : new OriginalRequest(ex)
       const state = new Attempts(this, client, { chat, operation }, original, keys)
       ex.serving = state
-      state.choose = this.#ranking?.(ex, state)
+      state.choose = this.#pool.ranking?.(ex, state)
       if (this.#guards.forwardsFields) state.fields = ex.request.copy()
       ex.onOver = () => this.#over(ex, state)
       const ask = () => this.#try(ex, client, () => this.#next(ex, state))
@@ -183,11 +170,7 @@ class LlmBackend implements CompiledBackend {
   }
 
   #next(ex: Exchange, state: Attempts): void {
-    // Who tries again more often than there are providers begins anew.
-    if (state.tried.length === this.#total) state.tried.length = 0
-    state.groups = this.#fallbacks.groupsFor(ex, state, this.#groups)
-    state.refusal = null
-    state.round++
+    this.#pool.begin(ex, state)
     this.#choose(ex, state)
   }
 
@@ -197,7 +180,7 @@ class LlmBackend implements CompiledBackend {
    */
   #choose(ex: Exchange, state: Attempts): void {
     for (;;) {
-      const slot = chooseSlot(state.groups, state.tried, performance.now(), this.#random, state.choose)
+      const slot = this.#pool.next(state)
       if (slot === null && state.attemptCount === 0) throw state.refusal!
       if (slot === null) {
         // The request is not to blame: another provider would have taken it.
@@ -284,7 +267,7 @@ class LlmBackend implements CompiledBackend {
     const isCurrent = () => state.attempt === attempt && ex.response === null && !ex.responseDone
     const without = () => {
       attempt.failed(performance.now(), null, this.#random())
-      if (state.tried.length === this.#total) this.#context.fail(ex, 'BACKEND_CREDENTIALS')
+      if (state.tried.length === this.#pool.total) this.#context.fail(ex, 'BACKEND_CREDENTIALS')
       else {
         state.original?.restore(ex)
         this.#try(ex, state.client, () => this.#next(ex, state))

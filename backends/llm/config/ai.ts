@@ -11,6 +11,7 @@ import { allOnlyInFiles, onlyInFiles } from '#engine/schema/spelling.ts'
 import { together } from '#engine/schema/together.ts'
 import { cache, cacheOf } from './cache.ts'
 import { edits, withOuter } from './edits.ts'
+import { failoverOf, failoverSettings } from './failover.ts'
 import { type FileGuards, promptGuard, translateGuards, unguardedRoute } from './guards.ts'
 import { levelsOf, mergedModelPolicies } from './policies.ts'
 import { type FileProvider, provider, providerOf } from './providers.ts'
@@ -53,6 +54,7 @@ export const aiSchema = () =>
       ...allOnlyInFiles(edits()),
       unsupported: unsupported(),
       routing: onlyInFiles(ranking().optional()),
+      failover: onlyInFiles(failoverSettings().optional()),
       cache: onlyInFiles(cache().optional()),
       streams: streams().optional(),
       prices: onlyInFiles(backendPriceRows.optional()).describe('What calls cost, in place of config.prices.'),
@@ -139,6 +141,7 @@ export function translateAi(file: FileAiBackend, context: TranslateContext): AiB
     silence: silenceOf(file.streams),
     promptGuard: translateGuards(file.promptGuard ?? ai.promptGuard, context.sources),
     ranking: rankingOf(file.routing),
+    failover: failoverOf(file.failover),
     prices: rowsOf(file.prices) ?? [],
     cache: cacheOf(file.cache),
     policies

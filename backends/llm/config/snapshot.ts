@@ -7,6 +7,7 @@ import type { BackendTransport } from '#engine/contract/backend-transport/transp
 import type { PriceRow } from '#engine/contract/price-list.ts'
 import type { NamedService, ServiceRef } from '#engine/contract/service.ts'
 import type { PolicySet, ValueMatch } from '#engine/ir/snapshot.ts'
+import type { BudgetLimits } from '#engine/kit/retry-budget.ts'
 import type { RuleSet } from '#engine/kit/scan/rules.ts'
 
 /** Models of LLM providers (docs/specification.md#llm-backends). */
@@ -27,11 +28,29 @@ export interface AiBackend {
   readonly ranking?: AiRanking | undefined
   /** Providers for one kind of error each, in their order; each kind at most once. */
   readonly fallbacks?: readonly AiFallback[] | undefined
+  /** How far failover goes; absent: the defaults (config/failover.ts). */
+  readonly failover?: AiFailover | undefined
   /** Rows that go ahead of all others for its providers. */
   readonly prices: readonly PriceRow[]
   /** Answers are kept for equal requests; absent: none is. */
   readonly cache?: AiCache | undefined
   readonly policies: PolicySet
+}
+
+export interface AiFailover {
+  /** Further attempts, of a route in a worker. */
+  readonly budget: BudgetLimits
+  readonly cooldown: Cooldown
+}
+
+/** When a provider that fails is left alone, and how long. */
+export interface Cooldown {
+  /** In a row. */
+  readonly failures: number
+  readonly firstMs: number
+  readonly maxMs: number
+  /** As long at most when the provider asks for it. */
+  readonly retryAfterMaxMs: number
 }
 
 /** docs/routing.md. */

@@ -1,12 +1,12 @@
 /**
- * Which provider is asked next: the first group that has one whose circuit breaker lets it through; in it the better of
- * two taken by latency and what is under way. One that has failed pauses: longer each time, or for as long as it says.
+ * Which provider is asked next: the first group that has one that can be reached, and whose circuit breaker lets it
+ * through; in it the better of two taken by latency and what is under way. One that has failed pauses: longer each
+ * time, or for as long as it says.
  */
+import { FAILOVER_DEFAULT } from '#backends/llm/config/failover.ts'
+import type { Cooldown } from '#backends/llm/config/snapshot.ts'
 import { CircuitBreaker } from '#engine/kit/circuit-breaker.ts'
 
-const PAUSES = { firstMs: 1_000, maxMs: 60_000 }
-/** Of what a provider asks for in Retry-After: a mistaken header must not shut it out for a day. */
-const RETRY_AFTER_MAX_MS = 300_000
 /** Weight of the newest latency. */
 const ALPHA = 0.3
 
@@ -14,10 +14,13 @@ const ALPHA = 0.3
 export class ProviderSlot<T> {
   readonly provider: T
   readonly health: Health
+  /** False while checks or its answers have all its addresses left out. */
+  readonly isUp: () => boolean
 
-  constructor(provider: T, health: Health = new Health()) {
+  constructor(provider: T, health: Health = new Health(), isUp: () => boolean = () => true) {
     this.provider = provider
     this.health = health
+    this.isUp = isUp
   }
 }
 
@@ -26,7 +29,12 @@ export class Health {
   /** Attempts without an answer yet. */
   pending = 0
   /** Those of them that began after a failure are its probes. */
-  readonly breaker = new CircuitBreaker(PAUSES)
+  readonly breaker = new CircuitBreaker(FAILOVER_DEFAULT.cooldown)
+  /** As the configuration in force has it. */
+  cooldown: Cooldown = FAILOVER_DEFAULT.cooldown
+  /** Failures in a row, as long as they do not open the breaker. */
+  #failures = 0
+  #failedAt = Number.NEGATIVE_INFINITY
   #latencyMs = 0
   #firstTokenMs = 0
 
@@ -42,6 +50,7 @@ export class Health {
 
   succeeded(latencyMs: number, startedAt: number): void {
     this.breaker.succeeded(startedAt)
+    if (startedAt >= this.#failedAt) this.#failures = 0
     this.#latencyMs = mean(this.#latencyMs, latencyMs)
   }
 
@@ -51,9 +60,15 @@ export class Health {
 
   /** `pauseMs`: the pause that the provider asks for, or null. `random`: 0 <= x < 1. `startedAt`: of the attempt. */
   failed(nowMs: number, pauseMs: number | null, random: number, startedAt = nowMs): void {
+    const { failures, firstMs, maxMs, retryAfterMaxMs } = this.cooldown
+    // Attempts that were under way together are one failure, as the breaker has it.
+    if (startedAt >= this.#failedAt) this.#failures++
+    this.#failedAt = nowMs
+    if (this.breaker.isClosed && !pauseMs && this.#failures < failures) return
+    const ownMs = () => Math.min(firstMs * 2 ** (this.breaker.failures - 1), maxMs)
     // Jitter, or all workers would come back at once. A Retry-After of zero counts as none.
-    this.breaker.failed(nowMs, startedAt, (ownMs) =>
-      pauseMs ? Math.min(pauseMs, RETRY_AFTER_MAX_MS) * (1 + random / 10) : ownMs * (0.5 + random / 2)
+    this.breaker.failed(nowMs, startedAt, () =>
+      pauseMs ? Math.min(pauseMs, retryAfterMaxMs) * (1 + random / 10) : ownMs() * (0.5 + random / 2)
     )
   }
 }
@@ -118,13 +133,19 @@ export function chooseSlot<T>(
   let soonest: ProviderSlot<T> | null = null
   for (const group of groups) {
     const left = group.filter((slot) => !tried.includes(slot))
-    const closed = left.filter((slot) => slot.health.breaker.allows(nowMs))
+    const closed = left.filter((slot) => slot.isUp() && slot.health.breaker.allows(nowMs))
     if (closed.length > 0) return choose(closed)
     for (const slot of left) {
-      if (soonest === null || slot.health.breaker.openUntil < soonest.health.breaker.openUntil) soonest = slot
+      if (soonest === null || isSooner(slot, soonest)) soonest = slot
     }
   }
   return soonest
+}
+
+/** Of two that may not be asked. */
+function isSooner<T>(a: ProviderSlot<T>, b: ProviderSlot<T>): boolean {
+  const isUp = a.isUp()
+  return isUp === b.isUp() ? a.health.breaker.openUntil < b.health.breaker.openUntil : isUp
 }
 
 export function betterOf<T>(slots: readonly ProviderSlot<T>[], random: () => number): ProviderSlot<T> {

@@ -7,6 +7,7 @@ import { settleUsage } from '#backends/llm/usage/usage-record.ts'
 import type { ErrorCode } from '#engine/contract/errors.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import type { Peek, RetryPlan } from '#engine/contract/filter.ts'
+import type { BudgetLimits } from '#engine/kit/retry-budget.ts'
 import type { Attempts } from './attempts.ts'
 import type { ProviderSlot } from './balancer.ts'
 import { errorBody } from './error-body.ts'
@@ -19,6 +20,7 @@ export interface FailoverOptions {
   readonly fallbacks: Fallbacks
   /** Of providers, more than one, with those of all lists. */
   readonly total: number
+  readonly budget: BudgetLimits
   /** Null: ex has not been tried at this backend. */
   readonly attemptsOf: (ex: Exchange) => Attempts | null
   readonly random: () => number
@@ -36,8 +38,7 @@ export function failover(options: FailoverOptions): RetryPlan {
       const state = attemptsOf(ex)
       return state?.attempt != null && (hasFailed(ex, state) || fallbacks.has(classOfStatus(ex.status), state))
     },
-    // What may follow is bounded already, by the number of providers and by how long they rest.
-    budget: { percent: 100, minPerSecond: 100 },
+    budget: options.budget,
     ...(fallbacks.slots.length === 0 ? {} : { mayFollow: (ex, code) => mayFollow(ex, code, options) })
   }
 }

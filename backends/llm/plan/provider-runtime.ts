@@ -2,7 +2,8 @@
 
 import type { Authenticator } from '#backends/llm/auth/authenticator.ts'
 import { authenticatorFor } from '#backends/llm/auth/compile.ts'
-import type { AiBackend, AiProvider } from '#backends/llm/config/snapshot.ts'
+import { FAILOVER_DEFAULT } from '#backends/llm/config/failover.ts'
+import type { AiBackend, AiProvider, Cooldown } from '#backends/llm/config/snapshot.ts'
 import { ProviderPrices, priceProvider } from '#backends/llm/prices/provider-prices.ts'
 import { dialectFor, type LearnedDialect } from '#backends/llm/providers/dialects.ts'
 import { isChecked } from '#backends/shared/auth/check-credentials.ts'
@@ -63,10 +64,15 @@ function learnedDialect(
 }
 
 /** With the health that it had in the configuration before, if it was there under its name at the same place. */
-export function slotFor(choice: ProviderRuntime, { state, name }: BackendContext): ProviderSlot<ProviderRuntime> {
+export function slotFor(
+  choice: ProviderRuntime,
+  { state, name }: BackendContext,
+  cooldown: Cooldown = FAILOVER_DEFAULT.cooldown
+): ProviderSlot<ProviderRuntime> {
   const known = state('ai.health', () => new Lru<string, Health>(HEALTH_MAX))
   const key = [name, choice.settings.name, choice.settings.type, choice.endpoint.name].join(' ')
   const health = known.get(key) ?? new Health()
   known.set(key, health)
-  return new ProviderSlot(choice, health)
+  health.cooldown = cooldown
+  return new ProviderSlot(choice, health, () => choice.endpoint.usable)
 }

@@ -2,6 +2,7 @@
 
 import { cache, type FileCache } from '#backends/llm/config/cache.ts'
 import { edits, type FileEdits } from '#backends/llm/config/edits.ts'
+import { type FileFailover, failoverSettings } from '#backends/llm/config/failover.ts'
 import { type FileGuards, promptGuard } from '#backends/llm/config/guards.ts'
 import { dialect } from '#backends/llm/config/providers.ts'
 import type { AiProvider } from '#backends/llm/config/snapshot.ts'
@@ -178,6 +179,7 @@ export const llmSchema = ({ port, ...common }: Parameters<Shortcut['schema']>[0]
       ...common,
       prices: backendPriceRows.optional().describe('What calls cost, in place of config.prices and the catalogue.'),
       cache: cache().optional().describe('Answers that are kept for equal requests, of all models.'),
+      failover: failoverSettings().optional(),
       promptGuard: promptGuard().optional().describe('What may not be asked or answered, of all models.'),
       unsupported: z
         .enum(['tolerant', 'refuse', 'drop'])
@@ -203,6 +205,7 @@ export interface LlmFile {
   readonly virtualModels?: readonly LlmVirtual[] | undefined
   readonly modelAliases?: Readonly<Record<string, string>> | undefined
   readonly cache?: FileCache | undefined
+  readonly failover?: FileFailover | undefined
   readonly promptGuard?: FileGuards | undefined
   readonly prices?: FilePrices
   readonly unsupported?: 'tolerant' | 'refuse' | 'drop' | undefined

@@ -2,6 +2,7 @@
 
 import { cacheOf } from '#backends/llm/config/cache.ts'
 import { editsOf, type FileEdits, overriddenModel } from '#backends/llm/config/edits.ts'
+import { failoverOf } from '#backends/llm/config/failover.ts'
 import { translateGuards } from '#backends/llm/config/guards.ts'
 import { providerOf } from '#backends/llm/config/providers.ts'
 import { RANKINGS, rankingOf } from '#backends/llm/config/ranking.ts'
@@ -44,6 +45,7 @@ export function llmBackend(file: LlmFile, { policies, sources, transportOf }: Tr
     groups,
     ...more,
     cache: cacheOf(file.cache),
+    failover: failoverOf(file.failover),
     routes: ROUTES,
     // A name that only stands for another is not what a provider knows.
     modelAliases: file.modelAliases ?? {},

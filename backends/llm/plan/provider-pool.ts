@@ -1,0 +1,71 @@
+/** All providers of a backend, in the order in which they are asked. */
+import { FAILOVER_DEFAULT } from '#backends/llm/config/failover.ts'
+import type { AiBackend, AiProvider } from '#backends/llm/config/snapshot.ts'
+import type { BackendContext } from '#engine/contract/backend.ts'
+import type { Exchange } from '#engine/contract/exchange.ts'
+import type { RetryPlan } from '#engine/contract/filter.ts'
+import type { Attempts } from './attempts.ts'
+import { chooseSlot, type ProviderSlot } from './balancer.ts'
+import { failover } from './failover.ts'
+import { Fallbacks } from './fallbacks.ts'
+import { buildProvider, type ProviderRuntime, slotFor } from './provider-runtime.ts'
+import { compileRanking, type Ranking } from './ranking.ts'
+
+type Slot = ProviderSlot<ProviderRuntime>
+
+export class ProviderPool {
+  /** With those of all lists for errors. */
+  readonly total: number
+  /** One of them is shown what the client has shown. */
+  readonly wantsClient: boolean
+  readonly ranking: Ranking | undefined
+  readonly #groups: readonly (readonly Slot[])[]
+  readonly #fallbacks: Fallbacks
+  readonly #budget: RetryPlan['budget']
+  readonly #random: () => number
+
+  /** `random`: 0 <= x < 1. */
+  constructor(backend: AiBackend, context: BackendContext, random: () => number) {
+    const { budget, cooldown } = backend.failover ?? FAILOVER_DEFAULT
+    const slotOf = (settings: AiProvider) => slotFor(buildProvider(settings, backend, context), context, cooldown)
+    this.#groups = backend.groups.map((group) => group.map(slotOf))
+    this.#fallbacks = new Fallbacks(backend.fallbacks ?? [], slotOf)
+    this.#budget = budget
+    this.#random = random
+    this.ranking = compileRanking(backend.ranking, random)
+    const all = [...this.#groups.flat(), ...this.#fallbacks.slots]
+    this.total = all.length
+    this.wantsClient = all.some(({ provider }) => provider.authenticator.wantsClient)
+  }
+
+  get isUsable(): boolean {
+    return this.#groups.some((group) => group.some(({ provider }) => provider.endpoint.usable))
+  }
+
+  /** Null: there is one provider. */
+  retryPlan(attemptsOf: (ex: Exchange) => Attempts | null): RetryPlan | null {
+    if (this.total === 1) return null
+    return failover({
+      groups: this.#groups,
+      fallbacks: this.#fallbacks,
+      total: this.total,
+      budget: this.#budget,
+      attemptsOf,
+      random: this.#random
+    })
+  }
+
+  /** Another attempt begins: who may be asked in it. */
+  begin(ex: Exchange, state: Attempts): void {
+    // Who tries again more often than there are providers begins anew.
+    if (state.tried.length === this.total) state.tried.length = 0
+    state.groups = this.#fallbacks.groupsFor(ex, state, this.#groups)
+    state.refusal = null
+    state.round++
+  }
+
+  /** Null: all of them have been tried. */
+  next(state: Attempts): Slot | null {
+    return chooseSlot(state.groups, state.tried, performance.now(), this.#random, state.choose)
+  }
+}
