@@ -22,11 +22,12 @@ import { LARGE_BYTES } from './offload/threshold.ts'
 import { fnv } from './plan/ranking.ts'
 import { keyReader } from './plan/routing-key.ts'
 import { modelsOfDispatcher } from './prices/named-models.ts'
-import { modelOf, parseAhead } from './request/json-body.ts'
+import { modelAhead } from './request/body-model.ts'
 import { decodedName, modelPathOf } from './request/model-path.ts'
 import type { ListClient } from './routes/answer-spec.ts'
 import { clientOf, servedPaths, typeOf } from './routes/index.ts'
 import type { ModelNames } from './routes/models.ts'
+import { isOperation, operationKind } from './routes/operations.ts'
 import { modelRefusal, modelsFor, noteRefusal } from './usage/spending.ts'
 
 interface Model {
@@ -131,7 +132,9 @@ class ModelDispatcher implements CompiledBackend {
     }
     const bytes = ex.requestBytes ?? Buffer.alloc(0)
     if (bytes.length <= LARGE_BYTES) {
-      finishPreparation(ex, () => this.#first(ex, client, () => beside(ex, type) ?? modelOf(parseAhead(bytes))))
+      finishPreparation(ex, () =>
+        this.#first(ex, client, () => beside(ex, type) ?? modelAhead(bytes, contentTypeOf(ex)))
+      )
       return
     }
     const isOpen = () => ex.response === null && !ex.responseDone
@@ -236,9 +239,12 @@ function conditionOf(when: string | undefined): ((ex: Exchange) => boolean) | nu
   return (ex) => program.run(ex) === true
 }
 
+const contentTypeOf = ({ request }: Exchange): string => request.get('content-type') ?? ''
+
 /** The model where it does not stand in the body; null: it does. Throws FormatError. */
 function beside(ex: Exchange, type: AiRouteType): string | null {
-  if (type === 'Realtime') return new URLSearchParams(ex.query).get('model') ?? ''
+  const kind = isOperation(type) ? operationKind(type) : null
+  if (kind !== null && 'modelOf' in kind && kind.modelOf !== undefined) return kind.modelOf(ex)
   const inPath = modelPathOf(ex.path)
   if (inPath !== null) return decodedName(inPath.name)
   return null
@@ -251,8 +257,8 @@ async function elsewhere(
   bytes: Buffer,
   { offload }: BackendContext
 ): Promise<() => string> {
-  if (type === 'Realtime' || modelPathOf(ex.path) !== null) return () => beside(ex, type)!
-  const named = await readModelInPool(offloadFor(ex, offload), bytes)
+  if (beside(ex, type) !== null) return () => beside(ex, type)!
+  const named = await readModelInPool(offloadFor(ex, offload), bytes, contentTypeOf(ex))
   return () => {
     if (named.kind === 'refused') throw new FormatError(named.field, named.message)
     return named.model

@@ -13,9 +13,9 @@ import { FormatError } from '#backends/llm/formats/format.ts'
 import type { ResolvedProvider } from '#backends/llm/plan/request-plan.ts'
 import { dialectFor } from '#backends/llm/providers/dialects.ts'
 import { compileProvider } from '#backends/llm/providers/index.ts'
-import type { AnswerSpec } from '#backends/llm/routes/answer-spec.ts'
-import { LargeOperation } from '#backends/llm/routes/body-operation.ts'
-import { type OtherType, operationOf } from '#backends/llm/routes/index.ts'
+import type { AnswerSpec, OperationType } from '#backends/llm/routes/answer-spec.ts'
+import { operationOf } from '#backends/llm/routes/index.ts'
+import { LargeOperation } from '#backends/llm/routes/large-operation.ts'
 import type { SentOperation } from '#backends/llm/routes/operation.ts'
 import { translateOperationAnswer } from '#backends/llm/routes/operation-answer.ts'
 import { boundedUsage, TOKENS_MAX } from '#backends/llm/usage/token-counts.ts'
@@ -59,7 +59,7 @@ const WRITERS = KINDS.flatMap(([type, cloud]) =>
 )
 
 export interface Attack {
-  readonly type: OtherType
+  readonly type: OperationType
   /** Where clients ask. */
   readonly paths: readonly string[]
   /** Fields of the request. */

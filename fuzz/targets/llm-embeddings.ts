@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { isObject } from '#backends/llm/formats/fields.ts'
+import type { EmbeddingsAnswerSpec } from '#backends/llm/routes/embeddings.ts'
 import { attackOperation } from '#engine/testing/attack-operation.ts'
 
 export const name = 'llm-embeddings'
@@ -21,8 +22,8 @@ const ATTACK = {
   fields: [],
   requests: seeds('request-openai', 'request-packed', 'request-gemini', 'request-batch'),
   answers: seeds('answer-openai', 'answer-gemini'),
-  judge: (telling, body) => {
-    assert.ok(telling.of === 'embeddings')
+  judge: (spec, body) => {
+    const telling = spec as EmbeddingsAnswerSpec
     if (telling.client === 'completions') {
       assert.ok(Array.isArray(body.data) && isObject(body.usage))
       assert.equal(typeof body.usage.prompt_tokens, 'number')

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { isObject } from '#backends/llm/formats/fields.ts'
-import { modelList } from '#backends/llm/routes/models.ts'
+import { type ModelsAnswerSpec, modelList } from '#backends/llm/routes/models.ts'
 import { type Attack, attackOperation } from '#engine/testing/attack-operation.ts'
 
 export const name = 'llm-models'
@@ -19,8 +19,8 @@ const answers = ['answer-openai', 'answer-anthropic', 'answer-gemini', 'answer-o
   readFileSync(new URL(`../corpus/${name}/${seed}`, import.meta.url), 'utf8')
 )
 
-const judge: Attack['judge'] = (telling, body) => {
-  assert.ok(telling.of === 'models')
+const judge: Attack['judge'] = (spec, body) => {
+  const telling = spec as ModelsAnswerSpec
   const field = telling.client === 'gemini' ? 'name' : 'id'
   const list = telling.isOne ? [body] : telling.client === 'gemini' ? body.models : body.data
   assert.ok(Array.isArray(list))

@@ -5,12 +5,8 @@ import type { TranslatedAnswer } from '#backends/llm/offload/job.ts'
 import { translateOperationInPool } from '#backends/llm/offload/pool.ts'
 import { LARGE_BYTES } from '#backends/llm/offload/threshold.ts'
 import { Attempts } from '#backends/llm/plan/attempts.ts'
-import {
-  type OperationAnswer,
-  type OperationCost,
-  operationCost,
-  translateOperationAnswer
-} from '#backends/llm/routes/operation-answer.ts'
+import type { OperationCost } from '#backends/llm/routes/operation.ts'
+import { type OperationAnswer, operationCost, translateOperationAnswer } from '#backends/llm/routes/operation-answer.ts'
 import { DROPPED, type DroppedFields, droppedList } from '#backends/llm/translate/dropped-fields.ts'
 import { settleUsage } from '#backends/llm/usage/usage-record.ts'
 import type { BackendContext } from '#engine/contract/backend.ts'

@@ -1,6 +1,7 @@
 /** Prompt guards (docs/specification.md#prompt-guards). */
 
 import type { AiGuard, AiGuards, AiRejection, AiRouteType } from '#backends/llm/config/snapshot.ts'
+import { isOperation, operationKind } from '#backends/llm/routes/operations.ts'
 import type { DocumentSources } from '#engine/contract/policy.ts'
 import { BUILTIN_NAMES } from '#engine/kit/scan/builtins.ts'
 import { atLeastOne, oneOf, someOf } from '#engine/schema/choice.ts'
@@ -103,11 +104,12 @@ export type FileGuards = z.output<ReturnType<typeof promptGuard>>
 type FileGuard = NonNullable<FileGuards['request']>[number]
 
 /** Its content is unknown. */
-const UNGUARDED: ReadonlySet<string> = new Set(['Passthrough', 'Realtime'])
+const isUnguarded = (type: AiRouteType): boolean =>
+  type === 'Passthrough' || (isOperation(type) && operationKind(type).guarded('completions') === null)
 
 /** The first route where guards would stand and see nothing, or null. */
 export function unguardedRoute(routes: Readonly<Record<string, AiRouteType>>): readonly [string, string] | null {
-  return Object.entries(routes).find(([, type]) => UNGUARDED.has(type)) ?? null
+  return Object.entries(routes).find(([, type]) => isUnguarded(type)) ?? null
 }
 
 /** Throws a FieldError for a reference of a moderation (checkModerations has said where). */

@@ -2,6 +2,7 @@
 
 import type { AiBackend, AiRouteType } from '#backends/llm/config/snapshot.ts'
 import { CLIENT_FORMATS } from '#backends/llm/formats/index.ts'
+import { OPERATIONS } from '#backends/llm/routes/operations.ts'
 import { cel, enforcedAs } from '#engine/schema/rule.ts'
 import { map, z } from '#engine/schema/schema.ts'
 import { inResources } from '#engine/schema/spelling.ts'
@@ -11,11 +12,7 @@ const SUFFIX_MAX = 1024
 
 const ROUTE_TYPES: readonly AiRouteType[] = [
   ...CLIENT_FORMATS.map(({ routeType }) => routeType),
-  'Embeddings',
-  'AnthropicTokenCount',
-  'GeminiTokenCount',
-  'Models',
-  'Realtime',
+  ...OPERATIONS.map(({ type }) => type),
   'Passthrough'
 ]
 

@@ -2,6 +2,7 @@
 
 import type { ChatRouteType } from '#backends/llm/conversation.ts'
 import type { DialectName } from '#backends/llm/providers/compatible.ts'
+import type { OperationType } from '#backends/llm/routes/answer-spec.ts'
 import type { BackendAuth } from '#engine/contract/backend-auth/auth.ts'
 import type { BackendTransport } from '#engine/contract/backend-transport/transport.ts'
 import type { PriceRow } from '#engine/contract/price-list.ts'
@@ -157,14 +158,7 @@ export interface ModelsBackend {
 }
 
 /** Chat in one of the formats that clients speak, or another operation. */
-export type AiRouteType =
-  | ChatRouteType
-  | 'Passthrough'
-  | 'Embeddings'
-  | 'AnthropicTokenCount'
-  | 'GeminiTokenCount'
-  | 'Models'
-  | 'Realtime'
+export type AiRouteType = ChatRouteType | OperationType | 'Passthrough'
 
 /** How requests are changed before they are sent (docs/specification.md#policies-for-models). */
 export interface AiEdits {

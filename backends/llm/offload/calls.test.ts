@@ -353,7 +353,7 @@ test('a large request that fails at one provider goes to the next, and is read o
     return { settings: { ...type, ...more }, aliases: {}, learned: { dialect: dialectFor(null, '') } }
   })
   const parse = t.mock.method(JSON, 'parse')
-  const job = { kind: 'operation', type: 'Embeddings', path: EMBEDDINGS, query: '', id: -7 } as const
+  const job = { kind: 'operation', type: 'Embeddings', contentType: '', path: EMBEDDINGS, query: '', id: -7 } as const
   equal(runLargeJob({ ...job, id: -8, bytes: null, spec: specs[0] as never }).kind, 'evicted')
   for (const [i, spec] of specs.entries()) {
     const made = runLargeJob({ ...job, bytes: i === 0 ? Buffer.from(body) : null, spec: spec as never })

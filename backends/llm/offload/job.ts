@@ -10,8 +10,9 @@ import { isJson } from '#backends/llm/formats/fields.ts'
 import { type AnswerContext, FormatError, Losses, type ProviderFormat, reasonOf } from '#backends/llm/formats/format.ts'
 import { FORMATS } from '#backends/llm/formats/index.ts'
 import { type ProviderSpec, planRequest, resolveProvider } from '#backends/llm/plan/request-plan.ts'
+import { modelAhead, readAhead } from '#backends/llm/request/body-model.ts'
 import { readChat } from '#backends/llm/request/chat-request.ts'
-import { modelOf, parseAhead } from '#backends/llm/request/json-body.ts'
+import { parseAhead } from '#backends/llm/request/json-body.ts'
 import { providerBody } from '#backends/llm/request/provider-request.ts'
 import { type PrintedOperation, printOperation, readOperation } from '#backends/llm/routes/body-operation.ts'
 import type { OperationSource } from '#backends/llm/routes/operation.ts'
@@ -35,6 +36,7 @@ interface JobBody {
 /** Which model a request is for. */
 export interface ModelJob extends JobBody {
   readonly kind: 'model'
+  readonly contentType: string
 }
 
 /** What one provider is sent for it. */
@@ -158,7 +160,7 @@ export function runLargeJob(job: LargeJob): JobResult {
   if (job.kind === 'event') return readEvent(job)
   const bytes = bodies.take(job)
   if (bytes === null) return { kind: 'evicted' }
-  if (job.kind === 'model') return readModel(bytes)
+  if (job.kind === 'model') return readModel(bytes, job)
   return job.kind === 'operation' ? writeOperation(bytes, job) : writeRequest(bytes, job)
 }
 
@@ -196,9 +198,9 @@ class Bodies {
 
 export const bodies = new Bodies()
 
-function readModel(bytes: Buffer): JobResult {
+function readModel(bytes: Buffer, { contentType }: ModelJob): JobResult {
   try {
-    return { kind: 'model', model: modelOf(parseAhead(bytes)) }
+    return { kind: 'model', model: modelAhead(bytes, contentType) }
   } catch (error) {
     return refusal(error, true, null)
   }
@@ -226,13 +228,14 @@ function writeRequest(bytes: Buffer, { client, path, query, spec, isTraced }: Re
   }
 }
 
-function writeOperation(bytes: Buffer, { type, path, query, spec }: OperationJob): JobResult {
+function writeOperation(bytes: Buffer, { type, contentType, path, query, spec }: OperationJob): JobResult {
   let isUnreadable = true
+  const source = { type, bytes, contentType, path, query }
   try {
-    parseAhead(bytes)
-    const read = readOperation({ type, bytes, path, query })
+    readAhead(bytes, contentType)
+    const read = readOperation(source)
     isUnreadable = false
-    return { kind: 'operation', printed: printOperation(read, resolveProvider(spec)) }
+    return { kind: 'operation', printed: printOperation(read, source, resolveProvider(spec)) }
   } catch (error) {
     return refusal(error, isUnreadable, null)
   }

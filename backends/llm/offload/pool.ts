@@ -23,8 +23,12 @@ import { idOf, knownId } from './large-request.ts'
 type OfRequest<Job> = Omit<Job, 'id' | 'bytes'>
 
 /** The model that `bytes` ask for, "" when they name none. */
-export function readModelInPool(offload: Offload, bytes: Buffer): Promise<RequestedModel | RefusedRequest> {
-  return ask<RequestedModel>(offload, bytes, { kind: 'model' } satisfies OfRequest<ModelJob>)
+export function readModelInPool(
+  offload: Offload,
+  bytes: Buffer,
+  contentType: string
+): Promise<RequestedModel | RefusedRequest> {
+  return ask<RequestedModel>(offload, bytes, { kind: 'model', contentType } satisfies OfRequest<ModelJob>)
 }
 
 /** What one provider is sent for `bytes`. */

@@ -7,7 +7,8 @@ import { writeOperationInPool, writeRequestInPool } from '#backends/llm/offload/
 import type { Dialect } from '#backends/llm/providers/compatible.ts'
 import type { ChatRequest } from '#backends/llm/request/chat-request.ts'
 import { applyChat, providerBody, type RequestPlan, writeChat } from '#backends/llm/request/provider-request.ts'
-import { applyOperation, LargeOperation } from '#backends/llm/routes/body-operation.ts'
+import { applyOperation } from '#backends/llm/routes/body-operation.ts'
+import { LargeOperation } from '#backends/llm/routes/large-operation.ts'
 import type { Operation, SentOperation } from '#backends/llm/routes/operation.ts'
 import { type DroppedFields, droppedOf, NONE_DROPPED } from '#backends/llm/translate/dropped-fields.ts'
 import { settingsOf } from '#backends/llm/usage/request-settings.ts'
@@ -152,9 +153,9 @@ export class RequestWriter {
     operation: LargeOperation,
     choice: ProviderRuntime
   ): Promise<ApplyWritten> {
-    const { type, bytes, path, query } = operation.source
+    const { bytes, ...source } = operation.source
     const offload = offloadFor(ex, this.#context.offload)
-    const made = await writeOperationInPool(offload, bytes, { type, path, query, spec: choice.spec })
+    const made = await writeOperationInPool(offload, bytes, { ...source, spec: choice.spec })
     return (ex) => takeCall(ex, state, operation, choice, made)
   }
 }

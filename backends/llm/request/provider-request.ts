@@ -123,6 +123,8 @@ interface Address {
   readonly query: string
   /** The provider speaks what the client spoke. */
   readonly isNative: boolean
+  /** Of the body. Absent: JSON. */
+  readonly contentType?: string
 }
 
 /** Where `ex` goes; credentials are added by the provider's authenticator. */
@@ -131,7 +133,7 @@ export function address(ex: Exchange, provider: Provider, to: Address): void {
   ex.method = 'POST'
   ex.path = path!
   ex.query = query !== '' ? `?${query}` : withoutAccount(to.query)
-  writeFields(ex, to.isNative)
+  writeFields(ex, to)
   for (let i = 0; i < provider.fields.length; i += 2) {
     if (ex.request.get(provider.fields[i]!) === undefined)
       ex.request.append(provider.fields[i]!, provider.fields[i + 1]!)
@@ -193,7 +195,7 @@ export function reportLosses(
   }
 }
 
-function writeFields(ex: Exchange, isNative: boolean): void {
+function writeFields(ex: Exchange, { isNative, contentType = 'application/json' }: Address): void {
   const { request } = ex
   if (!isNative) {
     const vendor: string[] = []
@@ -207,5 +209,5 @@ function writeFields(ex: Exchange, isNative: boolean): void {
   // Cookies are between the client and this gateway, and a compressed answer could not be read.
   request.remove('cookie')
   request.set('Accept-Encoding', 'identity')
-  request.set('Content-Type', 'application/json')
+  request.set('Content-Type', contentType)
 }

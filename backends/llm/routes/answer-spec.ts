@@ -1,40 +1,25 @@
-/** How the answer to an operation other than chat is read. Plain data. */
+/** Operations other than chat by their names in `routes`, and how the answer to one is read. Plain data. */
+
+import type { ClientFormat } from '#backends/llm/conversation.ts'
+
+/**
+ * Each with what is read of a request: its body, or its head alone. Lists of models are here; the file of each other
+ * adds its own (routes/<operation>.ts).
+ */
+export interface OperationRoutes {
+  Models: 'head'
+}
+
+export type OperationType = keyof OperationRoutes
+export type BodyOperationType = {
+  [N in OperationType]: OperationRoutes[N] extends 'body' ? N : never
+}[OperationType]
+
+/** How an answer is read. Each operation has further members of its own. */
+export interface AnswerSpec {
+  readonly of: OperationType
+  readonly client: ClientFormat
+}
 
 /** Whose list a client expects, by the format of its errors. */
 export type ListClient = 'completions' | 'messages' | 'gemini'
-
-/** Formats with an API that counts tokens. */
-export type CountingFormat = 'messages' | 'gemini' | 'responses' | 'converse'
-
-export type AnswerSpec = CountAnswerSpec | EmbeddingsAnswerSpec | ModelsAnswerSpec
-
-/** How the answer to a count is read. */
-export interface CountAnswerSpec {
-  readonly of: 'count'
-  readonly client: 'messages' | 'gemini'
-  readonly providerFormat: CountingFormat
-}
-
-/** How an answer with embeddings is read. */
-export interface EmbeddingsAnswerSpec {
-  readonly of: 'embeddings'
-  readonly client: 'gemini' | 'completions'
-  readonly providerFormat: 'gemini' | 'completions' | 'responses'
-  /** By the client's name. */
-  readonly model: string
-  /** Gemini: many texts, many answers. */
-  readonly isBatch: boolean
-  /** OpenAI: floats are packed. */
-  readonly isBase64: boolean
-}
-
-/** How the provider's own list is read. */
-export interface ModelsAnswerSpec {
-  readonly of: 'models'
-  readonly client: ListClient
-  readonly providerFormat: ListClient | 'responses'
-  /** One model was asked for. */
-  readonly isOne: boolean
-  /** The provider's name. */
-  readonly owner: string
-}

@@ -16,10 +16,61 @@ import { modelOf, parseBody } from '#backends/llm/request/json-body.ts'
 import { decodedName, modelPathOf } from '#backends/llm/request/model-path.ts'
 import { providerModel } from '#backends/llm/request/provider-request.ts'
 import { rewritten } from '#backends/llm/translate/rewrites.ts'
-import type { CountAnswerSpec, CountingFormat } from './answer-spec.ts'
-import type { OperationPlan, OperationSource, ReadOperation } from './operation.ts'
-import { besideChat } from './operation.ts'
+import type { Reach } from '#engine/kit/scan/body.ts'
+import type { AnswerSpec } from './answer-spec.ts'
+import {
+  type BodyOperationKind,
+  besideChat,
+  type OperationPlan,
+  type OperationSource,
+  type ReadOperation
+} from './operation.ts'
 
+declare module './answer-spec.ts' {
+  interface OperationRoutes {
+    AnthropicTokenCount: 'body'
+    GeminiTokenCount: 'body'
+  }
+}
+
+/** Formats with an API that counts tokens. */
+type CountingFormat = 'messages' | 'gemini' | 'responses' | 'converse'
+
+/** How the answer to a count is read. */
+interface CountAnswerSpec extends AnswerSpec {
+  readonly client: 'messages' | 'gemini'
+  readonly providerFormat: CountingFormat
+}
+
+/** Not strict: what a provider cannot be told counts for nothing there. A count costs nothing. */
+const COMMON = { isStrict: false, name: null, tolerated: {}, answer: countAnswer } as const
+
+export const anthropicCount: BodyOperationKind<CountAnswerSpec> = {
+  ...COMMON,
+  type: 'AnthropicTokenCount',
+  pathEnds: ['/messages/count_tokens'],
+  client: () => 'messages',
+  guarded: () => FORMATS.messages.requestTexts,
+  read: (source) => new Count('messages', source)
+}
+
+export const geminiCount: BodyOperationKind<CountAnswerSpec> = {
+  ...COMMON,
+  type: 'GeminiTokenCount',
+  pathEnds: [':countTokens'],
+  client: () => 'gemini',
+  guarded: () => below(FORMATS.gemini.requestTexts, ['generateContentRequest', 'generate_content_request']),
+  read: (source) => new Count('gemini', source)
+}
+
+/** The same there, and below the fields `names`. */
+function below({ texts, declared, hasNames, isRequest }: Reach, names: readonly string[]): Reach {
+  const both = (paths: readonly string[]) =>
+    ['', ...names.map((name) => `${name}.`)].flatMap((at) => paths.map((path) => at + path))
+  return { texts: both(texts), declared: both(declared), hasNames, isRequest }
+}
+
+const OF = { messages: 'AnthropicTokenCount', gemini: 'GeminiTokenCount' } as const
 const COUNT_METHOD = 'countTokens'
 
 /** How each counts: where, and in which field of the answer. */
@@ -44,7 +95,7 @@ const COUNTED = {
   converse: ['messages', 'system', 'toolConfig']
 } as const
 
-export class Count implements ReadOperation {
+class Count implements ReadOperation {
   readonly client: 'messages' | 'gemini'
   /** By the client's name, "" when it names none. */
   readonly model: string
@@ -73,8 +124,7 @@ export class Count implements ReadOperation {
     const { counting } = to.provider
     const body = counting === undefined ? counted : counting.body(providerFormat, model, counted ?? this.#body)
     const target = besideChat(to, providerFormat, model, counting?.ends[providerFormat] ?? ENDS[providerFormat])
-    // A count costs nothing.
-    const answerSpec = isNative ? null : ({ of: 'count', client, providerFormat } as const)
+    const answerSpec = isNative ? null : { of: OF[client], client, providerFormat }
     return {
       body,
       model: this.model === '' ? null : model,
@@ -129,7 +179,7 @@ export class Count implements ReadOperation {
 }
 
 /** For a client of another format. Throws FormatError. */
-export function countAnswer({ client, providerFormat }: CountAnswerSpec, body: Json): JsonObject {
+function countAnswer({ client, providerFormat }: CountAnswerSpec, body: Json): JsonObject {
   const total = Fields.of(body, '').optionalNumber(TOTALS[providerFormat])
   if (total === null) throw new FormatError(TOTALS[providerFormat], 'is missing')
   // 1e999 is JSON, and what is read of it is not.

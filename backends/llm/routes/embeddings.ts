@@ -4,8 +4,10 @@
  */
 import { operationFormat } from '#backends/llm/capabilities.ts'
 import { type Json, type JsonObject, NO_USAGE, type Usage } from '#backends/llm/conversation.ts'
-import { compact, Fields, isObject } from '#backends/llm/formats/fields.ts'
+import { compact, Fields, isObject, isString } from '#backends/llm/formats/fields.ts'
 import { FormatError } from '#backends/llm/formats/format.ts'
+import { requestReach } from '#backends/llm/formats/guarded-texts.ts'
+import { HINT, RECORD } from '#backends/llm/formats/tolerated.ts'
 import { lossPath } from '#backends/llm/formats/unknown-fields.ts'
 import type { ResolvedProvider } from '#backends/llm/plan/request-plan.ts'
 import { modelOf, parseBody } from '#backends/llm/request/json-body.ts'
@@ -14,9 +16,33 @@ import { providerModel } from '#backends/llm/request/provider-request.ts'
 import { embeddingSettings } from '#backends/llm/usage/request-settings.ts'
 import { boundedUsage } from '#backends/llm/usage/token-counts.ts'
 import type { RequestSettings } from '#engine/contract/model-use.ts'
-import type { EmbeddingsAnswerSpec } from './answer-spec.ts'
-import type { OperationPlan, OperationSource, ReadOperation } from './operation.ts'
-import { besideChat } from './operation.ts'
+import type { AnswerSpec } from './answer-spec.ts'
+import {
+  type BodyOperationKind,
+  besideChat,
+  type OperationPlan,
+  type OperationSource,
+  type ReadOperation
+} from './operation.ts'
+
+declare module './answer-spec.ts' {
+  interface OperationRoutes {
+    Embeddings: 'body'
+  }
+}
+
+/** How an answer with embeddings is read. */
+export interface EmbeddingsAnswerSpec extends AnswerSpec {
+  readonly of: 'Embeddings'
+  readonly client: 'gemini' | 'completions'
+  readonly providerFormat: 'gemini' | 'completions' | 'responses'
+  /** By the client's name. */
+  readonly model: string
+  /** Gemini: many texts, many answers. */
+  readonly isBatch: boolean
+  /** OpenAI: floats are packed. */
+  readonly isBase64: boolean
+}
 
 const METHODS = ['embedContent', 'batchEmbedContents']
 
@@ -26,9 +52,23 @@ function inPath(path: string): ModelPath | null {
   return found !== null && METHODS.includes(found.method) ? found : null
 }
 
-/** The format of errors for a client that asks at `path`. */
-export function embeddingsClient(path: string): 'gemini' | 'completions' {
-  return inPath(path) !== null ? 'gemini' : 'completions'
+export const embeddings: BodyOperationKind<EmbeddingsAnswerSpec> = {
+  type: 'Embeddings',
+  pathEnds: ['/embeddings', ':embedContent', ':batchEmbedContents'],
+  isStrict: true,
+  name: 'embeddings',
+  client: ({ path }) => (inPath(path) === null ? 'completions' : 'gemini'),
+  guarded: (client) =>
+    client === 'gemini'
+      ? requestReach(['content', 'title', 'requests'], [])
+      : requestReach(['input', 'messages', 'inputs'], []),
+  tolerated: { user: RECORD, title: HINT, 'requests[].title': HINT, autoTruncate: HINT },
+  read: (source) => new Embeddings(source),
+  costIn: (spec, body) => {
+    const model = isObject(body) && isString(body.model) ? body.model : null
+    return { usage: usageOf(spec, body), model }
+  },
+  answer: embeddingsAnswer
 }
 
 /** What is wanted, in either client's format. */
@@ -41,7 +81,7 @@ interface Wanted {
 
 type ProviderFormat = 'gemini' | 'completions' | 'responses'
 
-export class Embeddings implements ReadOperation {
+class Embeddings implements ReadOperation {
   readonly client: 'gemini' | 'completions'
   /** By the client's name, "" when it names none. */
   readonly model: string
@@ -68,7 +108,7 @@ export class Embeddings implements ReadOperation {
     const target = besideChat(to, providerFormat, model, end)
     const isBase64 = this.#body.encoding_format === 'base64'
     const answerSpec = {
-      of: 'embeddings',
+      of: 'Embeddings',
       client,
       providerFormat,
       model: this.model,
@@ -121,15 +161,15 @@ function converted({ texts, dimensions }: Wanted, format: ProviderFormat, model:
 }
 
 /** Throws FormatError. */
-export function embeddingsUsage({ providerFormat }: EmbeddingsAnswerSpec, body: Json): Usage | null {
+function usageOf({ providerFormat }: EmbeddingsAnswerSpec, body: Json): Usage | null {
   const answer = Fields.of(body, '')
   return providerFormat === 'gemini' ? geminiUsage(answer) : openaiUsage(answer)
 }
 
 /** For a client of another format. Throws FormatError. */
-export function embeddingsAnswer(spec: EmbeddingsAnswerSpec, body: Json): JsonObject {
+function embeddingsAnswer(spec: EmbeddingsAnswerSpec, body: Json): JsonObject {
   const answer = Fields.of(body, '')
-  const cost = embeddingsUsage(spec, body)
+  const cost = usageOf(spec, body)
   const usage = cost === null ? null : boundedUsage(cost)
   if (spec.client === 'completions') return toOpenai(spec, answer, usage)
   const embeddings = answer.objects('data').map((one) => ({ values: one.list('embedding') }))

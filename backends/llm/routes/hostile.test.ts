@@ -16,8 +16,9 @@ import { Exchange } from '#engine/contract/exchange.ts'
 import { HeaderBlock } from '#engine/http/headers.ts'
 import { loadConfig } from '#engine/standalone/load.ts'
 import { policies } from '#policies/index.ts'
-import { LargeOperation } from './body-operation.ts'
-import { type OtherType, operationOf } from './index.ts'
+import type { OperationType } from './answer-spec.ts'
+import { operationOf } from './index.ts'
+import { LargeOperation } from './large-operation.ts'
 import { bodyOf, costIn } from './operation-answer.ts'
 
 const NAMES = ['model', 'messages', 'system', 'tools', 'input', 'contents', 'systemInstruction', 'content', 'parts']
@@ -83,7 +84,7 @@ function recipients() {
   }))
 }
 
-const PLACES: readonly (readonly [OtherType, string])[] = [
+const PLACES: readonly (readonly [OperationType, string])[] = [
   ['Embeddings', '/v1/embeddings'],
   ['Embeddings', '/v1beta/models/m:embedContent'],
   ['Embeddings', '/v1beta/models/m:batchEmbedContents'],

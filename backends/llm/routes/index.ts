@@ -3,13 +3,13 @@
 import type { AiRouteType } from '#backends/llm/config/snapshot.ts'
 import type { ChatRouteType, ClientFormat } from '#backends/llm/conversation.ts'
 import { CLIENT_FORMATS } from '#backends/llm/formats/index.ts'
-import { asksModel } from '#backends/llm/request/model-path.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import { decodedPath, isPlainPath, readingsOf } from '#engine/http/path.ts'
-import { isBodyOperation, type LargeOperation, operationClient, operationFor } from './body-operation.ts'
-import { listClient, ProviderModels } from './models.ts'
+import type { OperationType } from './answer-spec.ts'
+import { operationFor } from './body-operation.ts'
+import type { LargeOperation } from './large-operation.ts'
 import type { ActiveOperation } from './operation.ts'
-import { Realtime } from './realtime.ts'
+import { isOperation, operationKind } from './operations.ts'
 
 type ChatType = ChatRouteType | 'Passthrough'
 
@@ -19,21 +19,17 @@ const CHAT = Object.fromEntries([
   ['Passthrough', null]
 ]) as Readonly<Record<ChatType, ClientFormat | null>>
 
-export type OtherType = Exclude<AiRouteType, ChatType>
-
 export const isChat = (type: AiRouteType): type is ChatType => Object.hasOwn(CHAT, type)
 
 /** The format of errors for the client; null: unknown. */
 export function clientOf(type: AiRouteType, ex: Exchange): ClientFormat | null {
-  if (isChat(type)) return CHAT[type]
-  if (isBodyOperation(type)) return operationClient(type, ex.path)
-  return type === 'Models' ? listClient(ex) : 'completions'
+  return isChat(type) ? CHAT[type] : operationKind(type).client(ex)
 }
 
 /** Throws FormatError. `bytes`: the body; a large one is not read. */
-export function operationOf(type: OtherType, ex: Exchange, bytes: Buffer): ActiveOperation | LargeOperation {
-  if (isBodyOperation(type)) return operationFor({ type, bytes, path: ex.path, query: ex.query })
-  return type === 'Models' ? new ProviderModels(ex) : new Realtime(ex)
+export function operationOf(type: OperationType, ex: Exchange, bytes: Buffer): ActiveOperation | LargeOperation {
+  const kind = operationKind(type)
+  return 'read' in kind ? operationFor(kind, ex, bytes) : kind.begin(ex)
 }
 
 /**
@@ -58,9 +54,7 @@ export function routeTypeOf(
   routes: readonly { readonly suffix: string; readonly type: AiRouteType }[],
   path: string
 ): AiRouteType {
-  const route = routes.find(
-    ({ suffix, type }) => suffix === '*' || path.endsWith(suffix) || isOneModel(path, suffix, type)
-  )
+  const route = routes.find(({ suffix, type }) => suffix === '*' || path.endsWith(suffix) || goesOn(path, suffix, type))
   return route?.type ?? 'Completions'
 }
 
@@ -86,9 +80,11 @@ export function isOtherApi(routes: Parameters<typeof routeTypeOf>[0], path: stri
   )
 }
 
-/** A list of models also has its entries: /v1/models/NAME. */
-function isOneModel(path: string, suffix: string, type: AiRouteType): boolean {
-  return type === 'Models' && suffix.endsWith('/models') && path.includes(`${suffix}/`) && !asksModel(path)
+/** Behind one of its own ends. */
+function goesOn(path: string, suffix: string, type: AiRouteType): boolean {
+  if (!isOperation(type) || !path.includes(`${suffix}/`)) return false
+  const { pathEnds, goesOn } = operationKind(type)
+  return goesOn?.(path) === true && pathEnds.some((end) => suffix.endsWith(end))
 }
 
 const PATHS_SHOWN_MAX = 16

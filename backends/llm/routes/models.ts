@@ -8,11 +8,36 @@ import type { AiBackend } from '#backends/llm/config/snapshot.ts'
 import type { Json, JsonObject } from '#backends/llm/conversation.ts'
 import { Fields } from '#backends/llm/formats/fields.ts'
 import type { ResolvedProvider } from '#backends/llm/plan/request-plan.ts'
+import { asksModel } from '#backends/llm/request/model-path.ts'
 import { address } from '#backends/llm/request/provider-request.ts'
 import { NONE_DROPPED } from '#backends/llm/translate/dropped-fields.ts'
 import { BODY_NONE, type Exchange } from '#engine/contract/exchange.ts'
-import type { ListClient, ModelsAnswerSpec } from './answer-spec.ts'
-import { type ActiveOperation, besideChat, type SentOperation } from './operation.ts'
+import type { AnswerSpec, ListClient } from './answer-spec.ts'
+import { type ActiveOperation, besideChat, type HeadOperationKind, type SentOperation } from './operation.ts'
+
+/** How the provider's own list is read. */
+export interface ModelsAnswerSpec extends AnswerSpec {
+  readonly of: 'Models'
+  readonly client: ListClient
+  readonly providerFormat: ListClient | 'responses'
+  /** One model was asked for. */
+  readonly isOne: boolean
+  /** The provider's name. */
+  readonly owner: string
+}
+
+export const models: HeadOperationKind<ModelsAnswerSpec> = {
+  type: 'Models',
+  pathEnds: ['/models'],
+  // A list also has its entries: /v1/models/NAME.
+  goesOn: (path) => !asksModel(path),
+  isStrict: false,
+  name: null,
+  client: listClient,
+  guarded: () => 'nothing',
+  begin: (ex) => new ProviderModels(ex),
+  answer: modelsAnswer
+}
 
 /** What a provider lists as many as possible for. */
 const WHOLE = { completions: '', responses: '', messages: '?limit=1000', gemini: '?pageSize=1000' } as const
@@ -21,7 +46,7 @@ const ONE = /\/models\/(.+)$/
 const EPOCH = '1970-01-01T00:00:00Z'
 
 /** Anthropic's clients send their version with every request, and Gemini's path is their own. */
-export function listClient({ path, request }: Exchange): ListClient {
+export function listClient({ path, request }: Pick<Exchange, 'path' | 'request'>): ListClient {
   if (/\/v1beta\/models(?:\/|$)/.test(path)) return 'gemini'
   return request.get('anthropic-version') === undefined ? 'completions' : 'messages'
 }
@@ -80,7 +105,7 @@ function list(client: ListClient, data: readonly JsonObject[]): JsonObject {
 }
 
 /** The provider's own list. */
-export class ProviderModels implements ActiveOperation {
+class ProviderModels implements ActiveOperation {
   readonly client: ListClient
   readonly isStrict = false
   readonly name = null
@@ -106,14 +131,14 @@ export class ProviderModels implements ActiveOperation {
     ex.method = 'GET'
     ex.requestBody = BODY_NONE
     ex.request.remove('content-type')
-    const spec = { of: 'models', client, providerFormat, isOne: this.#one !== null, owner: provider.name } as const
+    const spec = { of: 'Models', client, providerFormat, isOne: this.#one !== null, owner: provider.name } as const
     const answerSpec = isNative ? null : spec
     return { lost: NONE_DROPPED, model: null, providerFormat, isNative, answerSpec }
   }
 }
 
 /** For a client of another format. Throws FormatError. */
-export function modelsAnswer({ client, providerFormat, isOne, owner }: ModelsAnswerSpec, body: Json): JsonObject {
+function modelsAnswer({ client, providerFormat, isOne, owner }: ModelsAnswerSpec, body: Json): JsonObject {
   const answer = Fields.of(body, '')
   const name = (one: Fields): string =>
     providerFormat === 'gemini' ? one.string('name').replace(/^models\//, '') : one.string('id')

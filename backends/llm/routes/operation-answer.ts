@@ -4,15 +4,13 @@
  */
 
 import { maskedError } from '#backends/llm/answer/masked-errors.ts'
-import type { FormatName, Json, JsonObject, Usage } from '#backends/llm/conversation.ts'
-import { isObject, isString } from '#backends/llm/formats/fields.ts'
+import type { FormatName, Json, JsonObject } from '#backends/llm/conversation.ts'
 import { reasonOf } from '#backends/llm/formats/format.ts'
 import { FORMATS } from '#backends/llm/formats/index.ts'
 import { jsonBytes } from '#engine/kit/shared-bytes.ts'
 import type { AnswerSpec } from './answer-spec.ts'
-import { countAnswer } from './count.ts'
-import { embeddingsAnswer, embeddingsUsage } from './embeddings.ts'
-import { modelsAnswer } from './models.ts'
+import type { OperationCost } from './operation.ts'
+import { operationKind } from './operations.ts'
 
 export interface OperationAnswer {
   readonly bytes: Uint8Array
@@ -23,18 +21,12 @@ export interface OperationAnswer {
   readonly answerSpec: AnswerSpec
 }
 
-export interface TranslatedOperation {
-  /** Null: it does not say. */
-  readonly usage: Usage | null
-  /** By the provider's name; null: it does not say. */
-  readonly model: string | null
+export interface TranslatedOperation extends OperationCost {
   /** Null: the provider's will do. */
   readonly bytes: Buffer | null
   /** Why it cannot be translated; null: it can. */
   readonly problem: string | null
 }
-
-export type OperationCost = Pick<TranslatedOperation, 'usage' | 'model'>
 
 const UNKNOWN: OperationCost = { usage: null, model: null }
 
@@ -73,13 +65,12 @@ export function operationCost(answer: OperationAnswer): OperationCost {
 
 /** Throws FormatError. */
 export function costIn(spec: AnswerSpec, body: Json): OperationCost {
-  if (spec.of !== 'embeddings') return UNKNOWN
-  const model = isObject(body) && isString(body.model) ? body.model : null
-  return { usage: embeddingsUsage(spec, body), model }
+  return operationKind(spec.of).costIn?.(spec, body) ?? UNKNOWN
 }
 
 /** For a client of another format. Throws FormatError. */
 export function bodyOf(spec: AnswerSpec, body: Json): JsonObject {
-  if (spec.of === 'count') return countAnswer(spec, body)
-  return spec.of === 'embeddings' ? embeddingsAnswer(spec, body) : modelsAnswer(spec, body)
+  const made = operationKind(spec.of).answer?.(spec, body)
+  if (made === undefined) throw new Error(`${spec.of} has answers of one format`)
+  return made
 }

@@ -1,13 +1,15 @@
 /** Requests that are no chat: what a provider is sent for one, and what the client gets of its answer. */
-import type { ClientFormat, FormatName, JsonObject } from '#backends/llm/conversation.ts'
+import type { ClientFormat, FormatName, Json, JsonObject, Usage } from '#backends/llm/conversation.ts'
 import { FormatError } from '#backends/llm/formats/format.ts'
 import { FORMATS } from '#backends/llm/formats/index.ts'
+import type { ToleratedFields } from '#backends/llm/formats/tolerated.ts'
 import type { ResolvedProvider } from '#backends/llm/plan/request-plan.ts'
 import { withPathPrefix } from '#backends/llm/request/provider-request.ts'
 import type { DroppedFields } from '#backends/llm/translate/dropped-fields.ts'
 import type { Exchange, ResponseTap } from '#engine/contract/exchange.ts'
 import type { RequestSettings } from '#engine/contract/model-use.ts'
-import type { AnswerSpec } from './answer-spec.ts'
+import type { Reach } from '#engine/kit/scan/body.ts'
+import type { AnswerSpec, BodyOperationType, OperationType } from './answer-spec.ts'
 
 /** What a provider has been asked, as far as others need to know. Plain data. */
 export interface SentOperation {
@@ -43,13 +45,12 @@ export interface ActiveOperation extends Operation {
   write(ex: Exchange, to: ResolvedProvider): SentOperation
 }
 
-/** Operations with a JSON body. */
-export type BodyOperationType = 'AnthropicTokenCount' | 'GeminiTokenCount' | 'Embeddings'
-
 /** The request as it came. */
 export interface OperationSource {
   readonly type: BodyOperationType
   readonly bytes: Buffer
+  /** "" where the client says none. */
+  readonly contentType: string
   readonly path: string
   readonly query: string
 }
@@ -58,8 +59,8 @@ export interface OperationSource {
 export interface OperationPlan extends Omit<SentOperation, 'lost'> {
   /** Fields that the provider does not get. */
   readonly lost: readonly string[]
-  /** Null: the client's own bytes will do. */
-  readonly body: JsonObject | null
+  /** JSON, or a form (request/multipart.ts) with the boundary of the client's. Null: the client's own bytes will do. */
+  readonly body: JsonObject | Buffer | null
   /** Path, and query where the API needs one. */
   readonly target: string
 }
@@ -69,6 +70,54 @@ export interface ReadOperation {
   /** Throws FormatError when this provider cannot be asked. */
   plan(to: ResolvedProvider): OperationPlan
 }
+
+/** What an answer has cost; each null where it does not say. */
+export interface OperationCost {
+  readonly usage: Usage | null
+  /** By the provider's name. */
+  readonly model: string | null
+}
+
+/** What is known of an operation ahead of any request for it: a line of routes/operations.ts. */
+interface AnyOperationKind<Spec extends AnswerSpec> extends Pick<Operation, 'isStrict' | 'name'> {
+  /** Its name in `routes`. */
+  readonly type: OperationType
+  /** Of paths: `llm` serves it there. */
+  readonly pathEnds: readonly string[]
+  /** Whether `path`, which goes on behind one of those ends, is still its. Absent: none is. */
+  goesOn?(path: string): boolean
+  /** The format of errors for the client of `ex`. */
+  client(ex: Pick<Exchange, 'path' | 'request'>): ClientFormat
+  /**
+   * What guards search in a request of a client of that format; 'nothing': there is no text in it. Null: guards could
+   * not see what is in it, and nothing of it passes them.
+   */
+  guarded(client: ClientFormat): Reach | 'nothing' | null
+  /** Of a whole answer of success; absent: it costs nothing. Throws FormatError. */
+  costIn?(spec: Spec, body: Json): OperationCost
+  /** A whole answer of success for a client of another format; absent: all providers speak as the client does. */
+  answer?(spec: Spec, body: Json): JsonObject
+}
+
+/** With a body that is read, in another thread where it is large. */
+export interface BodyOperationKind<Spec extends AnswerSpec = AnswerSpec> extends AnyOperationKind<Spec> {
+  readonly type: BodyOperationType
+  /** Fields that a provider need not get, by their paths. */
+  readonly tolerated: ToleratedFields
+  /** Throws FormatError. */
+  read(source: OperationSource): ReadOperation
+}
+
+/** All of it is in the head of the request. */
+export interface HeadOperationKind<Spec extends AnswerSpec = AnswerSpec> extends AnyOperationKind<Spec> {
+  readonly type: Exclude<OperationType, BodyOperationType>
+  /** Throws FormatError. */
+  begin(ex: Exchange): ActiveOperation
+  /** The model that is asked for, "" where none is. Absent: as usual, in the path or in the body. */
+  modelOf?(ex: Exchange): string
+}
+
+export type OperationKind = BodyOperationKind | HeadOperationKind
 
 /**
  * Where the API with `end` is, for a provider whose chat of `format` is known. Throws FormatError when it is not

@@ -11,13 +11,30 @@ import { address, providerModel } from '#backends/llm/request/provider-request.t
 import { NONE_DROPPED } from '#backends/llm/translate/dropped-fields.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import type { HeaderBlock } from '#engine/http/headers.ts'
-import { type ActiveOperation, besideChat, type SentOperation } from './operation.ts'
+import { type ActiveOperation, besideChat, type HeadOperationKind, type SentOperation } from './operation.ts'
 import { RealtimeTap } from './realtime-usage.ts'
 
 /** How a page in a browser shows its key: it can set no Authorization. */
 const KEY_PROTOCOL = 'openai-insecure-api-key.'
 
-export class Realtime implements ActiveOperation {
+declare module './answer-spec.ts' {
+  interface OperationRoutes {
+    Realtime: 'head'
+  }
+}
+
+export const realtime: HeadOperationKind = {
+  type: 'Realtime',
+  pathEnds: ['/realtime'],
+  isStrict: true,
+  name: 'realtime',
+  client: () => 'completions',
+  guarded: () => null,
+  begin: (ex) => new Realtime(ex),
+  modelOf: ({ query }) => new URLSearchParams(query).get('model') ?? ''
+}
+
+class Realtime implements ActiveOperation {
   readonly client = 'completions'
   readonly isStrict = true
   readonly name = 'realtime'

@@ -6,11 +6,8 @@
 import type { ClientFormat, Conversation, Json, JsonObject, Part } from '#backends/llm/conversation.ts'
 import { isObject } from '#backends/llm/formats/fields.ts'
 import { CLIENT_FORMATS } from '#backends/llm/formats/index.ts'
-import { HINT, RECORD, type Tolerated, type ToleratedFields } from '#backends/llm/formats/tolerated.ts'
+import type { Tolerated, ToleratedFields } from '#backends/llm/formats/tolerated.ts'
 import { partPattern } from './client-paths.ts'
-
-/** Paths as of ToleratedFields. */
-const EMBEDDINGS: ToleratedFields = { user: RECORD, title: HINT, 'requests[].title': HINT, autoTruncate: HINT }
 
 /** Wherever they stand. */
 const ANYWHERE: ReadonlySet<string> = new Set(['cache_control', 'prompt_cache_breakpoint', 'cachePoint', 'signature'])
@@ -18,24 +15,27 @@ const ANYWHERE: ReadonlySet<string> = new Set(['cache_control', 'prompt_cache_br
 /** Parts that say nothing new: another provider cannot look them up, or has no use for where a text came from. */
 const ECHOES: ReadonlySet<unknown> = new Set(['item_reference', 'weir.citations'])
 
-const MAPS: ReadonlyMap<ClientFormat | 'embeddings', ReadonlyMap<string, Tolerated>> = new Map([
-  ...CLIENT_FORMATS.map(({ name, tolerated }) => [name, new Map(Object.entries(tolerated))] as const),
-  ['embeddings', new Map(Object.entries(EMBEDDINGS))]
-])
+const MAPS: ReadonlyMap<ClientFormat, ReadonlyMap<string, Tolerated>> = new Map(
+  CLIENT_FORMATS.map(({ name, tolerated }) => [name, new Map(Object.entries(tolerated))])
+)
 
 /** `part`: that `path` is, or is of. */
-export function changesMeaning(
-  client: ClientFormat | 'embeddings',
-  path: string,
-  body: JsonObject,
-  part: Part | null
-): boolean {
+export function changesMeaning(client: ClientFormat, path: string, body: JsonObject, part: Part | null): boolean {
   if (part !== null && isEcho(part)) return false
+  return isMissed(MAPS.get(client)!, path, body)
+}
+
+/** As changesMeaning, of an operation that is no chat. */
+export function changesOperation(tolerated: ToleratedFields, path: string): boolean {
+  return isMissed(new Map(Object.entries(tolerated)), path, {})
+}
+
+function isMissed(table: ReadonlyMap<string, Tolerated>, path: string, body: JsonObject): boolean {
   const name = path.slice(path.lastIndexOf('.') + 1)
   if (ANYWHERE.has(name)) return false
   const value = valueAt(body, path)
   if (isNothing(value)) return false
-  const entry = entryOf(MAPS.get(client)!, path, body)
+  const entry = entryOf(table, path, body)
   // An empty map says nothing where what it would hold is known, and may be a switch elsewhere (web_search_options).
   if (isEmptyMap(value) && (entry !== undefined || EMPTY_MAPS.has(name))) return false
   if (entry === undefined) return true

@@ -11,6 +11,7 @@ import type { AiBackend, AiProvider, AiRanking, ModelsBackend } from '#backends/
 import { silenceOf } from '#backends/llm/config/streams.ts'
 import { starFilled } from '#backends/llm/edits/model-patterns.ts'
 import { CLIENT_FORMATS } from '#backends/llm/formats/index.ts'
+import { OPERATIONS } from '#backends/llm/routes/operations.ts'
 import { keyAuth } from '#engine/contract/backend-auth/schema.ts'
 import type { TranslateContext } from '#engine/contract/backend-config.ts'
 import type { BackendTransport } from '#engine/contract/backend-transport/transport.ts'
@@ -26,13 +27,7 @@ type Routing = Pick<AiBackend, 'ranking' | 'fallbacks'>
 
 const ROUTES = translateRoutes({
   ...Object.fromEntries(CLIENT_FORMATS.flatMap(({ routeType, pathEnds }) => pathEnds.map((end) => [end, routeType]))),
-  '/messages/count_tokens': 'AnthropicTokenCount',
-  '/embeddings': 'Embeddings',
-  '/models': 'Models',
-  '/realtime': 'Realtime',
-  ':countTokens': 'GeminiTokenCount',
-  ':embedContent': 'Embeddings',
-  ':batchEmbedContents': 'Embeddings',
+  ...Object.fromEntries(OPERATIONS.flatMap(({ type, pathEnds }) => pathEnds.map((end) => [end, type]))),
   '*': 'Passthrough'
 })
 
