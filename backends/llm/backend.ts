@@ -31,6 +31,7 @@ import { OriginalRequest } from './plan/original-request.ts'
 import { ProviderPool } from './plan/provider-pool.ts'
 import type { ProviderRuntime } from './plan/provider-runtime.ts'
 import { type ApplyWritten, RequestWriter, type WriteOutcome } from './plan/request-writer.ts'
+import { Shadow } from './plan/shadow.ts'
 import { modelsOfBackend } from './prices/named-models.ts'
 import { NO_BODY } from './request/json-body.ts'
 import type { ListClient } from './routes/answer-spec.ts'
@@ -47,6 +48,7 @@ class LlmBackend implements CompiledBackend {
   readonly #context: BackendContext
   readonly #random = xorshift32()
   readonly #pool: ProviderPool
+  readonly #shadow: Shadow | null
   readonly #writing: RequestWriter
   readonly #again: CompatibilityRetry
   readonly #answers: Answers
@@ -63,6 +65,8 @@ class LlmBackend implements CompiledBackend {
     this.#known = { names: namedModels(backend), isServed: (name) => aliases.find(name) === true }
     this.#guards = new Guards(backend.promptGuard, context)
     this.#cache = backend.cache === undefined ? null : new ResponseCache(backend.cache, context)
+    const { shadow } = backend
+    this.#shadow = shadow === undefined ? null : new Shadow(shadow, backend, context, compile, this.#random)
     this.#writing = new RequestWriter(context)
     this.#again = new CompatibilityRetry(context, this.#writing)
     this.#answers = new Answers(context, this.#guards, backend.silence)
@@ -151,8 +155,11 @@ class LlmBackend implements CompiledBackend {
       state.choose = this.#pool.ranking?.(ex, state)
       if (this.#guards.forwardsFields) state.fields = ex.request.copy()
       ex.onOver = () => this.#over(ex, state)
-      const ask = () => this.#try(ex, client, () => this.#next(ex, state))
-      if (this.#cache?.serves(ex, state, ask) !== true) this.#next(ex, state)
+      const begin = (): void => {
+        this.#shadow?.begin(ex, state)
+        this.#next(ex, state)
+      }
+      if (this.#cache?.serves(ex, state, () => this.#try(ex, client, begin)) !== true) begin()
     })
   }
 

@@ -4,7 +4,14 @@ import type { HeaderBlock } from '#engine/http/headers.ts'
 import type { Endpoint } from './endpoint.ts'
 import type { ErrorCode } from './errors.ts'
 import type { Exchange } from './exchange.ts'
+import type { SidePurpose } from './side-call.ts'
 import type { ExchangeTrace } from './tracing.ts'
+
+/** What a call of a model is recorded for: metrics of its own, and the spend log, as of the route of `of`. */
+export interface SideCall {
+  readonly of: Exchange
+  readonly purpose: SidePurpose
+}
 
 /** A request that the gateway asks by itself. */
 export interface CallRequest {
@@ -24,6 +31,8 @@ export interface CallRequest {
   readonly timeoutMs: number
   /** Of the exchange that it is made for (ExchangeTrace.child); null or absent: it has none. */
   readonly trace?: ExchangeTrace | null
+  /** Of a call of a model: what it is recorded for. Absent: it is not. */
+  readonly record?: SideCall
 }
 
 /** What becomes of it. Called in turns; after `end` or `failed` nothing follows. */

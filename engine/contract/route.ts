@@ -5,11 +5,16 @@ import type { ErrorCode } from './errors.ts'
 import type { DialectFinder, Exchange } from './exchange.ts'
 import type { Hook, RetryPlan, RouteSettings } from './filter.ts'
 import type { RequestIdRules } from './request-id.ts'
+import type { SidePurpose } from './side-call.ts'
 import type { TcpTable } from './tcp.ts'
 
 /** Where the observability data of one route goes; made by telemetry, called once per exchange. */
 export interface Recorder {
   record(ex: Exchange): void
+  /** A call of a model beside an exchange of the route is over (side-call.ts). Absent: nobody wants to know. */
+  recordCall?(call: Exchange): void
+  /** Such a call was not made: too many are under way. */
+  callDropped?(purpose: SidePurpose): void
 }
 
 /** Where clients of a kind of backend show their key, in the order in which it is looked for. */

@@ -16,8 +16,10 @@ import {
 } from '#engine/contract/exchange.ts'
 import type { ClientEvents, ServerEvents } from '#engine/contract/exchange-events.ts'
 import { holdInAll } from '#engine/contract/held-bytes.ts'
-import type { Call, CallEvents, CallRequest, InProcess } from '#engine/contract/in-process.ts'
+import type { Call, CallEvents, CallRequest, InProcess, SideCall } from '#engine/contract/in-process.ts'
+import { keepRequestId, requestIdOf } from '#engine/contract/request-id.ts'
 import type { Route } from '#engine/contract/route.ts'
+import { SIDE_PURPOSE } from '#engine/contract/side-call.ts'
 import { TRACE } from '#engine/contract/tracing.ts'
 import type { SpliceEnd } from '#engine/contract/transport.ts'
 import { atRoundEnd, inTurn, turnStartedAt } from '#engine/socket/round.ts'
@@ -98,7 +100,7 @@ class InnerClient implements Call, ClientStream {
   #isThrottled = false
 
   constructor(serve: (ex: Exchange) => void, request: CallRequest, events: CallEvents, options: InProcessOptions) {
-    const { method, path, query, headers, body, timeoutMs, isGrpc = false, trace } = request
+    const { method, path, query, headers, body, timeoutMs, isGrpc = false, trace, record } = request
     const whole = body === 'stream' || body?.length === 0 ? null : body
     const kind = body === 'stream' ? BODY_STREAM : whole === null ? BODY_NONE : BODY_LENGTH
     const ex = new Exchange(this, method, path, query, NO_NAME, headers, kind, whole?.length ?? 0, turnStartedAt)
@@ -111,9 +113,13 @@ class InnerClient implements Call, ClientStream {
     }
     ex.requestDone = body !== 'stream'
     ex.wantsTrailers = isGrpc
-    ex.route = { ...ROUTE, serve, recorder: { record: () => this.#over() } }
+    ex.route = { ...ROUTE, serve, recorder: { record: () => this.#over(record ?? null) } }
     ex.step = STEP_SERVE
     if (trace != null) TRACE.set(ex, trace)
+    if (record !== undefined) {
+      SIDE_PURPOSE.set(ex, record.purpose)
+      keepRequestId(ex, requestIdOf(record.of))
+    }
     this.#ex = ex
     this.#events = events
     this.#options = options
@@ -173,7 +179,8 @@ class InnerClient implements Call, ClientStream {
   }
 
   /** The engine's own reply to a fault says why there is no answer. */
-  #over(): void {
+  #over(record: SideCall | null): void {
+    if (record !== null && this.#ex.llm !== null) record.of.route?.recorder.recordCall?.(this.#ex)
     if (this.#ex.slots !== null) TRACE.get(this.#ex)?.over(this.#ex)
     if (this.#ex.error !== null) this.#failed(this.#ex.error)
   }

@@ -7,6 +7,7 @@ import type { Exchange } from '#engine/contract/exchange.ts'
 import type { Claims } from '#engine/contract/identity.ts'
 import { firstTokenMs, type ModelUse } from '#engine/contract/model-use.ts'
 import { requestIdOf } from '#engine/contract/request-id.ts'
+import { SIDE_PURPOSE } from '#engine/contract/side-call.ts'
 import { TRACE } from '#engine/contract/tracing.ts'
 import { nanosOfPicos } from '#engine/kit/money.ts'
 
@@ -48,7 +49,8 @@ export const COLUMNS = {
   serviceTier: 'TEXT',
   firstTokenMs: 'INTEGER',
   durationMs: 'INTEGER NOT NULL',
-  traceId: 'TEXT'
+  traceId: 'TEXT',
+  purpose: 'TEXT'
 } as const satisfies Record<string, string>
 
 export type Column = keyof typeof COLUMNS
@@ -120,7 +122,8 @@ export function rowOf(ex: Exchange, llm: ModelUse, { route, status, durationMs, 
     text(llm.serviceTier),
     first === undefined ? null : Math.round(first),
     Math.round(durationMs),
-    ex.slots === null ? null : (TRACE.get(ex)?.traceId ?? null)
+    ex.slots === null ? null : (TRACE.get(ex)?.traceId ?? null),
+    ex.slots === null ? null : SIDE_PURPOSE.get(ex)
   ]
 }
 

@@ -199,6 +199,20 @@ test('a file of another program, or of a newer weir, is refused and left as it i
   await assert.rejects(SpendStore.open({ path: folder, ...SPEC }), /a newer weir has written it \(version 9\)/)
 })
 
+test('a file of an older version gets the columns that it lacks, and keeps its records', async (t) => {
+  const folder = folderOf(t)
+  const store = await SpendStore.open({ path: folder, ...SPEC })
+  store.database.exec('ALTER TABLE records DROP COLUMN purpose; PRAGMA user_version = 1')
+  store.database.exec(
+    "INSERT INTO records (id, time, status, streamed, retries, currency, durationMs) VALUES ('a', 1, 200, 0, 0, 'USD', 1)"
+  )
+  store.close()
+  const again = await SpendStore.open({ path: folder, ...SPEC })
+  const { id, purpose } = again.database.prepare('SELECT id, purpose FROM records').get()!
+  assert.deepEqual([id, purpose], ['a', null])
+  again.close()
+})
+
 test('after kill -9 the file is read, with every batch that was kept, and its sums', async (t) => {
   const folder = folderOf(t)
   const child = spawn(

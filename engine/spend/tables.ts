@@ -28,7 +28,7 @@ export const COUNTED = ['calls', 'errors', 'unknownCosts'] as const
 export const MEASURES = [...COUNTED, ...SUMMED] as const
 
 /** Of the file; another one is not touched. */
-const VERSION = 1
+const VERSION = 2
 /** "weir", as `file` shows it. */
 const APPLICATION_ID = 0x77656972
 /** Another process of this machine may have the file: the one before a restart, while it drains. */
@@ -86,6 +86,7 @@ function prepare(database: DatabaseSync): void {
   // A process that is killed loses nothing that was committed; a loss of power may take the last moments.
   database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL')
   if (version === 0) makeTables(database)
+  else if (version < VERSION) addColumns(database)
 }
 
 function makeTables(database: DatabaseSync): void {
@@ -93,6 +94,27 @@ function makeTables(database: DatabaseSync): void {
   try {
     // Another process may have been first.
     if (numberOf(database, 'user_version') === 0) database.exec(TABLES)
+    database.exec('COMMIT')
+  } catch (error) {
+    database.exec('ROLLBACK')
+    throw error
+  }
+}
+
+/** A file of an older version lacks columns of records: those that it has are the same. */
+function addColumns(database: DatabaseSync): void {
+  database.exec('BEGIN IMMEDIATE')
+  try {
+    const known = new Set(
+      database
+        .prepare("SELECT name FROM pragma_table_info('records')")
+        .all()
+        .map((row) => row.name)
+    )
+    for (const [name, type] of Object.entries(COLUMNS)) {
+      if (!known.has(name)) database.exec(`ALTER TABLE records ADD COLUMN "${name}" ${type}`)
+    }
+    database.exec(`PRAGMA user_version = ${VERSION}`)
     database.exec('COMMIT')
   } catch (error) {
     database.exec('ROLLBACK')

@@ -38,6 +38,8 @@ const MODEL_LABELS = [
   'gen_ai_response_model'
 ] as const
 
+const SIDE_LABELS = ['route', 'purpose', 'gen_ai_provider_name', 'gen_ai_request_model'] as const
+
 export interface MetricRow {
   readonly type: 'counter' | 'gauge' | 'histogram'
   readonly help: string
@@ -146,6 +148,17 @@ export const METRICS = {
   weir_upstream_tls_handshakes_total: counter('TLS handshakes with backends that succeeded.', ['resumed']),
   weir_upstream_retries_total: counter('Attempts after the first one of an exchange.', []),
   weir_upstream_retries_refused_total: counter('Attempts not made because a retry budget was spent.', []),
+  weir_llm_side_call_duration_seconds: histogram(
+    'Calls of models beside those of clients. purpose: shadow. error_type: empty where the call went well.',
+    [...SIDE_LABELS, 'error_type'],
+    OPERATION_BOUNDS
+  ),
+  weir_llm_side_call_tokens_total: counter('Tokens of such calls.', [...SIDE_LABELS, 'gen_ai_token_type']),
+  weir_llm_side_call_cost_total: counter('What such calls have cost, in the currency of prices.', SIDE_LABELS),
+  weir_llm_side_calls_dropped_total: counter('Such calls that were not made, since too many were under way.', [
+    'route',
+    'purpose'
+  ]),
   weir_mirrored_requests_total: counter('Copies of requests for mirrors. result: answered, failed or dropped.', [
     'route',
     'backend',

@@ -17,6 +17,7 @@ import type { LogRecords } from './log-records.ts'
 import type { McpMetrics } from './mcp-metrics.ts'
 import type { Counter, Histogram, Metrics } from './metrics.ts'
 import type { ModelMetrics } from './model-metrics.ts'
+import type { SideCallMetrics } from './side-calls.ts'
 
 /**
  * Methods that are a label value; any other token is "other" (RFC 9110 section 9.3, RFC 5789).
@@ -36,6 +37,7 @@ export interface RecorderParts {
   readonly metrics: Metrics
   readonly accessLog: AccessLog
   readonly models: ModelMetrics
+  readonly sideCalls: SideCallMetrics
   readonly mcp: McpMetrics
   readonly spend: SpendSinks
   /** For collectors, by the plan of the access log; null: it has none. */
@@ -46,6 +48,7 @@ export class RouteRecorder implements Recorder {
   readonly #metrics: Metrics
   readonly #accessLog: AccessLog
   readonly #models: ModelMetrics
+  readonly #sideCalls: SideCallMetrics
   readonly #mcp: McpMetrics
   readonly #spend: SpendSinks
   readonly #plan: AccessLogPlan | null
@@ -61,11 +64,12 @@ export class RouteRecorder implements Recorder {
 
   constructor(parts: RecorderParts, plan: AccessLogPlan | null, labels: RecorderLabels) {
     const { port } = labels
-    const { metrics, accessLog, models, mcp, spend, logRecords } = parts
+    const { metrics, accessLog, models, sideCalls, mcp, spend, logRecords } = parts
     this.#spend = spend
     this.#records = logRecords(plan)
     this.#mcp = mcp
     this.#models = models
+    this.#sideCalls = sideCalls
     this.#plan = plan
     this.#metrics = metrics
     this.#accessLog = accessLog
@@ -97,6 +101,18 @@ export class RouteRecorder implements Recorder {
     if (ex.mcp !== null) this.#mcp.record(ex, this.#labels.route, status, durationMs)
     if (this.#records !== null) this.#records.record(ex, status, durationMs)
     if (this.#accessLog.enabled) this.#log(ex, status, reason, durationMs)
+  }
+
+  recordCall(call: Exchange): void {
+    const durationMs = performance.now() - call.startedAt
+    const status = call.status === 0 && call.error !== null ? ERRORS[call.error].status : call.status
+    const { route } = this.#labels
+    this.#sideCalls.record(call, route, status, durationMs)
+    if (this.#spend.isOn) this.#spend.record(call, route, status, durationMs)
+  }
+
+  callDropped(purpose: string): void {
+    this.#sideCalls.dropped(this.#labels.route, purpose)
   }
 
   #log(ex: Exchange, status: number, reason: number, durationMs: number): void {

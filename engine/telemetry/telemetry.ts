@@ -26,6 +26,7 @@ import { type Environment, otelEnvironment } from './otlp/environment.ts'
 import { Exporters } from './otlp/exporters.ts'
 import { type RecorderParts, RouteRecorder } from './recorder.ts'
 import { CallRecorder } from './service-recorder.ts'
+import { SideCallMetrics } from './side-calls.ts'
 import { ConnectionRecorder } from './tcp-recorder.ts'
 import { createTracing } from './tracing/tracing.ts'
 import { type UpstreamTelemetry, upstreamTelemetry } from './upstream.ts'
@@ -115,6 +116,7 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
     metrics,
     accessLog,
     models: new ModelMetrics(metrics),
+    sideCalls: new SideCallMetrics(metrics),
     mcp: new McpMetrics(metrics),
     spend: spendSinks(options, metrics),
     logRecords: isDisabled ? () => null : logRecordsOf(exporters, metrics)

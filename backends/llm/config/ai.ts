@@ -17,6 +17,7 @@ import { levelsOf, mergedModelPolicies } from './policies.ts'
 import { type FileProvider, provider, providerOf } from './providers.ts'
 import { ranking, rankingOf } from './ranking.ts'
 import { type FileRoutes, routes, translateRoutes } from './routes.ts'
+import { shadow, shadowHasName, shadowOf } from './shadow.ts'
 import { silenceOf, streams } from './streams.ts'
 
 /** docs/specification.md#llm-backends. */
@@ -55,6 +56,7 @@ export const aiSchema = () =>
       unsupported: unsupported(),
       routing: onlyInFiles(ranking().optional()),
       failover: onlyInFiles(failoverSettings().optional()),
+      shadow: onlyInFiles(shadow({ provider: name().describe('The name of one of the providers.') }).optional()),
       cache: onlyInFiles(cache().optional()),
       streams: streams().optional(),
       prices: onlyInFiles(backendPriceRows.optional()).describe('What calls cost, in place of config.prices.'),
@@ -87,6 +89,7 @@ export const aiSchema = () =>
         ONLY_FILES
       )
     )
+    .check(shadowHasName())
     .check(
       together<Raw>(
         [],
@@ -126,15 +129,17 @@ export function translateAi(file: FileAiBackend, context: TranslateContext): AiB
       : [[{ name: file.name, ...file.provider }]]
   const { ai = {} } = mergedModelPolicies(levelsOf(levels))
   const changes = withOuter(file, ai)
+  const translated = groups.map((providers) =>
+    providers.map((input) => {
+      const provider = input as FileProvider
+      const own = provider.policies
+      return providerOf(provider, changes, { transport: transportOf(own), auth: authOf(own) })
+    })
+  )
+  const copied = translated.flat().find((one) => one.name === file.shadow?.provider)
   return {
     kind: 'ai',
-    groups: groups.map((providers) =>
-      providers.map((input) => {
-        const provider = input as FileProvider
-        const own = provider.policies
-        return providerOf(provider, changes, { transport: transportOf(own), auth: authOf(own) })
-      })
-    ),
+    groups: translated,
     routes: translateRoutes(file.routes ?? ai.routes ?? {}),
     modelAliases: changes.modelAliases ?? {},
     unsupported: file.unsupported ?? 'tolerant',
@@ -142,6 +147,7 @@ export function translateAi(file: FileAiBackend, context: TranslateContext): AiB
     promptGuard: translateGuards(file.promptGuard ?? ai.promptGuard, context.sources),
     ranking: rankingOf(file.routing),
     failover: failoverOf(file.failover),
+    ...(copied === undefined ? {} : { shadow: shadowOf(file.shadow!, copied) }),
     prices: rowsOf(file.prices) ?? [],
     cache: cacheOf(file.cache),
     policies

@@ -31,11 +31,20 @@ export interface AiBackend {
   readonly fallbacks?: readonly AiFallback[] | undefined
   /** How far failover goes; absent: the defaults (config/failover.ts). */
   readonly failover?: AiFailover | undefined
+  /** Copies of its calls; absent: none. */
+  readonly shadow?: AiShadow | undefined
   /** Rows that go ahead of all others for its providers. */
   readonly prices: readonly PriceRow[]
   /** Answers are kept for equal requests; absent: none is. */
   readonly cache?: AiCache | undefined
   readonly policies: PolicySet
+}
+
+/** Copies of calls go to a provider whose answers are measured and thrown away. */
+export interface AiShadow {
+  /** Of the calls, 0..1. */
+  readonly share: number
+  readonly provider: AiProvider
 }
 
 export interface AiFailover {

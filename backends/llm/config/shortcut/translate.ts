@@ -7,6 +7,7 @@ import { translateGuards } from '#backends/llm/config/guards.ts'
 import { providerOf } from '#backends/llm/config/providers.ts'
 import { RANKINGS, rankingOf } from '#backends/llm/config/ranking.ts'
 import { translateRoutes } from '#backends/llm/config/routes.ts'
+import { shadowOf } from '#backends/llm/config/shadow.ts'
 import type { AiBackend, AiProvider, AiRanking, ModelsBackend } from '#backends/llm/config/snapshot.ts'
 import { silenceOf } from '#backends/llm/config/streams.ts'
 import { starFilled } from '#backends/llm/edits/model-patterns.ts'
@@ -23,7 +24,7 @@ import type { LlmChanges, LlmFile, LlmModel, LlmParams, LlmProvider } from './sc
 import { serving } from './serving.ts'
 import type { LlmVirtual } from './virtual.ts'
 
-type Routing = Pick<AiBackend, 'ranking' | 'fallbacks'>
+type Routing = Pick<AiBackend, 'ranking' | 'fallbacks' | 'shadow'>
 
 const ROUTES = translateRoutes({
   ...Object.fromEntries(CLIENT_FORMATS.flatMap(({ routeType, pathEnds }) => pathEnds.map((end) => [end, routeType]))),
@@ -50,10 +51,13 @@ export function llmBackend(file: LlmFile, { policies, sources, transportOf }: Tr
     prices: rowsOf(file.prices) ?? [],
     policies: {}
   })
-  const targetsOf = (targets: Targets, { fallbacks = [] }: LlmVirtual, ranking?: AiRanking) => {
+  const targetsOf = (targets: Targets, { fallbacks = [], shadow }: LlmVirtual, ranking?: AiRanking) => {
     const others = fallbacks.map(({ on, models }, i) => ({ on, providers: listOf(models, reached, `fallback ${i}/`) }))
-    const all = [...targets, ...fallbacks.flatMap(({ models }) => models.map((model) => ({ model })))]
-    return backend(groupsOf(targets, reached), servingAll(file.models, all), { ranking, fallbacks: others })
+    const more = [...fallbacks.flatMap(({ models }) => models), ...(shadow === undefined ? [] : [shadow.model])]
+    const all = [...targets, ...more.map((model) => ({ model }))]
+    const copies =
+      shadow === undefined ? {} : { shadow: shadowOf(shadow, named(shadow.model, `shadow/${shadow.model}`, reached)) }
+    return backend(groupsOf(targets, reached), servingAll(file.models, all), { ranking, fallbacks: others, ...copies })
   }
   const models = file.models.map(({ name, visibility = 'public' }, i) => {
     return { name, isPublic: visibility === 'public', backend: backend([[reached[i]!]], [file.models[i]!]) }

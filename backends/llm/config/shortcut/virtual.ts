@@ -1,5 +1,6 @@
 /** The file's `llm.virtualModels`: names that stand for other models, and what decides which of them is asked. */
 import { type FileRankingFields, RANKINGS, type RankingName, rankingFields } from '#backends/llm/config/ranking.ts'
+import { shadow } from '#backends/llm/config/shadow.ts'
 import { ERROR_CLASSES, type ErrorClass } from '#backends/llm/config/snapshot.ts'
 import { REQUEST_HEAD_ROOTS } from '#engine/cel/exchange.ts'
 import { expression } from '#engine/cel/expression.ts'
@@ -91,7 +92,8 @@ export const virtualModel = () =>
       leastBusy: ranked('leastBusy', 'The one with the fewest calls under way.'),
       consistentHash: ranked('consistentHash', 'The same one for the same key.')
     }),
-    fallbacks: fallbacks().optional().describe('Models for one kind of error each.')
+    fallbacks: fallbacks().optional().describe('Models for one kind of error each.'),
+    shadow: shadow({ model: served() }).optional()
   })
 
 interface Target {
@@ -116,6 +118,7 @@ export interface LlmVirtual {
       | undefined
   } & { readonly [kind in RankingName]?: (FileTargets & FileRankingFields) | undefined }
   readonly fallbacks?: readonly { readonly on: readonly ErrorClass[]; readonly models: readonly string[] }[] | undefined
+  readonly shadow?: { readonly model: string; readonly percent: number } | undefined
 }
 
 type Report = (at: readonly (string | number)[], message: string) => void
@@ -124,7 +127,7 @@ const LISTS = ['failover', 'weighted', 'conditional', ...RANKINGS] as const
 
 /** Names of models that nothing serves. `at`: where the virtual model stands. */
 export function checkTargets(
-  { routing, fallbacks = [] }: LlmVirtual,
+  { routing, fallbacks = [], shadow: copies }: LlmVirtual,
   models: readonly { readonly name: string }[],
   at: readonly (string | number)[],
   report: Report
@@ -143,6 +146,7 @@ export function checkTargets(
     check(routing.canary.model, ['routing', 'canary', 'model'])
     check(routing.canary.to, ['routing', 'canary', 'to'])
   }
+  if (copies !== undefined) check(copies.model, ['shadow', 'model'])
   fallbacks.forEach(({ models: names }, i) => {
     names.forEach((model, j) => {
       check(model, ['fallbacks', i, 'models', j])

@@ -1,0 +1,8 @@
+/** Calls of models beside the ones that clients have asked for. */
+import { Slot } from './slot.ts'
+
+/** `shadow`: a copy, whose answer is thrown away. */
+export type SidePurpose = 'shadow'
+
+/** Null: it is what a client has asked. */
+export const SIDE_PURPOSE = new Slot<SidePurpose>()
