@@ -1,7 +1,8 @@
 /**
  * What is carried between the formats of clients and of providers, as a table: npm run matrix prints it, and
- * npm run matrix -- --write puts it into docs/llm-matrix.md. Every cell is what a golden has just done: a request is
- * read, written for the provider and read again there; an answer of the mock provider takes the way back.
+ * npm run matrix -- --write puts it into docs/llm-matrix.md, and the providers by name into docs/llm-providers.md.
+ * Every cell is what a golden has just done: a request is read, written for the provider and read again there; an
+ * answer of the mock provider takes the way back.
  */
 
 import { writeFileSync } from 'node:fs'
@@ -16,6 +17,7 @@ import { CONVERSE_BUSY, converseAnswer } from '#engine/testing/models-converse.t
 import { type Client, FEATURES, type Feature, SMALLEST } from './matrix-goldens.ts'
 import { inOtherWords, leftOut } from './matrix-losses.ts'
 import { providersTable, TITLES } from './matrix-providers.ts'
+import { PROVIDERS_FILE, providersPage } from './providers-page.ts'
 
 export const MATRIX_FILE = new URL('../docs/llm-matrix.md', import.meta.url)
 
@@ -194,6 +196,8 @@ refused here is left out.`
 }
 
 if (import.meta.main) {
-  if (process.argv.includes('--write')) writeFileSync(MATRIX_FILE, matrix())
-  else process.stdout.write(matrix())
+  if (process.argv.includes('--write')) {
+    writeFileSync(MATRIX_FILE, matrix())
+    writeFileSync(PROVIDERS_FILE, providersPage())
+  } else process.stdout.write(matrix())
 }

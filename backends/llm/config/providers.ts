@@ -1,7 +1,7 @@
 /** The providers of an `ai` backend (docs/specification.md#llm-backends). */
 
 import type { AiProvider } from '#backends/llm/config/snapshot.ts'
-import { DIALECTS, type DialectName } from '#backends/llm/providers/compatible.ts'
+import { dialect, dialectOf, type FileDialect } from '#backends/llm/providers/dialect/schema.ts'
 import { makers } from '#backends/llm/providers/fields.ts'
 import { PROVIDERS } from '#backends/llm/providers/index.ts'
 import type { BackendAuth } from '#engine/contract/backend-auth/auth.ts'
@@ -16,7 +16,7 @@ import { path } from '#engine/schema/http.ts'
 import { namesOf, realKeys, withNeutralNames } from '#engine/schema/names.ts'
 import { host, port } from '#engine/schema/net.ts'
 import { cel } from '#engine/schema/rule.ts'
-import { misplacedKeys, refusedKeys, z } from '#engine/schema/schema.ts'
+import { misplacedKeys, refusedKeys, type z } from '#engine/schema/schema.ts'
 import { onlyInFiles } from '#engine/schema/spelling.ts'
 import { sound } from '#engine/schema/together.ts'
 import { edits, editsOf, type FileEdits, overriddenModel } from './edits.ts'
@@ -33,15 +33,6 @@ const kinds = () =>
 const WITH_DIALECT = PROVIDERS.filter(({ hasDialect }) => hasDialect).map(({ name }) => name)
 
 const WITHOUT_HOST = PROVIDERS.filter(({ needsHost }) => needsHost).map(({ name }) => name)
-
-/** Of chat completions; other formats have one author each. */
-export const dialect = () =>
-  z
-    .enum(DIALECTS)
-    .describe(
-      "How the server's chat completions differ from OpenAI's. Default: by its host; what it refuses is learned."
-    )
-    .meta({ examples: ['vllm'] })
 
 /** What one provider says, beside its name. */
 export const provider = (others: Record<string, z.ZodType> = {}) =>
@@ -90,7 +81,7 @@ export interface FileProvider {
   readonly host?: string | undefined
   readonly port?: number | undefined
   readonly path?: string | undefined
-  readonly dialect?: DialectName | undefined
+  readonly dialect?: FileDialect | undefined
   readonly prices?: FilePrices
   readonly policies?:
     | {
@@ -133,7 +124,7 @@ export function providerOf(input: FileProvider, outer: FileEdits, { transport, a
     edits: editsOf(changes, outer),
     modelAliases: changes.modelAliases ?? null,
     pathPrefix: null,
-    dialect: file.dialect ?? null,
+    ...dialectOf(file.dialect),
     prices: rowsOf(file.prices)
   }
 }

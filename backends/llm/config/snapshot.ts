@@ -2,6 +2,7 @@
 
 import type { ChatRouteType } from '#backends/llm/conversation.ts'
 import type { DialectName } from '#backends/llm/providers/compatible.ts'
+import type { Dialect } from '#backends/llm/providers/dialect/dialect.ts'
 import type { OperationType } from '#backends/llm/routes/answer-spec.ts'
 import type { BackendAuth } from '#engine/contract/backend-auth/auth.ts'
 import type { BackendTransport } from '#engine/contract/backend-transport/transport.ts'
@@ -228,6 +229,8 @@ export interface AiProvider {
   readonly pathPrefix: string | null
   /** How its chat completions differ from OpenAI's; null: by its host. */
   readonly dialect: DialectName | null
+  /** Beside that; absent: nothing. */
+  readonly dialectChanges?: Partial<Dialect>
   /** Longest request that it takes; absent: any. */
   readonly contextTokens?: number | undefined
   /** Instead of the backend's; null: those. */

@@ -6,7 +6,7 @@
 import { isObject } from '#backends/llm/formats/fields.ts'
 import { FormatError } from '#backends/llm/formats/format.ts'
 import { LARGE_BYTES } from '#backends/llm/offload/threshold.ts'
-import type { Dialect } from '#backends/llm/providers/compatible.ts'
+import type { Dialect } from '#backends/llm/providers/dialect/dialect.ts'
 import { type AddedField, addedFields, refusedFields } from '#backends/llm/providers/dialects.ts'
 import type { DroppedFields } from '#backends/llm/translate/dropped-fields.ts'
 import { whenSettled } from '#backends/shared/when-settled.ts'

@@ -53,12 +53,12 @@ const HEALTH_MAX = 4096
 
 /** With what has been learned of it since the process began, in this thread. */
 function learnedDialect(
-  { name, type, host, port, dialect }: AiProvider,
+  { name, type, host, port, dialect, dialectChanges }: AiProvider,
   { state, name: backend }: BackendContext
 ): LearnedDialect {
   const known = state('ai.dialects', () => new Lru<string, LearnedDialect>(HEALTH_MAX))
-  const key = [backend, name, type, host, port, dialect].join(' ')
-  const learned = known.get(key) ?? { dialect: dialectFor(dialect, host ?? '') }
+  const key = [backend, name, type, host, port, dialect, JSON.stringify(dialectChanges)].join(' ')
+  const learned = known.get(key) ?? { dialect: dialectFor(dialect, host ?? '', dialectChanges) }
   known.set(key, learned)
   return learned
 }

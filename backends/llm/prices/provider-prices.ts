@@ -12,13 +12,6 @@ import { Lru } from '#engine/kit/lru.ts'
 import { decimalText, PICO_PLACES, type Picos } from '#engine/kit/money.ts'
 import { costOf, estimateOf } from '#engine/prices/cost.ts'
 
-/** Hosts of services without a dialect of their own. */
-const HOSTS: Readonly<Record<string, string | undefined>> = {
-  'api.voyageai.com': 'voyage',
-  'api.jina.ai': 'jina',
-  'api.moonshot.ai': 'moonshot',
-  'api.moonshot.cn': 'moonshot'
-}
 /** Their answers say what they have cost, in dollars. */
 export const TELLERS: ReadonlySet<string> = new Set(['openrouter', 'perplexity', 'xai'])
 /** A token is some four characters of English ("Tokenizer" of OpenAI); of other text fewer. */
@@ -30,7 +23,7 @@ const MODEL_CHARS_MAX = 128
 /** By the name that price lists have for it. */
 export function priceProvider(type: string, dialect: DialectName | null, host: string | null): string {
   if (type !== 'custom' && type !== 'openai') return type
-  return dialect ?? (host === null ? null : (HOSTS[host.toLowerCase()] ?? serviceAt(host))) ?? type
+  return dialect ?? (host === null ? null : serviceAt(host)) ?? type
 }
 
 /** What has come of an attempt. */

@@ -166,8 +166,8 @@ test('a server by its name is asked in its dialect at once', async (t) => {
 })
 
 test('known hosts have dialects, and similar names have none', () => {
-  equal(dialectFor(null, 'API.Mistral.ai').asksUsage, false)
-  equal(dialectFor(null, 'eu.api.groq.com').thoughts, null)
+  equal(dialectFor(null, 'API.Mistral.ai').streamOptions, false)
+  equal(dialectFor(null, 'eu.api.groq.com').thoughts, 'none')
   deepEqual(dialectFor(null, 'notapi.mistral.ai.example'), dialectFor('openai', ''))
   deepEqual(dialectFor('openai', 'api.mistral.ai'), dialectFor(null, 'example.com'))
   for (const name of DIALECTS) equal(typeof dialectFor(name, '').limit, 'string')

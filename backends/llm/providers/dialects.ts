@@ -1,24 +1,20 @@
 /**
- * Requests as a server of OpenAI's chat completions reads them (compatible.ts). Only fields that this gateway adds or
- * translates follow a dialect; those of the client pass unchanged.
+ * Which dialect a provider is asked in: by its name or host (compatible.ts), as a file changes it, and as its refusals
+ * teach (plan/compatibility-retry.ts).
  */
-import type { Conversation, Json, JsonObject } from '#backends/llm/conversation.ts'
-import { isObject } from '#backends/llm/formats/fields.ts'
-import type { Losses } from '#backends/llm/formats/format.ts'
-import { partPath } from '#backends/llm/formats/paths.ts'
-import { COMPATIBLE, type CompatibleService, type Dialect, type DialectName, OPENAI } from './compatible.ts'
+import { COMPATIBLE, type CompatibleService, type DialectName } from './compatible.ts'
+import { type Dialect, OPENAI } from './dialect/dialect.ts'
 
 /** Plain data, so that other threads can have it. One for each provider: what is learned of it is put here. */
 export interface LearnedDialect {
   dialect: Dialect
 }
 
-/** By its name where the configuration says it, else by the host. */
-export function dialectFor(name: DialectName | null, host: string): Dialect {
-  const rows: readonly CompatibleService[] = Object.values(COMPATIBLE)
-  const row = name === null ? rows.find(({ hosts = [] }) => isAt(host, hosts)) : COMPATIBLE[name]
-  const { asksUsage, limit, thoughts }: Dialect = { ...OPENAI, ...row }
-  return { asksUsage, limit, thoughts }
+/** By its name where the configuration says it, else by the host; `changes`: what a file says beside that. */
+export function dialectFor(name: DialectName | null, host: string, changes?: Partial<Dialect>): Dialect {
+  const service = name ?? serviceAt(host)
+  const { dialect }: CompatibleService = service === null ? {} : COMPATIBLE[service]
+  return dialect === undefined && changes === undefined ? OPENAI : { ...OPENAI, ...dialect, ...changes }
 }
 
 /** The one of the services (compatible.ts) that has this host; null: none. */
@@ -30,42 +26,6 @@ export function serviceAt(host: string): DialectName | null {
 function isAt(host: string, hosts: readonly string[]): boolean {
   const name = host.toLowerCase()
   return hosts.some((one) => name === one || name.endsWith(`.${one}`))
-}
-
-// --- requests that have been written here ---
-
-const THOUGHTS = ['reasoning_content', 'thinking_blocks'] as const
-
-/** `body` as the writer of completions has made it of another format's request: none of it is the client's wording. */
-export function inDialect(body: JsonObject, dialect: Dialect, conversation: Conversation, losses: Losses): JsonObject {
-  const { asksUsage, limit, thoughts } = dialect
-  if (asksUsage && limit === OPENAI.limit && thoughts === OPENAI.thoughts) return body
-  const made: { [name: string]: Json } = { ...body }
-  if (!asksUsage) delete made.stream_options
-  if (limit !== OPENAI.limit && made.max_completion_tokens !== undefined) {
-    made[limit] = made.max_completion_tokens
-    delete made.max_completion_tokens
-  }
-  if (thoughts !== OPENAI.thoughts && Array.isArray(made.messages)) {
-    made.messages = made.messages.map((message: Json) => withThoughts(message, thoughts))
-    if (thoughts === null) tellThoughts(conversation, losses)
-  }
-  return made
-}
-
-function withThoughts(message: Json, name: Dialect['thoughts']): Json {
-  if (!isObject(message) || THOUGHTS.every((one) => message[one] === undefined)) return message
-  const { reasoning_content: text = null, thinking_blocks: _, ...rest } = message
-  return name === null || text === null ? rest : { ...rest, [name]: text }
-}
-
-/** They are the model's own, and it answers without them. */
-function tellThoughts({ turns, origin }: Conversation, losses: Losses): void {
-  for (const [i, { parts }] of turns.entries()) {
-    for (const [j, { kind }] of parts.entries()) {
-      if (kind === 'thinking') losses.add(partPath(origin, i, j), 'harmless')
-    }
-  }
 }
 
 // --- refusals ---
@@ -83,13 +43,19 @@ export function addedFields(
   { isNative, usage }: { isNative: boolean; usage: readonly string[] }
 ): AddedField[] {
   const added: AddedField[] = []
-  if (dialect.asksUsage && usage.length > 0) added.push({ names: usage, change: { asksUsage: false } })
+  if (dialect.streamOptions && usage.length > 0) added.push({ names: usage, change: { streamOptions: false } })
   if (isNative) return added
   const { limit, thoughts } = dialect
   const other = limit === 'max_tokens' ? 'max_completion_tokens' : 'max_tokens'
   added.push({ names: [limit], change: { limit: other } })
-  if (thoughts !== null) added.push({ names: [thoughts, 'thinking_blocks'], change: { thoughts: null } })
+  if (thoughts !== 'none') added.push({ names: THOUGHT_NAMES[thoughts], change: { thoughts: 'none' } })
   return added
+}
+
+const THOUGHT_NAMES: Readonly<Record<Exclude<Dialect['thoughts'], 'none'>, readonly string[]>> = {
+  reasoning_content: ['reasoning_content', 'thinking_blocks'],
+  reasoning: ['reasoning'],
+  content: ['thinking']
 }
 
 /** As pydantic, JSON Schema, OpenAI, and servers in Go and Rust say it; not that a value is wrong, or missing. */

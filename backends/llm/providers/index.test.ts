@@ -23,9 +23,6 @@ const COMMON: ReadonlySet<string> = new Set([
 const EXCEPTIONS: readonly string[] = [
   // The service of AWS that requests are signed for, whatever provider they go to.
   "auth/aws.ts: 'bedrock'",
-  // An authentication of other gateways' files, refused by name.
-  // Shown to editors as an example of a dialect.
-  "config/providers.ts: 'vllm'",
   // Who made a model, of which Bedrock has several.
   ...["'cohere'", "'mistral'", 'cohere:', 'mistral:'].map((family) => `formats/converse/models.ts: ${family}`)
 ]

@@ -72,4 +72,4 @@ interface ProviderParam {
 }
 
 /** All that `params` has: own parameters, and those of all providers. */
-export type ShortcutParams = Readonly<Record<string, string | number | undefined>>
+export type ShortcutParams = Readonly<Record<string, string | number | object | undefined>>

@@ -9,8 +9,9 @@ import { sentPath } from '#backends/llm/edits/sent-path.ts'
 import { isObject } from '#backends/llm/formats/fields.ts'
 import { FormatError, Losses } from '#backends/llm/formats/format.ts'
 import { FORMATS } from '#backends/llm/formats/index.ts'
-import type { Dialect } from '#backends/llm/providers/compatible.ts'
-import { inDialect } from '#backends/llm/providers/dialects.ts'
+import type { Dialect } from '#backends/llm/providers/dialect/dialect.ts'
+import { type Notes, notesOn, ownNotes } from '#backends/llm/providers/dialect/notes.ts'
+import { inDialect } from '#backends/llm/providers/dialect/request.ts'
 import type { Provider } from '#backends/llm/providers/provider.ts'
 import { clientPaths } from '#backends/llm/translate/client-paths.ts'
 import { clientToolsOf, NO_CLIENT_TOOLS } from '#backends/llm/translate/client-tools.ts'
@@ -59,7 +60,7 @@ export function providerBody(chat: ChatRequest, plan: RequestPlan, losses: Losse
   const { provider, format, model, caching } = plan
   const isNative = format === chat.client
   chat.clientTools = NO_CLIENT_TOOLS
-  const body = isNative ? nativeBody(chat, plan) : convertedBody(chat, plan, losses)
+  const body = isNative ? nativeBody(chat, plan, losses) : convertedBody(chat, plan, losses)
   const marked = caching === null ? body : withCacheMarks(format, model, body ?? chat.body, caching)
   const sent = provider.adapt === undefined ? marked : provider.adapt(format, marked ?? chat.body)
   return sent === null || (sent === chat.body && !chat.isEdited) ? null : sent
@@ -141,16 +142,22 @@ export function address(ex: Exchange, provider: Provider, to: Address): void {
 }
 
 /** Null: the client's own bytes will do. */
-function nativeBody(chat: ChatRequest, { format, model, dialect }: RequestPlan): JsonObject | null {
-  const asksUsage = format === 'completions' && chat.isStreamed && !chat.wantsUsage && dialect.asksUsage
+function nativeBody(chat: ChatRequest, { format, model, dialect }: RequestPlan, losses: Losses): JsonObject | null {
+  const asksUsage = format === 'completions' && chat.isStreamed && !chat.wantsUsage && dialect.streamOptions
   const renames = format !== 'gemini' && model !== chat.model
-  if (!asksUsage && !renames) return chat.isEdited ? chat.body : null
-  const options = chat.body.stream_options
+  const own = format === 'completions' ? inDialect(chat.body, dialect, nativeNotes(chat, losses), false) : chat.body
+  if (!asksUsage && !renames && own === chat.body) return chat.isEdited ? chat.body : null
+  const options = own.stream_options
   return {
-    ...chat.body,
+    ...own,
     ...(renames ? { model } : {}),
     ...(asksUsage ? { stream_options: { ...(isObject(options) ? options : {}), include_usage: true } } : {})
   }
+}
+
+function nativeNotes({ client, body, unprompted }: ChatRequest, losses: Losses): Notes {
+  const sent = (path: string) => (unprompted === null ? path : sentPath(path, body, unprompted))
+  return ownNotes(losses, (path) => changesMeaning(client, path, body, null), sent)
 }
 
 function convertedBody(chat: ChatRequest, { format, model, dialect }: RequestPlan, losses: Losses): JsonObject {
@@ -162,7 +169,10 @@ function convertedBody(chat: ChatRequest, { format, model, dialect }: RequestPla
   chat.clientTools = clientToolsOf(conversation)
   const lost = new Losses()
   const written = FORMATS[format].writeRequest(rewritten({ ...conversation, model }, format, lost), lost)
-  const adapted = format === 'completions' ? inDialect(written, dialect, conversation, lost) : written
+  const adapted =
+    format === 'completions'
+      ? inDialect(written, dialect, notesOn(conversation, lost), chat.client !== 'responses')
+      : written
   reportLosses(lost, conversation, { body, unprompted: chat.unprompted }, losses)
   return adapted
 }

@@ -55,7 +55,7 @@ const isFilter = (stop: StopReason): boolean => stop === 'filter' || stop === 'r
 /** An error stands within the first bytes of its body; members with null are no errors. */
 const LOOK_BYTES = 1024
 const END = /[}\]]\s{0,16}$/
-const ERROR = /"error"\s*:\s*["{]|"detail"\s*:\s*["[{]|"(?:message|__type)"\s*:\s*"/
+const ERROR = /"error"\s*:\s*["{]|"detail"\s*:\s*["[{]|"(?:message|__type)"\s*:\s*"|"status_code"\s*:\s*[1-9]/
 
 /** An answer that is whole: most are taken with their first bytes. */
 class WholeError implements Peek {

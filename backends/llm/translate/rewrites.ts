@@ -160,7 +160,7 @@ function systemTurns(conversation: Conversation, to: FormatName, losses: Losses)
   return { ...conversation, system: [...conversation.system, ...moved], turns: left }
 }
 
-const JSON_ONLY = 'Answer with one JSON object and nothing else: no other text, no code fence.'
+export const JSON_ONLY = 'Answer with one JSON object and nothing else: no other text, no code fence.'
 
 /**
  * Anthropic and Bedrock have no mode for JSON without a schema; OpenAI has one, and requires the word in the messages

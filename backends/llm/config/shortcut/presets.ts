@@ -5,9 +5,10 @@ import type { ProviderKind } from '#backends/llm/providers/kind.ts'
 
 /** Services at an address of their own, by the names that other gateways' files have for them. */
 export const PRESETS = new Map(
-  Object.entries<CompatibleService>(COMPATIBLE).flatMap(([name, { baseUrl, preset = name }]) =>
-    baseUrl === undefined ? [] : [[preset, { baseUrl, dialect: name as DialectName }] as const]
-  )
+  Object.entries<CompatibleService>(COMPATIBLE).flatMap(([name, { baseUrl, example, aliases = [] }]) => {
+    if (baseUrl === undefined && example === undefined) return []
+    return [name, ...aliases].map((called) => [called, { baseUrl, example, dialect: name as DialectName }] as const)
+  })
 )
 
 const hasParams = ({ shortcut }: ProviderKind): boolean => shortcut?.params !== undefined

@@ -4,9 +4,8 @@ import { cache, type FileCache } from '#backends/llm/config/cache.ts'
 import { edits, type FileEdits } from '#backends/llm/config/edits.ts'
 import { type FileFailover, failoverSettings } from '#backends/llm/config/failover.ts'
 import { type FileGuards, promptGuard } from '#backends/llm/config/guards.ts'
-import { dialect } from '#backends/llm/config/providers.ts'
 import type { AiProvider } from '#backends/llm/config/snapshot.ts'
-import type { DialectName } from '#backends/llm/providers/compatible.ts'
+import { dialect, type FileDialect } from '#backends/llm/providers/dialect/schema.ts'
 import { makers } from '#backends/llm/providers/fields.ts'
 import { PROVIDERS } from '#backends/llm/providers/index.ts'
 import type { ShortcutParams } from '#backends/llm/providers/kind.ts'
@@ -227,7 +226,7 @@ export interface LlmParams extends ShortcutParams {
   readonly port?: number | undefined
   readonly path?: string | undefined
   readonly pathPrefix?: string | undefined
-  readonly dialect?: DialectName | undefined
+  readonly dialect?: FileDialect | undefined
 }
 
 export interface LlmChanges {
@@ -315,6 +314,11 @@ function checkAddress(
   if (problem !== null) report([...at, 'params', problem.key], problem.message)
   if (isCustom && params?.baseUrl === undefined && params?.host === undefined) {
     report([...at, 'provider', 'custom'], 'needs params.baseUrl or params.host')
+  }
+  const preset = typeof provider === 'string' ? PRESETS.get(provider) : undefined
+  const hasAddress = preset?.baseUrl !== undefined || params?.baseUrl !== undefined || params?.host !== undefined
+  if (preset !== undefined && !hasAddress) {
+    report([...at, 'provider'], `needs params.baseUrl, which looks like ${preset.example}`)
   }
 }
 

@@ -12,6 +12,8 @@ import type { AiBackend, AiProvider, AiRanking, ModelsBackend } from '#backends/
 import { silenceOf } from '#backends/llm/config/streams.ts'
 import { starFilled } from '#backends/llm/edits/model-patterns.ts'
 import { CLIENT_FORMATS } from '#backends/llm/formats/index.ts'
+import type { DialectName } from '#backends/llm/providers/compatible.ts'
+import type { FileDialect } from '#backends/llm/providers/dialect/schema.ts'
 import { OPERATIONS } from '#backends/llm/routes/operations.ts'
 import { keyAuth } from '#engine/contract/backend-auth/schema.ts'
 import type { TranslateContext } from '#engine/contract/backend-config.ts'
@@ -205,12 +207,20 @@ function fileProvider(choice: LlmProvider['provider'], params: LlmParams) {
       : { custom: { model, formats: typeof choice === 'string' ? undefined : choice.custom!.formats } }
   const address = addressOf({ ...params, baseUrl })
   const { hasTls, pathPrefix, ...place } = address
+  // The API of a service begins where its address ends; that of a file's address, without a path, at /v1.
+  const ownPrefix =
+    params.baseUrl === undefined && preset?.baseUrl !== undefined && params.host === undefined ? '' : null
   const policies = { tls: hasTls ? {} : undefined }
-  const dialect = params.dialect ?? preset?.dialect
+  const dialect = dialectIn(params, preset?.dialect)
   return {
     file: { ...fields, ...place, path: params.path, dialect, policies },
-    pathPrefix: params.pathPrefix ?? pathPrefix
+    pathPrefix: params.pathPrefix ?? pathPrefix ?? ownPrefix
   }
+}
+
+/** What a file changes is changed in that of the service. */
+function dialectIn({ dialect }: LlmParams, base: DialectName | undefined): FileDialect | undefined {
+  return typeof dialect === 'object' ? { base, ...dialect } : (dialect ?? base)
 }
 
 interface Place {

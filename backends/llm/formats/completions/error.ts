@@ -92,7 +92,7 @@ function errorOf(whole: JsonObject, status: number): ChatError | null {
  * whatever format they speak.
  */
 export function errorIn(whole: JsonObject): JsonObject | null {
-  const error = named(whole.error) ?? ofChoices(whole.choices)
+  const error = named(whole.error) ?? ofChoices(whole.choices) ?? ofBaseResponse(whole.base_resp)
   if (error !== null) return error
   if (whole.object === 'error' || whole.type === 'error') return whole
   if (whole.choices !== undefined || whole.usage !== undefined || whole.object !== undefined) return null
@@ -113,6 +113,25 @@ function ofChoices(choices: Json | undefined): JsonObject | null {
   const [first] = choices as readonly Json[]
   if (first === undefined || !hasFailed(first)) return null
   return choices.every(hasFailed) ? named((first as JsonObject).error) : null
+}
+
+/** MiniMax's codes ("Error Codes"), in words that BY_WORD knows; its status is 200. */
+const BASE_CODES: ReadonlyMap<Json, string> = new Map<Json, string>([
+  [1001, 'timeout_error'],
+  [1002, 'rate_limit_exceeded'],
+  [1004, 'invalid_api_key'],
+  [1008, 'insufficient_quota'],
+  [1026, 'content_filter'],
+  [1027, 'content_filter'],
+  [1039, 'context_length_exceeded'],
+  [2013, 'invalid_request_error'],
+  [2049, 'invalid_api_key']
+])
+
+function ofBaseResponse(value: Json | undefined): JsonObject | null {
+  if (!isObject(value)) return null
+  const { status_code: code = 0, status_msg: message = '' } = value
+  return code === 0 ? null : { message, code: BASE_CODES.get(code) ?? 'server_error' }
 }
 
 /** A choice that is no answer, but an error. */
