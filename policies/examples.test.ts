@@ -214,6 +214,7 @@ const DRIVEN: Readonly<Record<string, string>> = {
   'virtual-keys': 'traffic/virtual-keys.test.ts',
   tracing: 'frontend/tracing-collector.test.ts',
   retry: 'traffic/retry.test.ts',
+  'cloud-guards': '../backends/llm/guards/cloud.test.ts',
   tcp: '../engine/downstream/tls/sni.test.ts'
 }
 

@@ -24,7 +24,7 @@ test('a moderation is refused an authentication that it could not show', () => {
     inAi({ provider: PROVIDER, promptGuard: { request: [{ openAIModeration: { policies: { auth } } }] } })
   const where = 'ai.promptGuard.request[0].openAIModeration.policies.auth'
   for (const auth of [{ key: 'sk' }, { gcp: {} }, { aws: { region: 'r', service: 's' } }]) deepEqual(withAuth(auth), [])
-  match(withAuth({ passthrough: {} }).join(), /policies\.auth: passthrough means nothing to a moderation/)
+  match(withAuth({ passthrough: {} }).join(), /policies\.auth: passthrough means nothing to a guard/)
   match(withAuth({ aws: {} }).join(), /policies\.auth: needs aws\.region and aws\.service here/)
   deepEqual(withAuth({ secretRef: { name: 'x' } }), [`${where}.secretRef.name: there is no secret 'x' in secrets`])
   const hurried = { openAIModeration: { timeout: '0s' } }

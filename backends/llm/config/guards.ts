@@ -2,6 +2,7 @@
 
 import type { AiGuard, AiGuards, AiRejection, AiRouteType } from '#backends/llm/config/snapshot.ts'
 import { isOperation, operationKind } from '#backends/llm/routes/operations.ts'
+import type { Report } from '#engine/contract/backend-config.ts'
 import type { DocumentSources } from '#engine/contract/policy.ts'
 import { BUILTIN_NAMES } from '#engine/kit/scan/builtins.ts'
 import { atLeastOne, oneOf, someOf } from '#engine/schema/choice.ts'
@@ -9,10 +10,13 @@ import { positiveDuration } from '#engine/schema/duration.ts'
 import { fieldName, regexSource } from '#engine/schema/http.ts'
 import { realKeys, withNeutralNames } from '#engine/schema/names.ts'
 import { target } from '#engine/schema/net.ts'
+import type { Placed } from '#engine/schema/placed.ts'
 import { ENTRIES_MAX, list, whole, z } from '#engine/schema/schema.ts'
 import { backendRef } from '#engine/schema/service-ref.ts'
 import { filledIn, inResources, onlyInFiles } from '#engine/schema/spelling.ts'
-import { moderation, translateModeration } from './moderation.ts'
+import { CLOUD_SERVICES, cloudGuards, cloudGuardsOfAnswers, translateCloudGuard } from './cloud-guards.ts'
+import { checkGuardServices } from './guard-services.ts'
+import { moderation, moderationService, translateModeration } from './moderation.ts'
 
 /** docs/specification.md#prompt-guards. */
 const GUARDS_MAX = 8
@@ -83,14 +87,15 @@ const requestGuard = () =>
     withNeutralNames({
       regex: regex().optional(),
       webhook: webhook().optional(),
-      openAIModeration: moderation(failing).optional()
+      openAIModeration: moderation(failing).optional(),
+      ...cloudGuards(failing)
     }),
     { response: answer().optional().describe('What the client gets when it is rejected.') }
   )
 
 const responseGuard = () =>
   oneOf(
-    { regex: regex().optional(), webhook: webhook().optional() },
+    { regex: regex().optional(), webhook: webhook().optional(), ...cloudGuardsOfAnswers(failing) },
     { response: answer().optional().describe('What the client gets when it is rejected.') }
   )
 
@@ -112,7 +117,7 @@ export function unguardedRoute(routes: Readonly<Record<string, AiRouteType>>): r
   return Object.entries(routes).find(([, type]) => isUnguarded(type)) ?? null
 }
 
-/** Throws a FieldError for a reference of a moderation (checkModerations has said where). */
+/** Throws a FieldError for a reference of a guard (checkServices has said where). */
 export function translateGuards(file: FileGuards | undefined, sources: DocumentSources): AiGuards {
   return {
     request: (file?.request ?? []).map((guard) => translate(guard, REJECTED.request, sources)),
@@ -126,7 +131,7 @@ function masking(guard: AiGuard): AiGuard {
 }
 
 function translate(file: FileGuard, message: string, sources: DocumentSources): AiGuard {
-  const { regex: rules, webhook: hook, openAIModeration: moderated } = realKeys(file)
+  const { regex: rules, webhook: hook, openAIModeration: moderated, ...clouds } = realKeys(file)
   const reply: AiRejection = { status: file.response?.statusCode ?? 403, message: file.response?.message ?? message }
   if (rules !== undefined) {
     return {
@@ -136,7 +141,8 @@ function translate(file: FileGuard, message: string, sources: DocumentSources): 
       reply
     }
   }
-  const { failureMode, timeout } = (hook ?? moderated)!
+  const cloud = clouds.bedrockGuardrails ?? clouds.azureContentSafety ?? clouds.googleModelArmor
+  const { failureMode, timeout } = (hook ?? moderated ?? cloud)!
   const common = { failOpen: failureMode === 'FailOpen', timeoutMs: timeout ?? TIMEOUT_MS, reply }
   if (hook !== undefined) {
     const forward = (hook.forwardHeaderMatches ?? []).map(({ name, value }) => ({
@@ -150,7 +156,14 @@ function translate(file: FileGuard, message: string, sources: DocumentSources): 
         : { name: named.name, at: ['webhook', 'backendRef', 'name'] }
     return { kind: 'webhook', server, forward, ...common }
   }
-  return { ...translateModeration(moderated!, sources), ...common }
+  const server =
+    moderated === undefined ? translateCloudGuard(clouds, sources) : translateModeration(moderated, sources)
+  return { ...server!, ...common }
+}
+
+/** What guards refer to. `guards`: what stands under promptGuard. */
+export function checkServices(guards: Placed, sources: DocumentSources, report: Report): void {
+  checkGuardServices({ openAIModeration: moderationService, ...CLOUD_SERVICES }, guards, sources, report)
 }
 
 function originOf(scheme: string, { host: name, port: at }: { readonly host: string; readonly port: number }): string {

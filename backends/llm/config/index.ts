@@ -7,7 +7,7 @@ import { deferred } from '#engine/schema/schema.ts'
 import { aiSchema, type FileAiBackend, translateAi } from './ai.ts'
 import { guardOrigins } from './guard-origins.ts'
 import { uselessActions } from './guard-warnings.ts'
-import { checkModerations } from './moderation.ts'
+import { checkServices } from './guards.ts'
 import { modelPolicies, saysMore } from './policies.ts'
 import { llmSchema } from './shortcut/schema.ts'
 import { llmBackend } from './shortcut/translate.ts'
@@ -31,7 +31,7 @@ export const aiConfig: BackendConfig = {
     const places = [{ raw, path }, ...modelsOf({ raw, path })]
     for (const place of places) {
       const guards = { raw: objectOf(place.raw.promptGuard), path: [...place.path, 'promptGuard'] }
-      checkModerations(guards, sources, report)
+      checkServices(guards, sources, report)
     }
   },
   translate: (_key, file: FileAiBackend, context) => translateAi(file, context),

@@ -13,8 +13,7 @@ import { objectOf } from '#engine/schema/placed.ts'
 import { deferred, refusedKeys } from '#engine/schema/schema.ts'
 import { checkGuards } from './check.ts'
 import { edits, type FileEdits } from './edits.ts'
-import { type FileGuards, promptGuard } from './guards.ts'
-import { checkModerations } from './moderation.ts'
+import { checkServices, type FileGuards, promptGuard } from './guards.ts'
 import { type FileRoutes, routes } from './routes.ts'
 
 const settings = () =>
@@ -54,7 +53,7 @@ export const modelPolicies: BackendPolicies = {
   },
   checkValue({ value, path }, sources, report) {
     const guards = { raw: objectOf(objectOf(value).promptGuard), path: [...path, 'promptGuard'] }
-    checkModerations(guards, sources, report)
+    checkServices(guards, sources, report)
   },
   check: checkGuards
 }

@@ -102,7 +102,7 @@ export interface AiGuards {
   readonly response: readonly AiGuard[]
 }
 
-export type AiGuard = AiRegexGuard | AiWebhookGuard | AiModerationGuard
+export type AiGuard = AiRegexGuard | AiWebhookGuard | AiModerationGuard | AiCloudGuard
 
 /** What a client gets when a guard rejects. */
 export interface AiRejection {
@@ -138,6 +138,29 @@ export interface AiModerationGuard {
   readonly timeoutMs: number
   readonly reply: AiRejection
 }
+
+/** A guard of a cloud. */
+export interface AiCloudGuard {
+  readonly kind: 'cloud'
+  readonly asks: CloudGuardSpec
+  /** A backend of the file, or the cloud's own. `at` begins in the guard. */
+  readonly server: ServiceRef
+  readonly failOpen: boolean
+  readonly timeoutMs: number
+  readonly reply: AiRejection
+}
+
+export type CloudGuardSpec =
+  /** Of the guardrail's version. */
+  | { readonly cloud: 'bedrock'; readonly path: string }
+  | {
+      readonly cloud: 'azure'
+      /** From which severity one is rejected, and more fields of the question; null: not asked. */
+      readonly analyze: { readonly severity: number; readonly fields: object } | null
+      readonly shields: boolean
+    }
+  /** Of the template. */
+  | { readonly cloud: 'modelArmor'; readonly path: string }
 
 /** Models by the names that clients use: the one that a request names decides which of the backends it gets. */
 export interface ModelsBackend {

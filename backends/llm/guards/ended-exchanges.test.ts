@@ -27,7 +27,7 @@ test('the guard that follows is not begun, whether the service was asked, or was
     const run: Run = async ({ step }) => {
       scans.push(step.kind)
       if (when === 'scan') controller.abort()
-      return { kind: 'question', bytes: Buffer.from('{}'), count: 1 }
+      return { kind: 'questions', questions: [{ part: '', bytes: Buffer.from('{}') }], count: 1 }
     }
     const shape = { kind: 'json', reach: FORMATS.completions.requestTexts, role: 'user' } as const
     const body = { bytes: Buffer.from('{}'), shape, side: 'request' } as const

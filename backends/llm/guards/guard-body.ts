@@ -5,11 +5,20 @@ import type { BackendContext } from '#engine/contract/backend.ts'
 import { clientKey, type HasClient } from '#engine/contract/client-key.ts'
 import { isKeptBack } from '#engine/contract/outbound.ts'
 import { bufferOf } from '#engine/kit/shared-bytes.ts'
+import { cloudTarget } from './cloud.ts'
 import { type GuardJob, PRINTED_TYPE, runGuardJob, type Shape, type StepResult } from './job.ts'
 import { GUARD_JOB } from './job-name.ts'
 import { moderationTarget } from './moderation.ts'
-import { BUFFERS_FULL, GuardBuffersFull, type GuardCall, GuardUnavailable, post, type Side } from './service-call.ts'
-import { type ServiceSpec, verdictOf } from './service-spec.ts'
+import {
+  BUFFERS_FULL,
+  GuardBuffersFull,
+  type GuardCall,
+  GuardUnavailable,
+  post,
+  type Side,
+  type Target
+} from './service-call.ts'
+import { type Question, type ServiceSpec, verdictOf } from './service-spec.ts'
 import { webhookTarget } from './webhook.ts'
 
 /** Bytes: an expression takes up to 0.3 us for each, and an event loop is not held for 5 ms. */
@@ -101,23 +110,28 @@ function stepsOf(guards: readonly AiGuard[], { kind }: Shape): (Remote | AiRegex
 
 type Remote = Exclude<AiGuard, { readonly kind: 'regex' }>
 
-async function remote(guard: Remote, { bytes, shape, side }: Body, run: Run, call: GuardCall): Promise<StepResult> {
-  const asks = asksOf(guard, side)
-  const question = await run({ bytes, shape, step: { kind: 'ask', asks } })
-  if (question.kind !== 'question' || call.signal.aborted) return question
-  const judged = await answered(guard, question, { bytes, shape, side }, run, call)
-  return judged.kind === 'down' && guard.failOpen ? { kind: 'pass' } : judged
+async function remote(guard: Remote, body: Body, run: Run, call: GuardCall): Promise<StepResult> {
+  const asks = asksOf(guard, body.side)
+  const step = await run({ bytes: body.bytes, shape: body.shape, step: { kind: 'ask', asks } })
+  if (step.kind !== 'questions' || call.signal.aborted) return step
+  for (const question of step.questions) {
+    const judged = await answered(guard, { ...question, count: step.count }, body, run, call)
+    if (judged.kind === 'down' && guard.failOpen) continue
+    // One that changes texts is asked once, about all of them.
+    if (judged.kind !== 'pass' || call.signal.aborted) return judged
+  }
+  return { kind: 'pass' }
 }
 
 async function answered(
   guard: Remote,
-  { bytes: question, count }: StepResult & { readonly kind: 'question' },
+  { part, bytes: question, count }: Question & { readonly count: number },
   { bytes, shape, side }: Body,
   run: Run,
   call: GuardCall
 ): Promise<StepResult> {
   const asks = asksOf(guard, side)
-  const target = guard.kind === 'webhook' ? webhookTarget(guard, side, call) : moderationTarget(guard, call)
+  const target = targetOf(guard, side, part, call)
   if (isKeptBack(`POST ${'url' in target ? target.url : `${target.service.name} ${target.path}`}`))
     return { kind: 'pass' }
   try {
@@ -125,10 +139,10 @@ async function answered(
     if (call.signal.aborted) return { kind: 'pass' }
     if (answer.length <= INLINE_BYTES_MAX) {
       // What needs no look at the body needs no other thread.
-      const verdict = verdictOf(asks, answer, count)
+      const verdict = verdictOf(asks, part, answer, count)
       if (verdict.kind !== 'replace') return verdict
     }
-    return await run({ bytes, shape, step: { kind: 'answer', asks, answer, count } })
+    return await run({ bytes, shape, step: { kind: 'answer', asks, part, answer, count } })
   } catch (error) {
     if (error instanceof GuardUnavailable) return { kind: 'down', why: error.message }
     if (error instanceof GuardBuffersFull) return { kind: 'reject', reply: BUFFERS_FULL }
@@ -136,7 +150,13 @@ async function answered(
   }
 }
 
+function targetOf(guard: Remote, side: Side, part: string, call: GuardCall): Target {
+  if (guard.kind === 'cloud') return cloudTarget(guard, side, part, call)
+  return guard.kind === 'webhook' ? webhookTarget(guard, side, call) : moderationTarget(guard, call)
+}
+
 function asksOf(guard: Remote, side: Side): ServiceSpec {
   const { kind, reply } = guard
-  return kind === 'webhook' ? { kind, side, reply } : { kind, model: guard.model, reply }
+  if (kind === 'moderation') return { kind, model: guard.model, reply }
+  return kind === 'webhook' ? { kind, side, reply } : { kind, side, asks: guard.asks, reply }
 }

@@ -15,7 +15,7 @@ import { maskJsonText } from '#engine/kit/scan/stream-json.ts'
 import { bufferOf, textBytes } from '#engine/kit/shared-bytes.ts'
 import { CollectedTexts, eventsOf, itemsOf, searched } from './collected-stream.ts'
 import { GuardUnavailable } from './service-call.ts'
-import { questionOf, type ServiceSpec, verdictOf } from './service-spec.ts'
+import { type Question, questionsOf, type ServiceSpec, verdictOf } from './service-spec.ts'
 
 /** What bytes are. */
 export type Shape =
@@ -39,8 +39,14 @@ export type Step =
   /** One after the other, each over what the one before has left. A stream is always printed anew. */
   | { readonly kind: 'search'; readonly guards: readonly AiRegexGuard[] }
   | { readonly kind: 'ask'; readonly asks: ServiceSpec }
-  /** `count`: of the texts in the question. */
-  | { readonly kind: 'answer'; readonly asks: ServiceSpec; readonly answer: Uint8Array; readonly count: number }
+  /** `part`: of the question; `count`: of its texts. */
+  | {
+      readonly kind: 'answer'
+      readonly asks: ServiceSpec
+      readonly part: string
+      readonly answer: Uint8Array
+      readonly count: number
+    }
 
 export interface GuardJob {
   readonly bytes: Uint8Array
@@ -55,7 +61,7 @@ export type StepResult =
   | { readonly kind: 'reject'; readonly reply: AiRejection; readonly guard?: number; readonly rule?: number }
   /** Nothing can be said of the body. */
   | { readonly kind: 'problem'; readonly message: string }
-  | { readonly kind: 'question'; readonly bytes: Uint8Array; readonly count: number }
+  | { readonly kind: 'questions'; readonly questions: readonly Question[]; readonly count: number }
   /** An answer that does not fit is one that has not come. */
   | { readonly kind: 'down'; readonly why: string }
 
@@ -68,7 +74,7 @@ const PASS: StepResult = { kind: 'pass' }
 export function runGuardJob({ bytes, shape, step }: GuardJob): StepResult {
   try {
     if (step.kind !== 'answer') return work(bytes, shape, step)
-    const verdict = verdictOf(step.asks, step.answer, step.count)
+    const verdict = verdictOf(step.asks, step.part, step.answer, step.count)
     return verdict.kind === 'replace' ? work(bytes, shape, verdict) : verdict
   } catch (error) {
     if (error instanceof GuardUnavailable) return { kind: 'down', why: error.message }
@@ -147,7 +153,7 @@ function printed({ kind }: Shape, events: readonly WireEvent[]): StepResult {
   return { kind: 'changed', bytes: textBytes(text) }
 }
 
-function questionStep(asks: ServiceSpec, messages: Parameters<typeof questionOf>[1]): StepResult {
+function questionStep(asks: ServiceSpec, messages: Parameters<typeof questionsOf>[1]): StepResult {
   if (messages.length === 0) return PASS
-  return { kind: 'question', bytes: questionOf(asks, messages), count: messages.length }
+  return { kind: 'questions', questions: questionsOf(asks, messages), count: messages.length }
 }

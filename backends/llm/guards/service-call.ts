@@ -60,6 +60,8 @@ interface TargetUrl {
 interface TargetService {
   readonly service: HttpService
   readonly path: string
+  /** With its leading "?"; absent: none. */
+  readonly query?: string
 }
 
 /** Where a service is asked. */
@@ -85,7 +87,7 @@ export async function post(target: Target, question: Buffer, call: GuardCall): P
 const FRAMING = { 'content-type': 'application/json', accept: 'application/json' }
 
 function fetchAnswer(
-  { service, path, headers, timeoutMs }: Target & TargetService,
+  { service, path, query = '', headers, timeoutMs }: Target & TargetService,
   body: Buffer,
   { ex }: GuardCall
 ): Promise<Buffer> {
@@ -93,7 +95,7 @@ function fetchAnswer(
   const block = new HeaderBlock()
   for (const [name, value] of Object.entries({ ...headers, ...FRAMING })) block.set(name, value)
   const bounds = { timeoutMs, answerBytesMax: ANSWER_BYTES_MAX, ex }
-  service.request({ method: 'POST', path, query: '', headers: block, body, ...bounds }, (answer) => {
+  service.request({ method: 'POST', path, query, headers: block, body, ...bounds }, (answer) => {
     if (answer.error === 'NO_ROOM') reject(new GuardBuffersFull())
     else if (answer.error !== null)
       reject(new GuardUnavailable(`the guard cannot be asked: ${answer.error}, ${answer.detail}`))

@@ -104,10 +104,24 @@ test('what protects and is not carried closes its route, and no other; what does
   match(notes.join('\n'), /config\.yaml:5: .*policies\.oidc: .*authorization denies all/)
 })
 
+test('guards of clouds are those of weir; that of Azure gets a key', () => {
+  const safety = '{ endpoint: name.cognitiveservices.azure.com, detectJailbreak: {} }'
+  const { text, notes } = imported(
+    'agentgateway',
+    onRoute(
+      `{ ai: { promptGuard: { request: [{ azureContentSafety: ${safety} }] } } }`,
+      '[{ ai: { name: a, provider: { openAI: {} } } }]'
+    )
+  )
+  match(notes.join(), /azureContentSafety: identities of Azure are not read/)
+  equal(notes.length, 1)
+  match(text, /auth:\n\s+key: \$AZURE_CONTENT_SAFETY_KEY\n/)
+})
+
 test('a guard that is not carried closes its models', async (t) => {
   const models = await provider(t)
   const guarded = onRoute(
-    '{ ai: { promptGuard: { request: [{ bedrockGuardrails: { region: a } }] } } }',
+    '{ ai: { promptGuard: { request: [{ unheardGuard: { region: a } }] } } }',
     `[{ ai: { name: a, provider: { openAI: {}, host: 127.0.0.1, port: ${models.port} } } }]`
   )
   const { chat, notes } = await gateway(t, guarded)

@@ -25,9 +25,19 @@ function guardOf({ rejection, ...guard }: Raw, path: Path, draft: Draft, file: F
     ...(typeof status === 'number' ? { statusCode: status } : {}),
     ...(text(body) === undefined ? {} : { message: messageOf(text(body)!) })
   }
+  if (guard.azureContentSafety !== undefined)
+    guard.azureContentSafety = withKey(objectOf(guard.azureContentSafety), [...path, 'azureContentSafety'], draft, file)
   const { rules, action, ...regex } = objectOf(guard.regex)
   const own = Array.isArray(rules) ? { regex: { ...regex, ...rulesOf(rules), ...actionOf(action) } } : {}
   return { ...guard, ...own, ...(Object.keys(response).length === 0 ? {} : { response }) }
+}
+
+/** There it has the identity that the process has in Azure. */
+function withKey(safety: Raw, path: Path, draft: Draft, file: ForeignFile): Raw {
+  const { auth, backendAuth } = objectOf(safety.policies)
+  if (auth !== undefined || backendAuth !== undefined) return safety
+  draft.note(file, path, 'identities of Azure are not read: the key of the resource is $AZURE_CONTENT_SAFETY_KEY')
+  return { ...safety, policies: { ...objectOf(safety.policies), auth: { key: '$AZURE_CONTENT_SAFETY_KEY' } } }
 }
 
 const actionOf = (action: unknown): Raw =>

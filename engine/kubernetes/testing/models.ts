@@ -73,9 +73,58 @@ export const models: Table = {
               timeout: '5s'
             }
           },
-          { typeAModeration: { backendRef: SERVICE } }
+          { typeAModeration: { backendRef: SERVICE } },
+          {
+            azureContentSafety: {
+              endpoint: 'name.cognitiveservices.azure.com',
+              analyzeText: {
+                severityThreshold: 4,
+                categories: ['Hate', 'SelfHarm', 'Sexual', 'Violence'],
+                blocklistNames: ['words'],
+                haltOnBlocklistHit: true,
+                outputType: 'EightSeverityLevels'
+              },
+              detectJailbreak: {},
+              policies: { auth: { key: 'secret' } },
+              failureMode: 'FailOpen',
+              timeout: '5s'
+            }
+          },
+          {
+            bedrockGuardrails: {
+              guardrailIdentifier: 'abc1',
+              guardrailVersion: '2',
+              region: 'us-west-2',
+              policies: { tls: { sni: 'a.example' } },
+              failureMode: 'FailOpen',
+              timeout: '5s'
+            }
+          },
+          {
+            googleModelArmor: {
+              templateId: 't-1',
+              projectId: 'p-1',
+              location: 'us-central1',
+              policies: { tls: { sni: 'a.example' } },
+              failureMode: 'FailOpen',
+              timeout: '5s'
+            }
+          }
         ],
-        response: [{ ...REGEX, response: { message: 'no' } }, WEBHOOK]
+        response: [
+          { ...REGEX, response: { message: 'no' } },
+          WEBHOOK,
+          {
+            azureContentSafety: {
+              backendRef: SERVICE,
+              analyzeText: { severityThreshold: 4 },
+              failureMode: 'FailOpen',
+              timeout: '5s'
+            }
+          },
+          { bedrockGuardrails: { guardrailIdentifier: 'abc1', guardrailVersion: 'DRAFT', backendRef: SERVICE } },
+          { googleModelArmor: { templateId: 't', projectId: 'p', location: 'us-central1', backendRef: SERVICE } }
+        ]
       }),
       ['backend.ai.promptGuard.response[0].regex.action: "Mask"']
     ],
@@ -170,25 +219,25 @@ export const models: Table = {
       'a guard of nothing',
       guard({ request: [{}] }),
       'backend.ai.promptGuard.request[0]',
-      'must have exactly one of regex, webhook, openAIModeration'
+      'must have exactly one of regex, webhook, openAIModeration, bedrockGuardrails, azureContentSafety, googleModelArmor'
     ],
     [
       'two guards in one',
       guard({ request: [{ ...REGEX, ...WEBHOOK }] }),
       'backend.ai.promptGuard.request[0]',
-      'must have exactly one of regex, webhook, openAIModeration'
+      'must have exactly one of regex, webhook, openAIModeration, bedrockGuardrails, azureContentSafety, googleModelArmor'
     ],
     [
       'a moderation twice',
       guard({ request: [{ typeAModeration: {}, openAIModeration: {} }] }),
       'backend.ai.promptGuard.request[0]',
-      'must have exactly one of regex, webhook, openAIModeration'
+      'must have exactly one of regex, webhook, openAIModeration, bedrockGuardrails, azureContentSafety, googleModelArmor'
     ],
     [
       'two guards of answers in one',
       guard({ response: [{ ...REGEX, ...WEBHOOK }] }),
       'backend.ai.promptGuard.response[0]',
-      'must have exactly one of regex, webhook'
+      'must have exactly one of regex, webhook, bedrockGuardrails, azureContentSafety, googleModelArmor'
     ],
     [
       'moderation of answers',
