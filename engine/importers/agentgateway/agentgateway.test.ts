@@ -7,6 +7,7 @@ import { type TestContext, test } from 'node:test'
 import { provider } from '#backends/llm/testing/llm-gateway.ts'
 import { imported } from '#engine/importers/imported.fixture.ts'
 import { startGateway } from '#engine/testing/gateway.ts'
+import { hour, keySet, signingKey, token } from '#engine/testing/tokens.ts'
 
 const HI = [{ role: 'user', content: 'Hi' }]
 
@@ -161,6 +162,64 @@ test('a token is exchanged for the one that the backend gets', async (t) => {
     [`/token ${basic}`, 'aud', 'mine', 'urn:ietf:params:oauth:grant-type:jwt-bearer'].toSorted()
   )
   ok((await fetch(base)).status >= 400)
+})
+
+test('cross-app access: a checked token becomes an assertion, and that the token of the backend', async (t) => {
+  const key = signingKey('ES256')
+  const seen: Record<string, string>[] = []
+  const listen = async (answer: (fields: Record<string, string>, authorization: string) => string) => {
+    const server = createServer((request, response) => {
+      let body = ''
+      request.on('data', (chunk) => (body += String(chunk)))
+      request.on('end', () => {
+        const fields = Object.fromEntries(new URLSearchParams(body))
+        response.end(answer(fields, request.headers.authorization ?? ''))
+      })
+    }).listen(0, '127.0.0.1')
+    t.after(() => server.close())
+    await once(server, 'listening')
+    return `127.0.0.1:${(server.address() as AddressInfo).port}`
+  }
+  const issuer = await listen((fields, authorization) => {
+    seen.push({ ...fields, authorization })
+    return JSON.stringify({ access_token: fields.assertion === undefined ? 'an-assertion' : 'exchanged' })
+  })
+  const backend = await listen((_, authorization) => authorization)
+  const leg = (clientId: string, method: string) => {
+    return { host: issuer, path: '/token', clientAuth: { clientId, clientSecret: 's', method } }
+  }
+  const access = JSON.stringify({
+    subjectToken: { source: { expression: 'jwt.rawToken.unredacted()' } },
+    ...{ audience: 'https://r.example/', scopes: ['todos.read'], resources: ['https://api.example'] },
+    identityProvider: leg('one', 'clientSecretBasic'),
+    resourceAuthorizationServer: leg('two', 'clientSecretPost')
+  })
+  const jwtAuth = JSON.stringify({ issuer: 'https://i.example', jwks: keySet([key]) })
+  const { base, notes } = await gateway(
+    t,
+    onRoute(`{ jwtAuth: ${jwtAuth}, backendAuth: { crossAppAccess: ${access} } }`, `[{ host: "${backend}" }]`)
+  )
+  deepEqual(notes, [])
+  const mine = await token(key, hour({ iss: 'https://i.example' }))
+  const answer = await fetch(base, { headers: { authorization: `Bearer ${mine}` } })
+  equal(await answer.text(), 'Bearer exchanged')
+  const common = { scope: 'todos.read' }
+  deepEqual(seen, [
+    {
+      ...{ ...common, audience: 'https://r.example/', resource: 'https://api.example', subject_token: mine },
+      grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange',
+      requested_token_type: 'urn:ietf:params:oauth:token-type:id-jag',
+      subject_token_type: 'urn:ietf:params:oauth:token-type:id_token',
+      authorization: `Basic ${Buffer.from('one:s').toString('base64')}`
+    },
+    {
+      ...{ ...common, assertion: 'an-assertion', client_id: 'two', client_secret: 's', authorization: '' },
+      grant_type: 'urn:ietf:params:oauth:grant-type:jwt-bearer'
+    }
+  ])
+  for (const wrong of [{}, { authorization: `Bearer ${mine}x` }])
+    equal((await fetch(base, { headers: wrong })).status, 401)
+  equal(seen.length, 2)
 })
 
 test('gateways become binds, and an agent of AgentCore a host that is signed for', () => {
