@@ -5,7 +5,7 @@ import type { Problem } from '#engine/contract/config-error.ts'
 import type { RouteSettings } from '#engine/contract/filter.ts'
 import { FieldError } from '#engine/contract/policy.ts'
 import type { ServiceRecorder } from '#engine/contract/service.ts'
-import type { Backend, PolicySet, Snapshot } from '#engine/ir/snapshot.ts'
+import type { Backend, PolicySet, RouteSpec, Snapshot } from '#engine/ir/snapshot.ts'
 import { notingBackground } from './endpoint-background.ts'
 import { pathInside } from './policies.ts'
 import type { RuntimeDeps } from './runtime-types.ts'
@@ -118,6 +118,12 @@ export class BackendCompiler {
     const used = [...all.flatMap(({ uses }) => [...uses.values()]), ...this.#usedOnce.values()]
     const compiled = [...all, ...used].map((one) => one.compiled)
     return [...compiled.flatMap(({ background }) => background ?? []), ...this.#inPlace]
+  }
+
+  /** Whether one of `backends` asks models. */
+  askModels({ backends }: Pick<RouteSpec, 'backends'>): boolean {
+    const kinds = backends.map(({ backend }) => this.#find(backend)?.kind)
+    return this.#deps.backends.some(({ kind, protocol }) => protocol === 'llm' && kinds.includes(kind))
   }
 
   /** Undefined: there is none of that name. */

@@ -306,6 +306,7 @@ class Builder {
     const references = this.#policies.references(spec.backends, { path, attachment }, matches, settings)
     const answers = answerHooks(references)
     const served = this.#serve(spec, references, `${path}.backends`)
+    const asksModels = this.#backends.askModels(spec)
     const { serve, retry: backendRetry, dialect, keyLocations, keepsRequest } = served
     const route: Route = Object.freeze({
       name,
@@ -326,7 +327,10 @@ class Builder {
       keyLocations,
       isTimed: readsTimes || isRead(this.#frontend, 'readsTimes'),
       keepsRequest: keepsRequest || isRead(this.#frontend, 'readsRequests'),
-      recorder: this.#deps.recorderFor({ route: name, rule, listener: listener.name, port }, this.#frontend.log)
+      recorder: this.#deps.recorderFor(
+        { route: name, rule, listener: listener.name, port, asksModels },
+        this.#frontend.log
+      )
     })
     const backends = spec.backends.flatMap(
       ({ backend }, i) => this.#backends.named(backend, references[i]!.settings.hostRewrite) ?? []

@@ -1,16 +1,16 @@
 /** llm.cost and llm.costRates of expressions. Numbers are for comparisons; `text` is the exact amount. */
-import { costText, type ModelUse, unitsOf } from '#engine/contract/model-use.ts'
+import { costText, type ModelUse, totalBasis, totalCost, unitsOf } from '#engine/contract/model-use.ts'
 import { PICO_PLACES } from '#engine/kit/money.ts'
 
 /** Kinds that are priced one by one; all others per million. */
 const SINGLE: ReadonlySet<string> = new Set(['request', 'search', 'image', 'second'])
 
-/** Undefined: no prices are in use. */
+/** Of all attempts. Undefined: no prices are in use. */
 export function costFacts(llm: ModelUse): Readonly<Record<string, unknown>> | undefined {
-  const { costBasis: basis, costUnknown: unknown } = llm
-  if (unknown !== undefined) return { unknown }
-  const total = unitsOf(llm)
-  return total === undefined ? undefined : { total, text: costText(llm), basis }
+  const cost = totalCost(llm)
+  const unknown = llm.costUnknown === undefined ? {} : { unknown: llm.costUnknown }
+  if (cost === undefined) return llm.costUnknown === undefined ? undefined : unknown
+  return { total: unitsOf(cost), text: costText(cost), basis: totalBasis(llm), ...unknown }
 }
 
 /** Units of the currency: for a million tokens, or for one of what is not tokens. */

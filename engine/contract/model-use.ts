@@ -1,6 +1,7 @@
 /** What one exchange asked of a model and what came of it: for expressions, logs and metrics. */
-import { decimalText, PICO_PLACES, type Picos } from '#engine/kit/money.ts'
+import { decimalText, PICO_PLACES, type Picos, plusPicos } from '#engine/kit/money.ts'
 import type { Price } from './price-list.ts'
+import { Slot, type SlotHolder } from './slot.ts'
 
 /** JSON as expressions read it. */
 export type JsonValue = readonly unknown[] | Readonly<Record<string, unknown>>
@@ -70,6 +71,8 @@ export interface ModelUse {
   readonly provider?: string | undefined
   /** gen_ai.operation.name. */
   readonly operation?: string | undefined
+  /** As the client named it, ahead of what the configuration makes of that. Undefined: it named none. */
+  readonly clientModel?: string | undefined
   /** By the provider's name for it. */
   readonly requestModel?: string | undefined
   readonly responseModel?: string | undefined
@@ -93,6 +96,8 @@ export interface ModelUse {
   readonly costBasis?: CostBasis | undefined
   /** Why there is no cost, where prices are in use. */
   readonly costUnknown?: string | undefined
+  /** The attempt before it that has cost something, which has another one behind it in turn. */
+  readonly previous?: ModelUse | undefined
   /** Where the cost is from; undefined: from the provider itself, or there is none. */
   readonly price?: Price | undefined
   /** Of a streamed answer: milliseconds of the monotonic clock when its first and its last piece came. */
@@ -119,12 +124,42 @@ export function perTokenMs({ firstTokenAt, lastTokenAt, outputTokens = 0 }: Mode
   return (lastTokenAt - firstTokenAt) / (outputTokens - 1)
 }
 
-/** The cost as a float in units of the currency: for comparisons and for people, never for books. */
-export function unitsOf({ cost }: ModelUse): number | undefined {
+const REFUSED_MODEL = new Slot<string>()
+
+/** The model that the client of `ex` has named, which is refused before a provider is chosen. */
+export const noteRefusedModel = (ex: SlotHolder, model: string): void => REFUSED_MODEL.set(ex, model)
+
+export const refusedModel = (ex: SlotHolder): string | null => (ex.slots === null ? null : REFUSED_MODEL.get(ex))
+
+/** What an attempt that follows `llm` has for `previous`. Bodies of answers are not kept for it. */
+export function costlyAttempt(llm: ModelUse | null): ModelUse | undefined {
+  if (llm === null) return undefined
+  return (llm.cost ?? 0) > 0 ? { ...llm, content: undefined } : llm.previous
+}
+
+/** What all attempts have cost together, as far as it is known; undefined: of none it is. */
+export function totalCost({ cost, previous }: ModelUse): Picos | undefined {
+  if (previous === undefined) return cost
+  return plusPicos(totalCost(previous) ?? 0, cost ?? 0)
+}
+
+/** The weakest first. */
+const BASES: readonly CostBasis[] = ['estimated', 'partial']
+
+/** What totalCost rests on: `partial` where an attempt has a cost that is not known. */
+export function totalBasis({ cost, costBasis, costUnknown, previous }: ModelUse): CostBasis | undefined {
+  if (previous === undefined) return costBasis
+  const own = cost === undefined && costUnknown !== undefined ? 'partial' : costBasis
+  const before = totalBasis(previous)
+  return BASES.find((basis) => own === basis || before === basis) ?? own ?? before
+}
+
+/** An amount as a float in units of the currency: for comparisons and for people, never for books. */
+export function unitsOf(cost: Picos | undefined): number | undefined {
   return cost === undefined ? undefined : cost / 10 ** PICO_PLACES
 }
 
 /** As decimal text, exactly. */
-export function costText({ cost }: ModelUse): string | undefined {
+export function costText(cost: Picos | undefined): string | undefined {
   return cost === undefined ? undefined : decimalText(cost, PICO_PLACES)
 }

@@ -115,6 +115,8 @@ export interface RecorderLabels {
   readonly rule?: string
   readonly listener: string
   readonly port: number
+  /** It leads to models: what refuses a call of them is recorded with the calls. */
+  readonly asksModels?: boolean
 }
 
 /** One match of a route, for rewrites that need to know what matched. */

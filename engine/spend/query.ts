@@ -10,7 +10,8 @@ const FILTERS = ['key', 'team', 'organisation', 'model', 'provider'] as const
 /** What only records have. */
 const RECORD_FILTERS = [
   ...FILTERS,
-  ...(['id', 'owner', 'subject', 'requestModel', 'backend', 'route', 'status', 'errorType', 'traceId'] as const)
+  ...(['id', 'owner', 'subject', 'clientModel', 'requestModel', 'backend', 'route'] as const),
+  ...(['status', 'errorType', 'cache', 'costBasis', 'traceId'] as const)
 ] as const satisfies readonly Column[]
 
 const DAY_MS = 86_400_000

@@ -4,12 +4,20 @@
  */
 import { detailOf } from '#engine/contract/detail.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
+import { guardVerdicts } from '#engine/contract/guard-verdicts.ts'
 import type { Claims } from '#engine/contract/identity.ts'
-import { firstTokenMs, type ModelUse } from '#engine/contract/model-use.ts'
+import {
+  type CostBasis,
+  firstTokenMs,
+  type ModelUse,
+  refusedModel,
+  totalBasis,
+  totalCost
+} from '#engine/contract/model-use.ts'
 import { requestIdOf } from '#engine/contract/request-id.ts'
 import { SIDE_PURPOSE } from '#engine/contract/side-call.ts'
 import { TRACE } from '#engine/contract/tracing.ts'
-import { nanosOfPicos } from '#engine/kit/money.ts'
+import { nanosOfPicos, type Picos } from '#engine/kit/money.ts'
 
 /** Columns and what SQLite has them as. Times are milliseconds since 1970, durations milliseconds. */
 export const COLUMNS = {
@@ -23,6 +31,7 @@ export const COLUMNS = {
   tags: 'TEXT',
   subject: 'TEXT',
   operation: 'TEXT',
+  clientModel: 'TEXT',
   requestModel: 'TEXT',
   model: 'TEXT',
   provider: 'TEXT',
@@ -31,6 +40,8 @@ export const COLUMNS = {
   status: 'INTEGER NOT NULL',
   errorType: 'TEXT',
   detail: 'TEXT',
+  cache: 'TEXT',
+  guards: 'TEXT',
   streamed: 'INTEGER NOT NULL',
   retries: 'INTEGER NOT NULL',
   uncachedInputTokens: 'INTEGER',
@@ -66,6 +77,10 @@ const TAGS_MAX = 32
 
 /** What stands in place of a cost that is not there, where nobody has said why. */
 const NO_PRICE = 'no price is in use for this call'
+const FAILED = 'it failed before the provider had told what it has counted'
+
+/** Of an exchange that was refused before a provider was chosen. */
+const NO_USE: ModelUse = {}
 
 export interface Facts {
   readonly route: string
@@ -77,11 +92,12 @@ export interface Facts {
   readonly currency: string
 }
 
-/** The record of `ex`, which has asked a model (ex.llm) and is over. */
-export function rowOf(ex: Exchange, llm: ModelUse, { route, status, durationMs, now, currency }: Facts): Row {
+/** The record of `ex`, which has asked a model (ex.llm), or would have, and is over. */
+export function rowOf(ex: Exchange, { route, status, durationMs, now, currency }: Facts): Row {
+  const llm = ex.llm ?? NO_USE
   const apiKey = ex.identity?.apiKey ?? null
   const requestModel = text(llm.requestModel)
-  const cost = llm.cost
+  const { cost, basis, unknown } = costOf(ex, llm)
   const first = firstTokenMs(llm, ex.startedAt)
   const hasFailed = status >= 400 || ex.error !== null
   return [
@@ -95,6 +111,7 @@ export function rowOf(ex: Exchange, llm: ModelUse, { route, status, durationMs, 
     tagsOf(apiKey),
     claim(ex.identity?.jwt ?? null, 'sub') ?? claim(ex.identity?.basicAuth ?? null, 'username'),
     text(llm.operation),
+    text(llm.clientModel ?? refusedModel(ex)),
     requestModel,
     // A name that no provider has answered to is the client's own: it stays out of the sums.
     text(llm.responseModel) ?? (hasFailed ? null : requestModel),
@@ -104,6 +121,8 @@ export function rowOf(ex: Exchange, llm: ModelUse, { route, status, durationMs, 
     status,
     text(llm.errorType ?? ex.error ?? (status >= 400 ? String(status) : undefined)),
     ex.error === null ? null : text(detailOf(ex), DETAIL_CHARS_MAX),
+    llm.cache ?? null,
+    guardsOf(ex),
     llm.streaming === true ? 1 : 0,
     Math.max(ex.attempts - 1, 0),
     uncached(llm),
@@ -117,14 +136,35 @@ export function rowOf(ex: Exchange, llm: ModelUse, { route, status, durationMs, 
     llm.outputImageTokens ?? null,
     cost === undefined ? null : nanosOfPicos(cost),
     currency,
-    text(llm.costBasis),
-    cost === undefined ? text(llm.costUnknown ?? NO_PRICE) : null,
+    basis,
+    unknown,
     text(llm.serviceTier),
     first === undefined ? null : Math.round(first),
     Math.round(durationMs),
     ex.slots === null ? null : (TRACE.get(ex)?.traceId ?? null),
     ex.slots === null ? null : SIDE_PURPOSE.get(ex)
   ]
+}
+
+interface Cost {
+  readonly cost: Picos | undefined
+  readonly basis: CostBasis | 'cache' | 'none' | null
+  readonly unknown: string | null
+}
+
+/** Of all attempts. */
+function costOf(ex: Exchange, llm: ModelUse): Cost {
+  const cost = totalCost(llm)
+  if (llm.cache === 'hit') return { cost: 0, basis: 'cache', unknown: null }
+  if (cost !== undefined) return { cost, basis: totalBasis(llm) ?? null, unknown: text(llm.costUnknown) }
+  // Nobody was sent anything.
+  if (ex.attempts === 0) return { cost: 0, basis: 'none', unknown: null }
+  return { cost, basis: null, unknown: text(llm.costUnknown ?? (ex.error === null ? NO_PRICE : FAILED)) }
+}
+
+function guardsOf(ex: Exchange): string | null {
+  const verdicts = guardVerdicts(ex)
+  return verdicts === null ? null : JSON.stringify(verdicts)
 }
 
 function uncached({ inputTokens, cachedInputTokens = 0, cacheCreationInputTokens = 0 }: ModelUse): number | null {

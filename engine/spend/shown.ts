@@ -19,6 +19,7 @@ export function recordOf(value: (name: Column, place: number) => Value): Readonl
   const out: Record<string, unknown> = {}
   for (const [i, name] of COLUMN_NAMES.entries()) out[RECORD_NAMES[i]!] = cellOf(name, value(name, i))
   out.tags = out.tags === null ? [] : JSON.parse(out.tags as string)
+  out.guards = out.guards === null ? [] : JSON.parse(out.guards as string)
   out.streamed = out.streamed === 1
   return out
 }

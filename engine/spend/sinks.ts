@@ -34,10 +34,10 @@ export class SpendSinks {
     this.isOn = options.recorder !== null
   }
 
-  /** `ex` is over and has asked a model. */
+  /** `ex` is over and has asked a model, or was refused on its way to one. */
   record(ex: Exchange, route: string, status: number, durationMs: number): void {
     const { now, currency } = this.#options
-    const row = rowOf(ex, ex.llm!, { route, status, durationMs, now: now(), currency: currency() })
+    const row = rowOf(ex, { route, status, durationMs, now: now(), currency: currency() })
     this.recorder?.add(row)
     for (const one of this.#exports) one.add(row)
   }

@@ -235,3 +235,22 @@ test('after kill -9 the file is read, with every batch that was kept, and its su
   assert.equal(sums(store, '').sums[0].calls, count)
   assert.equal(store.database.prepare('PRAGMA integrity_check').get()!.integrity_check, 'ok')
 })
+
+test('a file of an earlier version goes on: its records stay, and new ones have the new columns', async (t) => {
+  const spec = { path: folderOf(t), ...SPEC }
+  const first = await SpendStore.open(spec)
+  first.append([row({ id: 'req_old' })])
+  for (const column of ['clientModel', 'cache', 'guards']) first.database.exec(`ALTER TABLE records DROP ${column}`)
+  for (const column of ['refusals', 'cacheHits']) first.database.exec(`ALTER TABLE hours DROP ${column}`)
+  first.database.exec('PRAGMA user_version = 1')
+  first.close()
+  const store = await SpendStore.open(spec)
+  t.after(() => store.close())
+  const refused = { id: 'req_new', costNanos: 0, costBasis: 'none', clientModel: 'fast', provider: null }
+  store.append([row(refused), row({ cache: 'hit', costNanos: 0, costBasis: 'cache' })])
+  const [sum] = sums(store, '').sums
+  assert.deepEqual([sum.calls, sum.refusals, sum.cacheHits, sum.cost], [3, 1, 1, '0.0000125'])
+  const found = records(store, 'clientModel=fast').records
+  assert.deepEqual([found.length, found[0].id, found[0].guards], [1, 'req_new', []])
+  assert.equal(records(store, 'id=req_old').records[0].clientModel, null)
+})

@@ -114,7 +114,9 @@ function addTo(sums: Map<string, HourSums>, row: Row): void {
   const { measures } = found
   measures[0]!++
   if (row[PLACE.errorType] !== null) measures[1]!++
-  if (row[PLACE.costNanos] === null) measures[2]!++
+  if (row[PLACE.costUnknown] !== null || row[PLACE.costNanos] === null) measures[2]!++
+  if (row[PLACE.costBasis] === 'none') measures[3]!++
+  if (row[PLACE.cache] === 'hit') measures[4]!++
   const first = MEASURES.length - SUMMED.length
   for (const [i, place] of SUMMED_PLACES.entries()) measures[first + i]! += (row[place] as number | null) ?? 0
 }

@@ -23,12 +23,12 @@ export const SUMMED = [
 ] as const
 
 /** Counts beside them. */
-export const COUNTED = ['calls', 'errors', 'unknownCosts'] as const
+export const COUNTED = ['calls', 'errors', 'unknownCosts', 'refusals', 'cacheHits'] as const
 
 export const MEASURES = [...COUNTED, ...SUMMED] as const
 
 /** Of the file; another one is not touched. */
-const VERSION = 2
+const VERSION = 3
 /** "weir", as `file` shows it. */
 const APPLICATION_ID = 0x77656972
 /** Another process of this machine may have the file: the one before a restart, while it drains. */
@@ -40,6 +40,9 @@ const columns = (all: Readonly<Record<string, string>>) =>
     .map(([name, type]) => `"${name}" ${type}`)
     .join(', ')
 
+/** Sums of calls that were kept ahead of a measure count nothing of it; an older process that still writes, neither. */
+const MEASURE = 'INTEGER NOT NULL DEFAULT 0'
+
 const TABLES = `
   CREATE TABLE records (seq INTEGER PRIMARY KEY, ${columns(COLUMNS)}) STRICT;
   CREATE INDEX records_time ON records (time);
@@ -48,7 +51,7 @@ const TABLES = `
   CREATE TABLE hours (
     hour INTEGER NOT NULL,
     ${DIMENSIONS.map((name) => `"${name}" TEXT NOT NULL`).join(', ')},
-    ${MEASURES.map((name) => `"${name}" INTEGER NOT NULL`).join(', ')},
+    ${MEASURES.map((name) => `"${name}" ${MEASURE}`).join(', ')},
     PRIMARY KEY (hour, ${DIMENSIONS.map((name) => `"${name}"`).join(', ')})
   ) STRICT, WITHOUT ROWID;
   PRAGMA application_id = ${APPLICATION_ID};
@@ -101,18 +104,17 @@ function makeTables(database: DatabaseSync): void {
   }
 }
 
-/** A file of an older version lacks columns of records: those that it has are the same. */
+/** A file of an older version lacks columns: those that it has are the same. */
 function addColumns(database: DatabaseSync): void {
   database.exec('BEGIN IMMEDIATE')
   try {
-    const known = new Set(
-      database
-        .prepare("SELECT name FROM pragma_table_info('records')")
-        .all()
-        .map((row) => row.name)
-    )
-    for (const [name, type] of Object.entries(COLUMNS)) {
-      if (!known.has(name)) database.exec(`ALTER TABLE records ADD COLUMN "${name}" ${type}`)
+    const tables = { records: COLUMNS, hours: Object.fromEntries(MEASURES.map((name) => [name, MEASURE])) }
+    for (const [table, all] of Object.entries(tables)) {
+      const rows = database.prepare('SELECT name FROM pragma_table_info(?)').all(table)
+      const known = new Set(rows.map((row) => row.name))
+      for (const [name, type] of Object.entries(all)) {
+        if (!known.has(name)) database.exec(`ALTER TABLE ${table} ADD COLUMN "${name}" ${type}`)
+      }
     }
     database.exec(`PRAGMA user_version = ${VERSION}`)
     database.exec('COMMIT')

@@ -96,7 +96,14 @@ async function receiver(t: TestContext) {
       const { records } = JSON.parse(body) as { records: Fields[] }
       store.append(
         records.map((record) => {
-          const { time, streamed, tags: _, cost, ...rest } = record as Record<string, string | number | null>
+          const {
+            time,
+            streamed,
+            tags: _,
+            guards: __,
+            cost,
+            ...rest
+          } = record as Record<string, string | number | null>
           return row({
             ...rest,
             time: Date.parse(String(time)),

@@ -8,12 +8,13 @@ import type { AccessLogPlan, FieldSink } from '#engine/contract/access-log.ts'
 import { detailOf } from '#engine/contract/detail.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import { type McpUse, mcpErrorType } from '#engine/contract/mcp-use.ts'
-import { costText, type ModelUse } from '#engine/contract/model-use.ts'
+import { costText, type ModelUse, totalBasis, totalCost } from '#engine/contract/model-use.ts'
 import { requestIdOf } from '#engine/contract/request-id.ts'
 import type { RecorderLabels } from '#engine/contract/route.ts'
 import { TCP_REASONS, type TcpSession } from '#engine/contract/tcp.ts'
 import { TRACE } from '#engine/contract/tracing.ts'
 import type { PeerCertificate } from '#engine/contract/transport.ts'
+import type { Picos } from '#engine/kit/money.ts'
 import { bareField, type FieldValue, field, type LogFormat, milliseconds, timestamp } from './escape.ts'
 import { ATOMIC_BYTES, type LineSink } from './line-sink.ts'
 import type { Metrics } from './metrics.ts'
@@ -174,15 +175,17 @@ export class AccessLog implements FieldSink {
       if (typeof value === 'string') out += this.#named(name, value.slice(0, MODEL_CHARS_MAX), skip)
       else if (value !== undefined && (value !== 0 || !MODEL_DETAILS.has(key))) out += this.#plain(name, value, skip)
     }
-    return llm.cost === undefined && llm.costUnknown === undefined ? out : out + this.#cost(llm, skip)
+    if (llm.cache !== undefined) out += this.#plain('weir.cache', llm.cache, skip)
+    const cost = totalCost(llm)
+    if (cost !== undefined) out += this.#cost(llm, cost, skip)
+    return llm.costUnknown === undefined ? out : out + this.#named('weir.cost.unknown', llm.costUnknown, skip)
   }
 
-  /** The exact amount; what it rests on where that is not all of the usage. */
-  #cost(llm: ModelUse, skip: Skip): string {
-    const { costBasis = 'usage', costUnknown } = llm
-    if (costUnknown !== undefined) return this.#named('weir.cost.unknown', costUnknown, skip)
-    const out = this.#plain('gen_ai.usage.cost', costText(llm)!, skip)
-    return costBasis === 'usage' ? out : out + this.#named('weir.cost.basis', costBasis, skip)
+  /** The exact amount of all attempts; what it rests on where that is not all of the usage. */
+  #cost(llm: ModelUse, cost: Picos, skip: Skip): string {
+    const basis = totalBasis(llm) ?? 'usage'
+    const out = this.#plain('gen_ai.usage.cost', costText(cost)!, skip)
+    return basis === 'usage' ? out : out + this.#named('weir.cost.basis', basis, skip)
   }
 
   /** As the OpenTelemetry MCP conventions name them, and the target. */

@@ -1,6 +1,6 @@
 /** What callers with a key have spent on models. Keys and teams are the configuration's, but there may be many. */
 import type { Exchange } from '#engine/contract/exchange.ts'
-import { unitsOf } from '#engine/contract/model-use.ts'
+import { totalCost, unitsOf } from '#engine/contract/model-use.ts'
 import type { Counter, Metrics } from './metrics.ts'
 
 const KEYS_MAX = 1024
@@ -18,7 +18,7 @@ export class CostMetrics {
 
   /** ex.llm is there. */
   record({ llm, identity }: Exchange): void {
-    const cost = unitsOf(llm!)
+    const cost = unitsOf(totalCost(llm!))
     const claims = identity?.apiKey ?? null
     if (cost === undefined || claims === null) return
     const key = nameIn(claims.id ?? claims.name)

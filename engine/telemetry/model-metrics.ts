@@ -55,7 +55,7 @@ class ModelSeries {
       this.#output ??= this.#tokens('output')
       this.#output.observe(outputTokens)
     }
-    this.#count(llm)
+    this.count(llm)
     const first = firstTokenMs(llm, startedAt)
     if (first === undefined || errorType !== '') return
     this.#firstToken ??= this.#metrics.histogram('gen_ai_server_time_to_first_token_seconds', this.#labels)
@@ -66,8 +66,9 @@ class ModelSeries {
     this.#perToken.observe(each / 1000)
   }
 
-  #count(llm: ModelUse): void {
-    const cost = unitsOf(llm)
+  /** What an attempt has cost. */
+  count(llm: ModelUse): void {
+    const cost = unitsOf(llm.cost)
     if (cost !== undefined) {
       this.#cost ??= this.#metrics.counter('weir_llm_cost_total', this.#labels)
       this.#cost.add(cost)
@@ -125,6 +126,8 @@ export class ModelMetrics {
     this.#costs.record(ex)
     const errorType = llm.errorType ?? ex.error ?? (status >= 400 ? String(status) : '')
     this.#of(route, llm, errorType === '').observe(llm, ex.startedAt, durationMs, errorType)
+    // Attempts before it were of other providers, as a rule.
+    for (let one = llm.previous; one !== undefined; one = one.previous) this.#of(route, one, true).count(one)
   }
 
   #of(route: string, llm: ModelUse, isGood: boolean): ModelSeries {

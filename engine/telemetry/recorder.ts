@@ -97,6 +97,8 @@ export class RouteRecorder implements Recorder {
     if (ex.llm !== null) {
       this.#models.record(ex, this.#labels.route, status, durationMs)
       if (this.#spend.isOn) this.#spend.record(ex, this.#labels.route, status, durationMs)
+    } else if (this.#labels.asksModels === true && this.#spend.isOn && isRefusedCall(ex)) {
+      this.#spend.record(ex, this.#labels.route, status, durationMs)
     }
     if (ex.mcp !== null) this.#mcp.record(ex, this.#labels.route, status, durationMs)
     if (this.#records !== null) this.#records.record(ex, status, durationMs)
@@ -152,6 +154,11 @@ export class RouteRecorder implements Recorder {
     }
     return this.#totals
   }
+}
+
+/** A policy or a guard has refused a call of somebody who may call. Who shows no good key would fill the records. */
+function isRefusedCall({ error }: Exchange): boolean {
+  return error !== null && ERRORS[error].source === 'policy' && ERRORS[error].status !== 401
 }
 
 interface RouteTotals {

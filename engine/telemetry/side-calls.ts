@@ -34,7 +34,7 @@ export class SideCallMetrics {
       const of = { ...labels, gen_ai_token_type: type }
       if (tokens !== undefined) this.#metrics.counter('weir_llm_side_call_tokens_total', of).add(tokens)
     }
-    const cost = unitsOf(llm)
+    const cost = unitsOf(llm.cost)
     if (cost !== undefined) this.#metrics.counter('weir_llm_side_call_cost_total', labels).add(cost)
   }
 

@@ -35,13 +35,15 @@ export function searched(
   format: FormatName,
   incoming: readonly WireEvent[],
   guards: readonly AiRegexGuard[]
-): readonly WireEvent[] {
+): { readonly events: readonly WireEvent[]; readonly by: readonly number[] } {
   let events = incoming
-  for (const guard of guards) {
+  const by: number[] = []
+  for (const [i, guard] of guards.entries()) {
     const stream = new StreamGuard(format, guard)
     events = [...events.flatMap((event) => stream.push(event)), ...stream.end()]
+    if (stream.hasMasked) by.push(i)
   }
-  return events
+  return { events, by }
 }
 
 /** The texts of a stream, each once: some formats say them again when they are complete. */

@@ -28,13 +28,18 @@ const BROKEN_STATUS = { request: 400, response: 502 } as const
 
 /** What guards have decided. */
 export type Outcome =
-  | { readonly kind: 'pass'; readonly bytes: Buffer; readonly isChanged: boolean }
+  | { readonly kind: 'pass'; readonly bytes: Buffer; readonly isChanged: boolean; readonly acted: Acted }
   | Rejected
   /** It is no longer wanted. */
   | { readonly kind: 'over' }
 
+/** Which guards have changed it, and which may be left out and were. */
+export type Acted = readonly { readonly guard: number; readonly action: 'mask' | 'skipped' }[]
+
 export interface Rejected {
   readonly kind: 'reject'
+  /** Ahead of it. */
+  readonly acted: Acted
   readonly reply: AiRejection
   /** Which guard, and which rule of it (rulesOf); -1: none by itself. */
   readonly guard: number
@@ -68,6 +73,7 @@ export function runIn({ offload }: Pick<BackendContext, 'offload'>, ex: HasClien
 export async function guardBody(guards: readonly AiGuard[], body: Body, run: Run, call: GuardCall): Promise<Outcome> {
   let { bytes, shape } = body
   let isChanged = false
+  const acted: Acted[number][] = []
   for (const step of stepsOf(guards, shape)) {
     const judged = Array.isArray(step)
       ? await run({ bytes, shape, step: { kind: 'search', guards: step } })
@@ -75,24 +81,28 @@ export async function guardBody(guards: readonly AiGuard[], body: Body, run: Run
     if (call.signal.aborted) return { kind: 'over' }
     if (judged.kind === 'down') {
       const guard = Array.isArray(step) ? -1 : guards.indexOf(step)
-      return { kind: 'reject', reply: DOWN, guard, rule: -1, failure: judged.why }
+      return { kind: 'reject', acted, reply: DOWN, guard, rule: -1, failure: judged.why }
     }
     if (judged.kind === 'reject') {
       const { reply, guard = 0, rule = -1 } = judged
       const by = Array.isArray(step) ? step[guard]! : step
       // Buffers that are full are nobody's verdict.
-      return { kind: 'reject', reply, guard: reply === BUFFERS_FULL ? -1 : guards.indexOf(by), rule }
+      return { kind: 'reject', acted, reply, guard: reply === BUFFERS_FULL ? -1 : guards.indexOf(by), rule }
     }
     if (judged.kind === 'problem') {
       const reply = { status: BROKEN_STATUS[body.side], message: judged.message }
-      return { kind: 'reject', reply, guard: -1, rule: -1 }
+      return { kind: 'reject', acted, reply, guard: -1, rule: -1 }
     }
+    if (judged.kind === 'pass' && judged.isUnjudged && !Array.isArray(step))
+      acted.push({ guard: guards.indexOf(step), action: 'skipped' })
     if (judged.kind !== 'changed') continue
+    const changed = Array.isArray(step) ? (judged.by ?? []).map((i) => step[i]!) : [step]
+    for (const guard of changed) acted.push({ guard: guards.indexOf(guard), action: 'mask' })
     bytes = bufferOf(judged.bytes)
     isChanged = true
     if (shape.kind === 'events') shape = { ...shape, contentType: PRINTED_TYPE }
   }
-  return { kind: 'pass', bytes, isChanged }
+  return { kind: 'pass', bytes, isChanged, acted }
 }
 
 /** Rules that follow one another are one step: a body is read and written once for all of them. */
@@ -114,13 +124,16 @@ async function remote(guard: Remote, body: Body, run: Run, call: GuardCall): Pro
   const asks = asksOf(guard, body.side)
   const step = await run({ bytes: body.bytes, shape: body.shape, step: { kind: 'ask', asks } })
   if (step.kind !== 'questions' || call.signal.aborted) return step
+  let isUnjudged = false
   for (const question of step.questions) {
     const judged = await answered(guard, { ...question, count: step.count }, body, run, call)
-    if (judged.kind === 'down' && guard.failOpen) continue
+    const isSkipped = judged.kind === 'down' && guard.failOpen
+    isUnjudged ||= isSkipped
+    if (isSkipped) continue
     // One that changes texts is asked once, about all of them.
     if (judged.kind !== 'pass' || call.signal.aborted) return judged
   }
-  return { kind: 'pass' }
+  return isUnjudged ? { kind: 'pass', isUnjudged } : { kind: 'pass' }
 }
 
 async function answered(

@@ -27,6 +27,8 @@ export interface GuardTapOptions {
   readonly inner: CostTap
   readonly guards: StreamGuards
   readonly fail: Fail
+  /** No more of the stream is looked through: `guards` have masked what they have. */
+  readonly masked: (ex: Exchange) => void
 }
 
 export class GuardTap implements CostTap {
@@ -169,7 +171,9 @@ export class GuardTap implements CostTap {
   /** What is still held, now that no more text can make it a match. */
   #rest(ex: Exchange): Buffer | null {
     try {
-      return this.#pass(ex, this.#options.guards.end())
+      const rest = this.#options.guards.end()
+      this.#options.masked(ex)
+      return this.#pass(ex, rest)
     } catch (error) {
       this.#error = this.#errorOf(error)
       return null

@@ -3,19 +3,22 @@
 import type { AiGuard, AiGuards, AiRegexGuard, AiRejection, AiRouteType } from '#backends/llm/config/snapshot.ts'
 import type { ClientFormat, FormatName } from '#backends/llm/conversation.ts'
 import { FORMATS } from '#backends/llm/formats/index.ts'
+import { modelOf, parseBody } from '#backends/llm/request/json-body.ts'
+import { decodedName, modelPathOf } from '#backends/llm/request/model-path.ts'
 import type { CostTap } from '#backends/llm/stream/cost-tap.ts'
 import type { BackendContext } from '#engine/contract/backend.ts'
 import { replaceRequestBody, replaceResponseBody } from '#engine/contract/body.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
+import { noteRefusedModel } from '#engine/contract/model-use.ts'
 import type { HttpService } from '#engine/contract/service.ts'
 import type { HeaderBlock } from '#engine/http/headers.ts'
 import type { Reach } from '#engine/kit/scan/body.ts'
 import { inTurn } from '#engine/socket/round.ts'
-import { guardBody, runIn } from './guard-body.ts'
+import { guardBody, INLINE_BYTES_MAX, runIn } from './guard-body.ts'
 import { type Framing, GuardTap } from './guard-tap.ts'
 import { reachOf } from './guarded-fields.ts'
 import type { Shape } from './job.ts'
-import { noteRejection } from './reject-detail.ts'
+import { noteActed, noteRejection } from './reject-detail.ts'
 import { type GuardServices, withAbortSignal } from './service-call.ts'
 import { StreamGuard, StreamGuards } from './stream-guard.ts'
 
@@ -80,8 +83,14 @@ export class Guards {
       (outcome) =>
         unlessOver(() => {
           if (outcome.kind === 'over') return
-          if (outcome.kind === 'pass' && outcome.isChanged) replaceRequestBody(ex, outcome.bytes)
-          if (outcome.kind === 'reject') noteRejection(ex, 'request', this.#guards, outcome)
+          if (outcome.kind === 'pass') {
+            noteActed(ex, 'request', outcome.acted)
+            if (outcome.isChanged) replaceRequestBody(ex, outcome.bytes)
+          }
+          if (outcome.kind === 'reject') {
+            noteRejection(ex, 'request', this.#guards, outcome)
+            noteRefusedModel(ex, namedModel(ex))
+          }
           then(outcome.kind === 'reject' ? outcome.reply : null)
         }),
       // The next reader says what is wrong with a body that is no JSON.
@@ -114,6 +123,7 @@ export class Guards {
         noteRejection(ex, 'response', this.#guards, outcome)
         return outcome.reply
       }
+      noteActed(ex, 'response', outcome.acted)
       if (outcome.isChanged) replaceResponseBody(ex, outcome.bytes)
       return null
     } catch (error) {
@@ -125,7 +135,26 @@ export class Guards {
   tap(format: FormatName, inner: CostTap, framing: Framing): CostTap {
     const some = this.#guards.response.filter((guard): guard is AiRegexGuard => guard.kind === 'regex')
     const guards = new StreamGuards(some.map((guard) => new StreamGuard(format, guard)))
-    return new GuardTap({ framing, inner, guards, fail: this.#context.fail })
+    const places = some.map((guard) => this.#guards.response.indexOf(guard))
+    const masked = (ex: Exchange) =>
+      noteActed(
+        ex,
+        'response',
+        guards.maskedBy.map((i) => ({ guard: places[i]!, action: 'mask' }))
+      )
+    return new GuardTap({ framing, inner, guards, fail: this.#context.fail, masked })
+  }
+}
+
+/** By the client's name; empty: it names none, or stands in a body that is too long to be parsed here. */
+function namedModel({ path, requestBytes: bytes }: Exchange): string {
+  try {
+    const inPath = modelPathOf(path)
+    if (inPath !== null) return decodedName(inPath.name)
+    return bytes === null || bytes.length > INLINE_BYTES_MAX ? '' : modelOf(parseBody(bytes))
+  } catch {
+    // A body that cannot be read names no model.
+    return ''
   }
 }
 

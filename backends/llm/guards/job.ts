@@ -55,8 +55,10 @@ export interface GuardJob {
 }
 
 export type StepResult =
-  | { readonly kind: 'pass' }
-  | { readonly kind: 'changed'; readonly bytes: Uint8Array }
+  /** `isUnjudged`: nobody has looked at it, and it may go on nevertheless. */
+  | { readonly kind: 'pass'; readonly isUnjudged?: true }
+  /** `by`: which of those of a search have changed it; absent: a service has. */
+  | { readonly kind: 'changed'; readonly bytes: Uint8Array; readonly by?: readonly number[] }
   /** `guard`, `rule`: which of those of a search, and which rule of it; absent: a service has rejected it. */
   | { readonly kind: 'reject'; readonly reply: AiRejection; readonly guard?: number; readonly rule?: number }
   /** Nothing can be said of the body. */
@@ -96,12 +98,18 @@ function inText(bytes: Uint8Array, work: Work): StepResult {
   if (work.kind === 'ask') return questionStep(work.asks, text === '' ? [] : [{ role: 'assistant', content: text }])
   // A reader of JSON would take digits at the beginning of other text for numbers.
   const mask = isJson(text) ? maskJsonText : maskText
-  const changed =
-    work.kind === 'replace' ? work.texts[0]! : work.guards.reduce((left, { rules }) => mask(left, rulesOf(rules)), text)
+  const by: number[] = []
+  const searched = (guards: readonly AiRegexGuard[]): string =>
+    guards.reduce((left, { rules }, i) => {
+      const masked = mask(left, rulesOf(rules))
+      if (masked !== left) by.push(i)
+      return masked
+    }, text)
+  const changed = work.kind === 'replace' ? work.texts[0]! : searched(work.guards)
   if (changed === text) return PASS
   if (work.kind === 'replace' && isJson(text) && !isJson(changed))
     throw new GuardUnavailable('the guard answers with an error that is no JSON')
-  return { kind: 'changed', bytes: textBytes(changed) }
+  return { kind: 'changed', bytes: textBytes(changed), ...(work.kind === 'search' ? { by } : {}) }
 }
 
 function inBody(bytes: Uint8Array, { reach, role }: Shape & { readonly kind: 'json' }, work: Work): StepResult {
@@ -117,9 +125,10 @@ function inBody(bytes: Uint8Array, { reach, role }: Shape & { readonly kind: 'js
   return scanned.problem === null ? questionStep(work.asks, scanned.messages) : outcomeOf(scanned)
 }
 
-function outcomeOf({ bytes, problem }: ScanResult): StepResult {
+function outcomeOf({ bytes, problem, maskedBy: by }: ScanResult): StepResult {
   if (problem !== null) return { kind: 'problem', message: problem }
-  return bytes === null ? PASS : { kind: 'changed', bytes }
+  if (bytes === null) return PASS
+  return { kind: 'changed', bytes, ...(by.length > 0 ? { by } : {}) }
 }
 
 function replaced(scan: Parameters<typeof scanBody>[0]): ScanResult {
@@ -139,7 +148,10 @@ function inStream(
   const { format } = shape
   const buffer = bufferOf(bytes)
   const events = shape.kind === 'list' ? itemsOf(buffer) : eventsOf(buffer, framingOf(shape.contentType)!)
-  if (work.kind === 'search') return printed(shape, searched(format, events, work.guards))
+  if (work.kind === 'search') {
+    const { events: left, by } = searched(format, events, work.guards)
+    return { ...printed(shape, left), by }
+  }
   const collected = new CollectedTexts(format, events)
   if (work.kind === 'replace') return printed(shape, collected.replaced(work.texts))
   return questionStep(
@@ -148,9 +160,9 @@ function inStream(
   )
 }
 
-function printed({ kind }: Shape, events: readonly WireEvent[]): StepResult {
+function printed({ kind }: Shape, events: readonly WireEvent[]) {
   const text = kind === 'list' ? `[${events.map(({ data }) => data).join(',\n')}]` : events.map(frame).join('')
-  return { kind: 'changed', bytes: textBytes(text) }
+  return { kind: 'changed', bytes: textBytes(text) } as const
 }
 
 function questionStep(asks: ServiceSpec, messages: Parameters<typeof questionsOf>[1]): StepResult {

@@ -17,7 +17,13 @@ const guards = {
 test('the guard and its rule are named by their places, and become text when the log asks', () => {
   const says = (index: number, rule: number, more = {}) => {
     const ex = fakeExchange()
-    noteRejection(ex, 'request', guards, { guard: index, rule, reply: { status: 403, message: 'no' }, ...more })
+    noteRejection(ex, 'request', guards, {
+      acted: [],
+      guard: index,
+      rule,
+      reply: { status: 403, message: 'no' },
+      ...more
+    })
     assert.equal(typeof ex.errorDetail, 'function')
     return detailOf(ex)
   }

@@ -2,12 +2,27 @@
 import type { AiGuard, AiGuards } from '#backends/llm/config/snapshot.ts'
 import { withSource } from '#engine/contract/detail.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
-import type { Rejected } from './guard-body.ts'
+import { noteGuard } from '#engine/contract/guard-verdicts.ts'
+import type { Acted, Rejected } from './guard-body.ts'
 
-type Verdict = Omit<Rejected, 'kind'>
+type Verdict = Omit<Rejected, 'kind' | 'acted'>
+type Side = 'request' | 'response'
+
+/** What the guards of one side have done, for the record of `ex`. */
+export function noteActed(ex: Exchange, side: Side, acted: Acted): void {
+  for (const { guard, action } of acted) noteGuard(ex, { guard: `${side}[${guard}]`, action })
+}
 
 /** Leaves the detail of a rejection on `ex`. */
-export function noteRejection(ex: Exchange, side: 'request' | 'response', guards: AiGuards, verdict: Verdict): void {
+export function noteRejection(
+  ex: Exchange,
+  side: Side,
+  guards: AiGuards,
+  { acted, ...verdict }: Omit<Rejected, 'kind'>
+): void {
+  noteActed(ex, side, acted)
+  const action = verdict.failure === undefined ? 'reject' : 'unavailable'
+  if (verdict.guard >= 0) noteGuard(ex, { guard: `${side}[${verdict.guard}]`, action })
   ex.errorDetail ??= (refused) => rejectDetail(refused, side, guards, verdict)
 }
 

@@ -84,7 +84,7 @@ export class StreamGuard {
   #waiting: Waiting[] = []
   #waitingUnits = 0
   /** Something of the answer has been masked: log probabilities would spell it out. */
-  #isMasked = false
+  hasMasked = false
 
   constructor(format: FormatName, { rules }: AiRegexGuard) {
     this.#format = format
@@ -253,8 +253,8 @@ export class StreamGuard {
       slot.set(masked)
       one.isChanged = true
     }
-    this.#isMasked ||= one.isChanged
-    if (!this.#isMasked || !isObject(value)) return event
+    this.hasMasked ||= one.isChanged
+    if (!this.hasMasked || !isObject(value)) return event
     const isStripped = stripLogprobs(value)
     return one.isChanged || isStripped ? { name: event.name, data: JSON.stringify(value) } : event
   }
@@ -296,6 +296,11 @@ export class StreamGuards {
       some = next
     }
     return some
+  }
+
+  /** Indices of those that have masked something. */
+  get maskedBy(): readonly number[] {
+    return this.#guards.flatMap((guard, i) => (guard.hasMasked ? [i] : []))
   }
 
   end(): readonly WireEvent[] {

@@ -4,6 +4,7 @@
  */
 import { endAttemptHeaders } from '#engine/contract/attempt-headers.ts'
 import type { BodyKind, Exchange } from '#engine/contract/exchange.ts'
+import { costlyAttempt } from '#engine/contract/model-use.ts'
 import type { HeaderBlock } from '#engine/http/headers.ts'
 
 export class OriginalRequest {
@@ -36,6 +37,7 @@ export class OriginalRequest {
     ex.requestBytes = this.#bytes
     // What waits for a connection is what the attempt has written, not sent yet.
     if (this.#bytes !== null) ex.heldRequest = this.#bytes.length === 0 ? null : [this.#bytes]
-    ex.llm = null
+    const previous = costlyAttempt(ex.llm)
+    ex.llm = previous === undefined ? null : { previous }
   }
 }

@@ -71,7 +71,8 @@ export class RequestWriter {
   ): void {
     state.editedChat = sent
     state.format = format
-    beginUsageRecord(ex, sent, provider.name, model, this.#context.keepsAnswers === true, settings, prices)
+    const names = { provider: provider.name, requested: state.chat!.model, model }
+    beginUsageRecord(ex, sent, names, this.#context.keepsAnswers === true, settings, prices)
   }
 
   /** A chat that has been sent already, in another dialect. Rejects when too much waits. */

@@ -13,6 +13,7 @@ import { type AccountRefusal, KEY_USE, type KeyUse, refusalFields } from '#engin
 import type { BackendContext } from '#engine/contract/backend.ts'
 import type { ErrorCode } from '#engine/contract/errors.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
+import { noteRefusedModel } from '#engine/contract/model-use.ts'
 import { setRefusalMessage } from '#engine/contract/refuse.ts'
 import { paramsOf } from './request-settings.ts'
 
@@ -50,7 +51,9 @@ export function modelRefusal(ex: Exchange, model: string): AccountRefusal | null
   const use = keyUseOf(ex)
   if (use === null || use.isModelChecked) return null
   use.isModelChecked = true
-  return use.mayUse(model) ? null : NOT_ALLOWED
+  if (use.mayUse(model)) return null
+  noteRefusedModel(ex, model)
+  return NOT_ALLOWED
 }
 
 const keyUseOf = (ex: Exchange): KeyUse | null => (ex.slots === null ? null : KEY_USE.get(ex))

@@ -6,7 +6,7 @@ import type { ChatRequest } from '#backends/llm/request/chat-request.ts'
 import type { Operation, SentOperation } from '#backends/llm/routes/operation.ts'
 import { charge } from '#engine/contract/buckets.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
-import type { RequestSettings } from '#engine/contract/model-use.ts'
+import { costlyAttempt, type RequestSettings } from '#engine/contract/model-use.ts'
 import { TRACE } from '#engine/contract/tracing.ts'
 import { AnswerCapture } from './answer-capture.ts'
 import { cut } from './request-settings.ts'
@@ -29,15 +29,21 @@ const FINISH_REASONS: { readonly [stop in StopReason]: string } = {
   error: 'error'
 }
 
+/** Of a chat: its model by the client's name, '' where it names none, and by the provider's. */
+export interface ChatNames {
+  readonly provider: string
+  readonly requested: string
+  readonly model: string
+}
+
 /**
- * An attempt begins: `model` by the provider's name for it. `keeps`: the content of a stream will be read. `settings`:
+ * An attempt begins. `keeps`: the content of a stream will be read. `settings`:
  * undefined where no trace will tell them. They are taken now: bodies are dropped when the answer goes to its client.
  */
 export function beginUsageRecord(
   ex: Exchange,
   chat: ChatRequest,
-  provider: string,
-  model: string,
+  { provider, requested, model }: ChatNames,
   keeps: boolean,
   settings: RequestSettings | undefined,
   prices: ProviderPrices
@@ -46,7 +52,10 @@ export function beginUsageRecord(
   const content = new AnswerCapture(chat, keeps)
   chat.capture = content
   const operation = FORMATS[chat.client].operation ?? 'chat'
-  ex.llm = { provider, operation, requestModel: model, streaming: chat.isStreamed, content, settings }
+  const previous = costlyAttempt(ex.llm)
+  const clientModel = requested || undefined
+  const streaming = chat.isStreamed
+  ex.llm = { provider, operation, clientModel, requestModel: model, streaming, content, settings, previous }
 }
 
 /** As begin, for what is no chat. */
@@ -58,7 +67,8 @@ export function beginOperationRecord(
   prices: ProviderPrices
 ): void {
   beginPricing(ex, prices, ex.requestBytes?.length ?? 0)
-  ex.llm = { provider, operation: name ?? undefined, requestModel: model ?? undefined, settings }
+  const previous = costlyAttempt(ex.llm)
+  ex.llm = { provider, operation: name ?? undefined, requestModel: model ?? undefined, settings, previous }
 }
 
 interface Cost {
@@ -103,6 +113,7 @@ export function recordUsage(ex: Exchange, cost: Cost): void {
   ex.llm = {
     provider: llm?.provider,
     operation: llm?.operation,
+    clientModel: llm?.clientModel,
     requestModel: llm?.requestModel,
     streaming: llm?.streaming,
     content: llm?.content,
@@ -126,6 +137,7 @@ export function recordUsage(ex: Exchange, cost: Cost): void {
     errorType: errorType ?? undefined,
     firstTokenAt: noted?.hasBegun ? noted.firstTokenAt : undefined,
     lastTokenAt: noted?.hasBegun ? noted.lastTokenAt : undefined,
+    previous: llm?.previous,
     settings: llm?.settings,
     responseId: isTraced && cost.id ? cut(cost.id) : undefined,
     finishReasons: isTraced ? finishReasonsOf(cost) : undefined

@@ -48,6 +48,8 @@ export interface Message {
 export interface ScanResult {
   /** The changed body; null: it stays as it is. */
   readonly bytes: Uint8Array | null
+  /** Indices of the searches that have changed it. */
+  readonly maskedBy: readonly number[]
   /** Index of the search that rejects the body; -1: none does. */
   readonly rejectedBy: number
   /** Index of the rule of that search which does (rulesOf); -1: none, or none does by itself. */
@@ -58,7 +60,9 @@ export interface ScanResult {
   readonly problem: string | null
 }
 
-export const NOTHING: ScanResult = { bytes: null, rejectedBy: -1, rejectingRule: -1, messages: [], problem: null }
+export const NOTHING: ScanResult = {
+  ...{ bytes: null, maskedBy: [], rejectedBy: -1, rejectingRule: -1, messages: [], problem: null }
+}
 
 /** The role under which declarations are reported. */
 const DECLARER = 'system'
@@ -92,7 +96,7 @@ function look(body: object, { texts, declared, hasNames, isRequest }: Reach, rol
 }
 
 function search(body: object, reach: Reach, role: string, searches: readonly Search[]): ScanResult {
-  let isChanged = false
+  const maskedBy: number[] = []
   let found = look(body, reach, role)
   for (const [i, { rules: set, action }] of searches.entries()) {
     const rules = rulesOf(set)
@@ -104,10 +108,10 @@ function search(body: object, reach: Reach, role: string, searches: readonly Sea
       return { ...NOTHING, rejectedBy: i, rejectingRule: rules.findIndex((rule) => rejects(found, [rule], isDry)) }
     }
     if (isDry || !masks(found.slots, rules, inDeclared === 'text')) continue
-    isChanged = true
+    maskedBy.push(i)
     if (i < searches.length - 1) found = look(body, reach, role)
   }
-  return isChanged ? { ...NOTHING, bytes: written(body) } : NOTHING
+  return maskedBy.length > 0 ? { ...NOTHING, maskedBy, bytes: written(body) } : NOTHING
 }
 
 /** `isAnywhere`: in texts too, not in names alone. */

@@ -35,7 +35,7 @@ export const MODEL_ATTRIBUTES: readonly Attribute<Exchange>[] = [
   ['gen_ai.usage.audio.output_tokens', part('outputAudioTokens')],
   ['gen_ai.usage.image.input_tokens', part('inputImageTokens')],
   // The conventions have no cost yet: the name that OpenLIT and others send, which Langfuse reads.
-  ['gen_ai.usage.cost', ({ llm }) => (llm === null ? undefined : unitsOf(llm)), 'double'],
+  ['gen_ai.usage.cost', ({ llm }) => (llm === null ? undefined : unitsOf(llm.cost)), 'double'],
   ['weir.cost.basis', of('costBasis')],
   ['weir.cost.unknown', of('costUnknown')]
 ]
