@@ -60,14 +60,15 @@ const chat = (type: string, client: ClientFormat): Row => ({
 })
 
 /** What is no chat: the request is written for the provider, or it is said that this cannot be. */
-function other(title: string, type: Parameters<typeof operationOf>[0], target: string, body: object): Row {
+function other(title: string, type: Parameters<typeof operationOf>[0], target: string, body: object | string): Row {
   return {
     title: `\`${type}\`: ${title}`,
     cell: (to) => {
-      const ex = fakeExchange({ method: 'POST', target })
+      const headers = typeof body === 'string' ? [['Content-Type', FORM_TYPE] as const] : []
+      const ex = fakeExchange({ method: 'POST', target, headers })
       ex.upgrade = type === 'Realtime' ? 'websocket' : null
       try {
-        const operation = operationOf(type, ex, Buffer.from(JSON.stringify(body)))
+        const operation = operationOf(type, ex, Buffer.from(typeof body === 'string' ? body : JSON.stringify(body)))
         ok(!(operation instanceof LargeOperation))
         return operation.write(ex, to).isNative ? 'native' : 'converted'
       } catch (error) {
@@ -78,6 +79,8 @@ function other(title: string, type: Parameters<typeof operationOf>[0], target: s
   }
 }
 
+const FORM_TYPE = 'multipart/form-data; boundary=b'
+const FORM = '--b\r\nContent-Disposition: form-data; name="model"\r\n\r\nm\r\n--b--\r\n'
 const HI = { messages: [{ role: 'user', content: 'Hi' }] }
 const CONTENTS = { contents: [{ role: 'user', parts: [{ text: 'Hi' }] }] }
 const EMBED = { content: { parts: [{ text: 'Hi' }] } }
@@ -89,6 +92,13 @@ const ROWS: readonly Row[] = [
   chat('GenerateContent', 'gemini'),
   other('OpenAI', 'Embeddings', '/v1/embeddings', { model: 'm', input: 'Hi' }),
   other('Gemini', 'Embeddings', '/v1beta/models/m:embedContent', EMBED),
+  other('OpenAI', 'Transcriptions', '/v1/audio/transcriptions', FORM),
+  other('OpenAI', 'Translations', '/v1/audio/translations', FORM),
+  other('OpenAI', 'Speech', '/v1/audio/speech', { model: 'm', voice: 'alloy', input: 'Hi' }),
+  other('OpenAI', 'ImageGenerations', '/v1/images/generations', { model: 'm', prompt: 'Hi' }),
+  other('OpenAI', 'ImageEdits', '/v1/images/edits', FORM),
+  other('OpenAI', 'ImageVariations', '/v1/images/variations', FORM),
+  other('OpenAI', 'Moderations', '/v1/moderations', { model: 'm', input: 'Hi' }),
   other('Anthropic', 'AnthropicTokenCount', '/v1/messages/count_tokens', { model: 'm', ...HI }),
   other('Gemini', 'GeminiTokenCount', '/v1beta/models/m:countTokens', CONTENTS),
   other('OpenAI', 'Models', '/v1/models', {}),
@@ -105,6 +115,7 @@ function recipient({ provider, model }: Column): ResolvedProvider {
   if (settings === undefined) throw new Error('no provider in the configuration')
   return {
     settings,
+    service: settings.type,
     provider: compileProvider(settings),
     aliases: new ModelPatterns([['*', model]]),
     learned: { dialect: dialectFor(null, '') }

@@ -6,6 +6,7 @@ import type { FormatName } from './conversation.ts'
 import { FormatError } from './formats/format.ts'
 import type { ResolvedProvider } from './plan/request-plan.ts'
 import type { Operation } from './providers/provider.ts'
+import { isWithout, titleOf } from './providers/services.ts'
 
 interface Capability {
   /** The preferred first. */
@@ -14,11 +15,20 @@ interface Capability {
   readonly without: string
 }
 
+const OPENAI = ['completions', 'responses'] as const
+
 const CAPABILITIES = {
   count: { formats: ['messages', 'gemini', 'responses', 'converse'], without: 'no API that counts tokens' },
   embeddings: { formats: ['gemini', 'completions', 'responses'], without: 'no embeddings' },
   models: { formats: ['gemini', 'completions', 'responses', 'messages'], without: 'no list of its models' },
-  realtime: { formats: ['completions', 'responses'], without: 'no realtime API' }
+  imageEdits: { formats: OPENAI, without: 'no API that changes pictures' },
+  imageGenerations: { formats: OPENAI, without: 'no API that makes pictures' },
+  imageVariations: { formats: OPENAI, without: 'no API that varies pictures' },
+  moderations: { formats: OPENAI, without: 'no moderation' },
+  realtime: { formats: OPENAI, without: 'no realtime API' },
+  speech: { formats: OPENAI, without: 'no API that speaks' },
+  transcriptions: { formats: OPENAI, without: 'no transcription' },
+  translations: { formats: OPENAI, without: 'no translation of sound' }
 } as const satisfies { readonly [operation in Operation]: Capability }
 
 type FormatOf<K extends Operation> = (typeof CAPABILITIES)[K]['formats'][number]
@@ -26,7 +36,7 @@ type FormatOf<K extends Operation> = (typeof CAPABILITIES)[K]['formats'][number]
 /** The format of `operation` at the provider, `preferred` if it has that. Throws FormatError where it has none. */
 export function operationFormat<K extends Operation>(
   operation: K,
-  { provider }: Pick<ResolvedProvider, 'provider'>,
+  { provider, service }: Pick<ResolvedProvider, 'provider' | 'service'>,
   model: string,
   preferred?: FormatName
 ): FormatOf<K> {
@@ -34,7 +44,7 @@ export function operationFormat<K extends Operation>(
   const known = provider.formats(model)
   const has = (format: FormatName): boolean => formats.includes(format) && known.includes(format)
   const format = preferred !== undefined && has(preferred) ? preferred : formats.find(has)
-  const problem = format === undefined ? without : provider.lacks?.[operation]
-  if (problem !== undefined) throw new FormatError('', `${provider.name} has ${problem}`)
+  const problem = format === undefined || isWithout(service, operation) ? without : provider.lacks?.[operation]
+  if (problem !== undefined) throw new FormatError('', `${titleOf(provider, service)} has ${problem}`)
   return format as FormatOf<K>
 }

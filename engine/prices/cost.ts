@@ -100,10 +100,27 @@ function imageRate({ images }: PriceRow, rates: Rates, { imageSize, imageQuality
 }
 
 /** What a call costs at most: no discount, the most expensive kind of text. Null: there is no price for it. */
-export function estimateOf(row: PriceRow, inputTokens: number, outputTokensMax: number): Picos | null {
+export function estimateOf(
+  row: PriceRow,
+  inputTokens: number,
+  outputTokensMax: number,
+  units: Units = {}
+): Picos | null {
   const rates = ratesFor(row, inputTokens)
-  const { input, output = 0, reasoning = 0, cacheWrite5m = 0, cacheWrite1h = 0, request = 0 } = rates
-  if (input === undefined) return rates.request ?? null
+  const { input, output = 0, reasoning = 0, cacheWrite5m = 0, cacheWrite1h = 0, request } = rates
+  const ofUnits = unitsAtMost(row, rates, units)
+  if (input === undefined) return request === undefined ? ofUnits : plusPicos(request, ofUnits ?? 0)
   const ofInput = timesPrice(inputTokens, Math.max(input, cacheWrite5m, cacheWrite1h))
-  return plusPicos(plusPicos(ofInput, timesPrice(outputTokensMax, Math.max(output, reasoning))), request)
+  const ofOutput = timesPrice(outputTokensMax, Math.max(output, reasoning))
+  return plusPicos(plusPicos(ofInput, ofOutput), plusPicos(request ?? 0, ofUnits ?? 0))
+}
+
+/** Of those that have a price. Null: none has. */
+function unitsAtMost(row: PriceRow, rates: Rates, units: Units): Picos | null {
+  let sum: Picos | null = null
+  for (const [kind, count = 0] of Object.entries(units.counts ?? {})) {
+    const rate = kind === 'image' ? imageRate(row, rates, units) : rates[kind as UnitKind]
+    if (rate !== undefined) sum = plusPicos(sum ?? 0, timesPrice(count, rate))
+  }
+  return sum
 }

@@ -95,7 +95,11 @@ export class Answers {
 
   #operationAnswer(ex: Exchange, { client, listen }: Operation, sent: SentOperation, proceed: Proceed): HookResult {
     const { providerFormat, isNative, answerSpec } = sent
-    if (ex.status === 101 && listen !== undefined) ex.tap = listen(ex)
+    const passes = ex.status === 101 || (ex.status < 300 && isNative)
+    if (passes && listen !== undefined) {
+      ex.tap = listen(ex, sent)
+      return CONTINUE
+    }
     // A list of models that the client has already is as good in any format.
     if (ex.status === 304) return CONTINUE
     if (isRedirect(ex.status)) return this.#whole(ex, proceed, () => failUnreadable(ex, client, REDIRECTS), null)

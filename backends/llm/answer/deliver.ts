@@ -49,14 +49,14 @@ export async function deliverOperation(ex: Exchange, answer: OperationAnswer, co
 }
 
 export function deliverOperationHere(ex: Exchange, answer: OperationAnswer): void {
-  const { usage, model, bytes, problem } = translateOperationAnswer(answer)
-  settleOperation(ex, { usage, model })
+  const { bytes, problem, ...cost } = translateOperationAnswer(answer)
+  settleOperation(ex, cost)
   if (problem !== null) failUnreadable(ex, answer.client, problem)
   else if (bytes !== null) writeBytes(ex, bytes)
 }
 
-function settleOperation(ex: Exchange, { usage, model }: OperationCost): void {
-  if (usage !== null || model !== null) settleUsage(ex, { usage, model })
+function settleOperation(ex: Exchange, { usage, model, units }: OperationCost): void {
+  if (usage !== null || model !== null || units !== undefined) settleUsage(ex, { usage, model, units })
 }
 
 /** As deliverOperationHere, in the offload pool. Never rejects. */

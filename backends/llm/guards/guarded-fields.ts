@@ -7,8 +7,13 @@ import { isOperation, operationKind } from '#backends/llm/routes/operations.ts'
 import type { Reach } from '#engine/kit/scan/body.ts'
 
 /** 'nothing': there is nothing in it; 'unknown': guards would see nothing of it. */
-export function reachOf(type: AiRouteType, client: ClientFormat): Reach | 'nothing' | 'unknown' {
+export function reachOf(
+  type: AiRouteType,
+  client: ClientFormat,
+  guardsAnswers: boolean
+): Reach | 'nothing' | 'unknown' {
   if (type === 'Passthrough') return 'unknown'
   if (!isOperation(type)) return FORMATS[client].requestTexts
-  return operationKind(type).guarded(client) ?? 'unknown'
+  const { guarded, hidesAnswer } = operationKind(type)
+  return guardsAnswers && hidesAnswer === true ? 'unknown' : (guarded(client) ?? 'unknown')
 }

@@ -44,7 +44,7 @@ export class Guards {
   guardedFieldsOf(type: AiRouteType, client: ClientFormat | null): Reach | 'unknown' | null {
     const { request, response } = this.#guards
     if (request.length === 0 && response.length === 0) return null
-    const reach = client === null ? 'unknown' : reachOf(type, client)
+    const reach = client === null ? 'unknown' : reachOf(type, client, response.length > 0)
     if (reach === 'unknown') return reach
     return reach === 'nothing' || request.length === 0 ? null : reach
   }

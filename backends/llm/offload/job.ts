@@ -23,6 +23,7 @@ import { type DroppedFields, droppedOf, NONE_DROPPED } from '#backends/llm/trans
 import { settingsOf } from '#backends/llm/usage/request-settings.ts'
 import { type SseEvent, SseReader } from '#engine/http/sse.ts'
 import { bufferOf, jsonBytes } from '#engine/kit/shared-bytes.ts'
+import type { Units } from '#engine/prices/cost.ts'
 import type { RequestFacts } from './large-request.ts'
 
 /** A request's body. */
@@ -125,6 +126,7 @@ export interface TranslatedAnswer {
     readonly serviceTier: string | null
     readonly id: string | null
     readonly stops: readonly StopReason[] | null
+    readonly units?: Units | undefined
   } | null
   /** Null: the provider's will do. */
   readonly bytes: Uint8Array | null
@@ -325,8 +327,8 @@ function readEvent({ format, bytes }: EventJob): EventReading {
 }
 
 function translateOperation(job: OperationAnswerJob): TranslatedAnswer {
-  const { usage, model, bytes, problem } = translateOperationAnswer(job)
-  const isKnown = usage !== null || model !== null
-  const cost = isKnown ? { usage, model, serviceTier: null, id: null, stops: null } : null
+  const { usage, model, units, bytes, problem } = translateOperationAnswer(job)
+  const isKnown = usage !== null || model !== null || units !== undefined
+  const cost = isKnown ? { usage, model, units, serviceTier: null, id: null, stops: null } : null
   return { ...SILENT, cost, bytes, problem }
 }

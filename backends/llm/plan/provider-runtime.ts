@@ -25,8 +25,10 @@ export interface ProviderRuntime extends ResolvedProvider {
 
 export function buildProvider(settings: AiProvider, backend: AiBackend, context: BackendContext): ProviderRuntime {
   const { type, cloud, formats, model, path, pathPrefix, edits } = settings
+  const service = priceProvider(type, settings.dialect, settings.host)
   const spec = {
     settings: { type, cloud, formats, model, path, pathPrefix, edits },
+    service,
     aliases: settings.modelAliases ?? backend.modelAliases,
     learned: learnedDialect(settings, context)
   }
@@ -35,9 +37,8 @@ export function buildProvider(settings: AiProvider, backend: AiBackend, context:
   const endpoint = configuredEndpoint({ ...settings, host }, context)
   const authenticator = authenticatorFor(settings.auth, { type, provider, host }, context)
   if (isChecked(settings.transport)) context.upstream.checkAs(endpoint, checkCredentials(authenticator))
-  const called = priceProvider(type, settings.dialect, settings.host)
-  const prices = new ProviderPrices(called, settings.prices ?? backend.prices, context)
-  return { settings, provider, endpoint, spec, aliases, learned, authenticator, prices }
+  const prices = new ProviderPrices(service, settings.prices ?? backend.prices, context)
+  return { settings, service, provider, endpoint, spec, aliases, learned, authenticator, prices }
 }
 
 const NO_KEY = { key: null, other: null }

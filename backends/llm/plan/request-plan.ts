@@ -15,19 +15,22 @@ type ProviderSettings = Pick<AiProvider, 'type' | 'cloud' | 'formats' | 'model' 
 /** Plain data, and nothing secret: it also goes to other threads. */
 export interface ProviderSpec {
   readonly settings: ProviderSettings
+  /** By the name that tables of services have for it (prices/, capabilities.ts); absent: it is none that is known. */
+  readonly service?: string
   readonly aliases: AiBackend['modelAliases']
   readonly learned: LearnedDialect
 }
 
-export interface ResolvedProvider {
+export interface ResolvedProvider extends Pick<ProviderSpec, 'service'> {
   readonly settings: ProviderSettings
   readonly provider: Provider
   readonly aliases: ModelPatterns<string>
   readonly learned: LearnedDialect
 }
 
-export function resolveProvider({ settings, aliases, learned }: ProviderSpec): ResolvedProvider {
-  return { settings, provider: compileProvider(settings), aliases: new ModelPatterns(Object.entries(aliases)), learned }
+export function resolveProvider({ settings, aliases, learned, ...rest }: ProviderSpec): ResolvedProvider {
+  const provider = compileProvider(settings)
+  return { ...rest, settings, provider, aliases: new ModelPatterns(Object.entries(aliases)), learned }
 }
 
 export interface PlannedRequest {

@@ -10,7 +10,7 @@ import type { PriceBook } from '#engine/contract/prices.ts'
 import { Slot } from '#engine/contract/slot.ts'
 import { Lru } from '#engine/kit/lru.ts'
 import { decimalText, PICO_PLACES, type Picos } from '#engine/kit/money.ts'
-import { costOf, estimateOf } from '#engine/prices/cost.ts'
+import { costOf, estimateOf, type Units } from '#engine/prices/cost.ts'
 
 /** Their answers say what they have cost, in dollars. */
 export const TELLERS: ReadonlySet<string> = new Set(['openrouter', 'perplexity', 'xai'])
@@ -38,6 +38,8 @@ export interface Outcome {
   readonly isPartial: boolean
   /** Of a stream: pieces of text that came. */
   readonly pieceCount: number
+  /** What is counted beside tokens; undefined: nothing is. */
+  readonly units: Units | undefined
   /** Of the request's body. */
   readonly requestBytes: number
 }
@@ -79,9 +81,9 @@ export class ProviderPrices {
   }
 
   /** What a call costs at most, for a reservation. Null: there is no price. */
-  estimate(model: string, inputTokens: number, outputTokensMax: number): Picos | null {
+  estimate(model: string, inputTokens: number, outputTokensMax: number, units?: Units): Picos | null {
     const price = this.#find('', model)
-    return price === null ? null : estimateOf(price.row, inputTokens, outputTokensMax)
+    return price === null ? null : estimateOf(price.row, inputTokens, outputTokensMax, units)
   }
 
   /**
@@ -104,9 +106,13 @@ export class ProviderPrices {
     const counted = countedOf(outcome)
     if (counted === null) return { unknown: NO_TOKENS, price }
     const { reportedCost: _, ...tokens } = counted
-    const cost = costOf(price.row, tokens, serviceTier)
+    const cost = costOf(price.row, tokens, serviceTier, outcome.units)
     if (typeof cost === 'string') return { unknown: cost, price }
-    return { cost, basis: usage === null ? 'estimated' : outcome.isPartial ? 'partial' : 'usage', price }
+    return {
+      cost,
+      basis: usage === null && outcome.units === undefined ? 'estimated' : outcome.isPartial ? 'partial' : 'usage',
+      price
+    }
   }
 
   #find(answered: string, requested: string): Price | null {
@@ -131,8 +137,9 @@ export class ProviderPrices {
 }
 
 /** Null: nothing is known, nor can be told from what came. */
-function countedOf({ usage, isPartial, pieceCount, requestBytes }: Outcome): Usage | null {
+function countedOf({ usage, isPartial, pieceCount, requestBytes, units }: Outcome): Usage | null {
   if (usage === null) {
+    if (units !== undefined) return NO_USAGE
     if (pieceCount === 0) return null
     // At least one token is in a piece: what came is worth no less.
     return { ...NO_USAGE, input: Math.ceil(requestBytes / BYTES_PER_TOKEN), output: pieceCount }

@@ -32,7 +32,18 @@ export interface Provider {
 }
 
 /** What is asked of providers beside chat (capabilities.ts). */
-export type Operation = 'count' | 'embeddings' | 'models' | 'realtime'
+export type Operation =
+  | 'count'
+  | 'embeddings'
+  | 'imageEdits'
+  | 'imageGenerations'
+  | 'imageVariations'
+  | 'models'
+  | 'moderations'
+  | 'realtime'
+  | 'speech'
+  | 'transcriptions'
+  | 'translations'
 
 /** All that carry keys of any provider: a client's own goes to the field that its provider reads. */
 export const KEY_FIELDS = ['authorization', 'x-api-key', 'x-goog-api-key', 'api-key'] as const

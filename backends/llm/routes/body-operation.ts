@@ -1,8 +1,3 @@
-/**
- * Requests with a body that is read, and that are no chat: from plain data to plain data, so that a large one can be
- * written in another thread (offload/job.ts). Small ones are written here, by the same functions.
- */
-import type { ClientFormat } from '#backends/llm/conversation.ts'
 import type { Loss } from '#backends/llm/formats/format.ts'
 import { LARGE_BYTES } from '#backends/llm/offload/threshold.ts'
 import type { ResolvedProvider } from '#backends/llm/plan/request-plan.ts'
@@ -15,14 +10,7 @@ import { replaceRequestBody } from '#engine/contract/body.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import { bufferOf, jsonBytes } from '#engine/kit/shared-bytes.ts'
 import { LargeOperation } from './large-operation.ts'
-import type {
-  ActiveOperation,
-  BodyOperationKind,
-  Operation,
-  OperationSource,
-  ReadOperation,
-  SentOperation
-} from './operation.ts'
+import type { ActiveOperation, BodyOperationKind, OperationSource, ReadOperation, SentOperation } from './operation.ts'
 import { bodyOperation } from './operations.ts'
 
 /** As OperationPlan, printed. Plain data. */
@@ -69,7 +57,7 @@ export function applyOperation(
 
 /** Throws FormatError. `bytes`: a large body is not parsed here. */
 export function operationFor(kind: BodyOperationKind, ex: Exchange, bytes: Buffer): ActiveOperation | LargeOperation {
-  const { type, isStrict, name } = kind
+  const { type, isStrict, name, listen } = kind
   const contentType = ex.request.get('content-type') ?? ''
   const source = { type, bytes, contentType, path: ex.path, query: ex.query }
   const client = kind.client(ex)
@@ -80,5 +68,5 @@ export function operationFor(kind: BodyOperationKind, ex: Exchange, bytes: Buffe
     applyOperation(ex, source, to.provider, printed)
     return printed
   }
-  return { client, isStrict, name, write }
+  return { client, isStrict, name, listen, write }
 }

@@ -59,7 +59,7 @@ export function routeTypeOf(
 }
 
 export const OTHER_API =
-  'this is the path of another API than chat: it is passed on where the routes of the backend name it (Passthrough)'
+  'this is the path of another API than chat: it is served where the routes of the backend name it'
 
 /**
  * Ends of OpenAI's other APIs ("API reference"), which no answer of chat could serve. What nothing is named for is chat

@@ -6,12 +6,14 @@ export class LargeOperation implements Operation {
   readonly client: ClientFormat
   readonly isStrict: boolean
   readonly name: string | null
+  readonly listen: Operation['listen']
   readonly source: OperationSource
 
-  constructor(client: ClientFormat, { isStrict, name }: BodyOperationKind, source: OperationSource) {
+  constructor(client: ClientFormat, { isStrict, name, listen }: BodyOperationKind, source: OperationSource) {
     this.client = client
     this.isStrict = isStrict
     this.name = name
+    this.listen = listen
     this.source = source
   }
 }

@@ -9,6 +9,7 @@ import type { DroppedFields } from '#backends/llm/translate/dropped-fields.ts'
 import type { Exchange, ResponseTap } from '#engine/contract/exchange.ts'
 import type { RequestSettings } from '#engine/contract/model-use.ts'
 import type { Reach } from '#engine/kit/scan/body.ts'
+import type { Units } from '#engine/prices/cost.ts'
 import type { AnswerSpec, BodyOperationType, OperationType } from './answer-spec.ts'
 
 /** What a provider has been asked, as far as others need to know. Plain data. */
@@ -25,6 +26,19 @@ export interface SentOperation {
   readonly answerSpec: AnswerSpec | null
   /** Absent: it has none. */
   readonly settings?: RequestSettings
+  /** What it may cost. Absent: a token for each byte of the request, and none for the answer. */
+  readonly expects?: ExpectedCost
+}
+
+/** What a request says of its cost. */
+export interface ExpectedCost {
+  /** At most. */
+  readonly inputTokens: number
+  readonly outputTokens: number
+  /** Beside tokens, such as the text that is to be spoken: it holds where the answer says nothing. */
+  readonly units?: Units
+  /** Beside tokens, at most, where only the answer can say it. */
+  readonly unitsMax?: Units
 }
 
 /** A kind of request. */
@@ -35,8 +49,11 @@ export interface Operation {
   readonly isStrict: boolean
   /** gen_ai.operation.name; null: the conventions have none. */
   readonly name: string | null
-  /** Of an upgraded connection: hears what the provider sends over it, without changing it. */
-  readonly listen?: (ex: Exchange) => ResponseTap
+  /**
+   * Hears what the provider sends, without changing it: over an upgraded connection, or as the answer of success of one
+   * that speaks as the client does.
+   */
+  readonly listen?: ((ex: Exchange, sent: SentOperation) => ResponseTap) | undefined
 }
 
 /** Of one exchange, for all its attempts. */
@@ -76,10 +93,12 @@ export interface OperationCost {
   readonly usage: Usage | null
   /** By the provider's name. */
   readonly model: string | null
+  /** What is counted beside tokens; absent: nothing is. */
+  readonly units?: Units
 }
 
 /** What is known of an operation ahead of any request for it: a line of routes/operations.ts. */
-interface AnyOperationKind<Spec extends AnswerSpec> extends Pick<Operation, 'isStrict' | 'name'> {
+interface AnyOperationKind<Spec extends AnswerSpec> extends Pick<Operation, 'isStrict' | 'name' | 'listen'> {
   /** Its name in `routes`. */
   readonly type: OperationType
   /** Of paths: `llm` serves it there. */
@@ -93,6 +112,8 @@ interface AnyOperationKind<Spec extends AnswerSpec> extends Pick<Operation, 'isS
    * not see what is in it, and nothing of it passes them.
    */
   guarded(client: ClientFormat): Reach | 'nothing' | null
+  /** Its answers say something in pictures or sound: guards of answers could not see it, and nothing passes them. */
+  readonly hidesAnswer?: boolean
   /** Of a whole answer of success; absent: it costs nothing. Throws FormatError. */
   costIn?(spec: Spec, body: Json): OperationCost
   /** A whole answer of success for a client of another format; absent: all providers speak as the client does. */

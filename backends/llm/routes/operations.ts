@@ -5,11 +5,17 @@
 import type { BodyOperationType, OperationType } from './answer-spec.ts'
 import { anthropicCount, geminiCount } from './count.ts'
 import { embeddings } from './embeddings.ts'
+import { imageEdits, imageGenerations, imageVariations } from './images.ts'
 import { models } from './models.ts'
+import { moderations } from './moderations.ts'
 import type { BodyOperationKind, OperationKind } from './operation.ts'
 import { realtime } from './realtime.ts'
+import { speech, transcriptions, translations } from './sound.ts'
 
-export const OPERATIONS: readonly OperationKind[] = [embeddings, anthropicCount, geminiCount, models, realtime]
+export const OPERATIONS: readonly OperationKind[] = [
+  ...[embeddings, moderations, transcriptions, translations, speech, imageGenerations, imageEdits, imageVariations],
+  ...[anthropicCount, geminiCount, models, realtime]
+]
 
 const BY_TYPE: ReadonlyMap<string, OperationKind> = new Map(OPERATIONS.map((kind) => [kind.type, kind]))
 

@@ -108,7 +108,9 @@ function reserve(
   if (refusal !== null) return refusal
   if (!use.hasBudget || isFree(state)) return null
   // A token is a byte at least, so there are no more of them than bytes: what is only referred to is not among them.
-  return use.reserve(prices.estimate(ex.llm?.requestModel ?? '', requestBytes(ex), outputTokensMax(state)))
+  const { inputTokens = requestBytes(ex), outputTokens, units, unitsMax } = state.sentOperation?.expects ?? {}
+  const outputMax = outputTokens ?? outputTokensMax(state)
+  return use.reserve(prices.estimate(ex.llm?.requestModel ?? '', inputTokens, outputMax, unitsMax ?? units))
 }
 
 /** Lists of models and counts of tokens cost nothing; they have no name among the operations (OpenTelemetry). */

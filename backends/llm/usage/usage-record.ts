@@ -8,6 +8,7 @@ import { charge } from '#engine/contract/buckets.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import { costlyAttempt, type RequestSettings } from '#engine/contract/model-use.ts'
 import { TRACE } from '#engine/contract/tracing.ts'
+import type { Units } from '#engine/prices/cost.ts'
 import { AnswerCapture } from './answer-capture.ts'
 import { cut } from './request-settings.ts'
 import { settleCost } from './spending.ts'
@@ -82,6 +83,8 @@ interface Cost {
   /** Of a stream: all of it has come; and pieces of text that have. */
   readonly isOver?: boolean
   readonly pieceCount?: number
+  /** What is counted beside tokens; absent: nothing is. */
+  readonly units?: Units | undefined
 }
 
 /** The answer's cost is known: for logs, and for limits that count tokens. */
@@ -106,7 +109,8 @@ export function recordUsage(ex: Exchange, cost: Cost): void {
     usage,
     serviceTier: serviceTier ?? null,
     isPartial: cost.isOver === false || (errorType ?? null) !== null,
-    pieceCount: cost.pieceCount ?? 0
+    pieceCount: cost.pieceCount ?? 0,
+    units: cost.units
   })
   const isTraced = TRACE.get(ex) !== null
   // Written out: an object that is put together of others costs more than all the rest.
