@@ -42,6 +42,7 @@ export type Operation =
   | 'moderations'
   | 'realtime'
   | 'speech'
+  | 'stored'
   | 'transcriptions'
   | 'translations'
 
