@@ -30,6 +30,9 @@
  * providers, `llm-clients: N passed, M failed`, and with `--misses` why. `--unsupported=MODE` sets that instead of the
  * default; CLIENT is part of a client's name. Exit code 1: something failed.
  *
+ * `npm run conformance -- litellm`: LiteLLM's own proxy, installed as above, beside the gateway (scripts/litellm).
+ * Prints what each answered to the same calls. Exit code 1: something differs that is not meant to.
+ *
  * `npm run conformance -- kubernetes`: the CRDs at a real API server, which is built with Go (scripts/kubernetes).
  * Prints how many objects it takes and refuses as it should, with `--misses` the others. Exit code 1: there are such.
  *
@@ -162,12 +165,15 @@ if (suite === 'cel') {
 } else if (suite === 'import') {
   const { runImports } = await import('./import/run.ts')
   process.exit(runImports(console.log, revisions) ? 0 : 1)
+} else if (suite === 'litellm') {
+  const { runLitellm } = await import('./litellm/run.ts')
+  process.exit((await runLitellm(console.log)) ? 0 : 1)
 } else if (suite === 'guards') {
   const { runGuards } = await import('./guards/run.ts')
   if (!(await runGuards(console.log))) process.exitCode = 1
 } else {
   console.error(
-    `conformance: the suites are: cel, collector, ext-auth, gateway-api, guards, h2, helm, import, istio, jwks, kubectl, kubernetes, kubernetes-outages, kubernetes-scale, kubernetes-soak, llm-clients, mcp (${REVISIONS.join(' or ')}, or both), mcp-clients, mcp-login, openapi, ratelimit, services`
+    `conformance: the suites are: cel, collector, ext-auth, gateway-api, guards, h2, helm, import, istio, jwks, kubectl, kubernetes, kubernetes-outages, kubernetes-scale, kubernetes-soak, litellm, llm-clients, mcp (${REVISIONS.join(' or ')}, or both), mcp-clients, mcp-login, openapi, ratelimit, services`
   )
   process.exitCode = 2
 }

@@ -78,7 +78,6 @@ test('strategies of the router are those of the virtual models', () => {
     const targets = 'm@1\n.*priority: 0\n.*m@2\n.*priority: 0\n.*other\n.*priority: 1\n'
     match(text, new RegExp(`routing:\n\\s+${here}:\n\\s+targets:\n.*${targets}`))
   }
-  match(of('routing_strategy: cost-based-routing').text, /prices: \{\}/)
   match(of('routing_strategy: usage-based-routing-v2').notes.join(), /routing_strategy: is no strategy here/)
 })
 

@@ -55,13 +55,12 @@ function importFiles(files: readonly ForeignFile[]): Draft {
   for (const file of files) addSettings(file, llm, policies, draft)
   for (const file of files) addAliases(file, isServed, llm, draft)
   addCache(files, environment, llm, draft)
-  const needsPrices = strategy === 'cost-based-routing' || deployments.some(({ model }) => model.prices !== undefined)
-  if (needsPrices) draft.value.config = { prices: {} }
+  addAnswerFields(draft)
   const virtualKeys = addKeys(files, environment, draft)
   if (virtualKeys !== null) policies.virtualKeys = virtualKeys
   else draft.comment(['llm'], ['No master_key: whoever reaches the port may call.'])
   if (deployments.length === 0) {
-    delete draft.value.llm
+    for (const key of ['llm', 'config', 'frontendPolicies']) delete draft.value[key]
     draft.value.binds = []
   } else if (Object.keys(policies).length > 0) llm.policies = policies
   const targets = files.flatMap((file) => targetsOf(file, environment, draft))
@@ -74,6 +73,13 @@ function importFiles(files: readonly ForeignFile[]): Draft {
     draft.comment(['mcp'], ['LiteLLM serves these at /mcp of its one port.'])
   }
   return draft
+}
+
+/** Its clients find the call in its records by x-litellm-call-id, and its cost in x-litellm-response-cost. */
+function addAnswerFields(draft: Draft): void {
+  draft.value.config = { prices: { responseHeader: true } }
+  draft.value.frontendPolicies = { http: { requestId: { sendToClient: true } } }
+  draft.comment(['frontendPolicies'], ['What x-litellm-call-id is there: each answer has x-request-id.'])
 }
 
 function credentialsOf(files: readonly ForeignFile[]): ReadonlyMap<string, Raw> {

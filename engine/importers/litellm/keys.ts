@@ -34,7 +34,6 @@ export function addKeys(files: readonly ForeignFile[], environment: Raw, draft: 
   draft.value.keys = [isLimited ? { ...master, organisation: ORGANISATION } : master]
   if (isLimited) draft.value.organisations = [{ name: ORGANISATION, ...limits }]
   if (budget === null) return {}
-  draft.value.config = { ...objectOf(draft.value.config), prices: {} }
   draft.comment(['organisations'], ['What is spent outlives the process with config.state: { path: FOLDER }.'])
   // To LiteLLM a call without a known price costs nothing.
   return { unknownPrice: 'Allow' }

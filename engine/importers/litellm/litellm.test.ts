@@ -59,7 +59,7 @@ test('what a model costs is what the file says, digit by digit', async (t) => {
   )
   deepEqual(notes, [])
   match(text, /- input: 0\.15\n\s+output: 0\.6\n\s+cacheRead: 0\.075\n/)
-  const started = await startGateway(text.replace('prices: {}', 'prices: { responseHeader: true }'))
+  const started = await startGateway(text)
   t.after(() => started.close())
   const response = await fetch(`http://127.0.0.1:${started.port}/v1/chat/completions`, {
     method: 'POST',
@@ -70,6 +70,7 @@ test('what a model costs is what the file says, digit by digit', async (t) => {
   const cached = usage.prompt_tokens_details?.cached_tokens ?? 0
   const nanos = (usage.prompt_tokens - cached) * 150 + cached * 75 + usage.completion_tokens * 600
   equal(Number(response.headers.get('x-weir-cost')), nanos / 1e9)
+  match(response.headers.get('x-request-id') ?? '', /^[\w-]{16,}$/)
 })
 
 test('the budget of the proxy is that of its organisation: when it is spent, calls are refused', async (t) => {
