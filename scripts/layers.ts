@@ -45,6 +45,8 @@ const PACKAGES: Readonly<Record<string, { readonly files: RegExp; readonly where
   },
   bcryptjs: { files: /^engine\/kit\/password\/verify\.ts$/, where: 'engine/kit/password/verify.ts' },
   'unix-crypt-td-js': { files: /^engine\/kit\/password\/verify\.ts$/, where: 'engine/kit/password/verify.ts' },
+  ioredis: { files: /^engine\/accounts\/server\/redis\//, where: 'engine/accounts/server/redis' },
+  pg: { files: /^engine\/accounts\/server\/postgres\//, where: 'engine/accounts/server/postgres' },
   esbuild: { files: /^(?!)/, where: 'scripts' },
   ws: { files: /^(?!)/, where: 'tests' }
 }

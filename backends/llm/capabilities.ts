@@ -26,7 +26,6 @@ const CAPABILITIES = {
   imageVariations: { formats: OPENAI, without: 'no API that varies pictures' },
   moderations: { formats: OPENAI, without: 'no moderation' },
   realtime: { formats: OPENAI, without: 'no realtime API' },
-  stored: { formats: ['responses', 'completions', 'messages', 'gemini'], without: 'no files and batches' },
   speech: { formats: OPENAI, without: 'no API that speaks' },
   transcriptions: { formats: OPENAI, without: 'no transcription' },
   translations: { formats: OPENAI, without: 'no translation of sound' }

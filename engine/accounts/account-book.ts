@@ -4,37 +4,11 @@ import type { Buckets, Limit } from '#engine/contract/buckets.ts'
 import type { ErrorCode } from '#engine/contract/errors.ts'
 import { KeyedHash } from '#engine/kit/keyed-hash.ts'
 import { reveal } from '#engine/kit/secret.ts'
-import type { Books } from './books.ts'
+import type { Account, CallParts, Rate } from './account.ts'
 import { beginCall } from './call.ts'
-import type { JournalWriter } from './journal/writer.ts'
 import { ModelNames } from './model-names.ts'
-import type { AccountChanges, AccountRow, BudgetRow, KeyRow } from './rows.ts'
-
-/** What calls work with. */
-export interface CallParts {
-  readonly books: Books
-  /** From 0 on. */
-  readonly worker: number
-  /** Null: the books begin anew with the process. */
-  readonly journal: JournalWriter | null
-  /** Milliseconds since 1970. */
-  readonly wallNow: () => number
-}
-
-export interface Rate {
-  readonly kind: 'requests' | 'tokens'
-  readonly limit: Limit
-  /** For people: "100 requests per 60s". */
-  readonly text: string
-}
-
-export interface Account {
-  readonly id: string
-  readonly budgets: readonly BudgetRow[]
-  readonly rates: readonly Rate[]
-  readonly concurrency: AccountRow['concurrency']
-  readonly models: ModelNames | null
-}
+import type { AccountChanges, AccountRow, KeyRow } from './rows.ts'
+import { beginServerCall } from './server/call.ts'
 
 export class AccountBook implements Accounts {
   readonly parts: CallParts
@@ -52,6 +26,8 @@ export class AccountBook implements Accounts {
     this.#buckets = buckets
   }
 
+  isComplete = true
+
   get size(): number {
     return this.#keys.size
   }
@@ -64,7 +40,8 @@ export class AccountBook implements Accounts {
   }
 
   /** Exchanges under way keep what they began with. */
-  change({ accounts, keys, goneAccounts, goneKeys }: AccountChanges): void {
+  change({ accounts, keys, goneAccounts, goneKeys, isComplete }: AccountChanges): void {
+    this.isComplete = isComplete
     for (const id of goneAccounts) this.#accounts.delete(id)
     for (const row of accounts) this.#accounts.set(row.id, this.#account(row))
     for (const name of goneKeys) this.#remove(name)
@@ -76,12 +53,13 @@ export class AccountBook implements Accounts {
   }
 
   #account({ id, budgets, limits, concurrency, models }: AccountRow): Account {
-    const rates = limits.map(({ kind, amount, burst, unitMs }): Rate => {
+    const rates = limits.map((rate): Rate => {
+      const { kind, amount, burst, unitMs } = rate
       const spec = { id: `account ${kind}`, amount, burst, unitMs, isKeyed: true }
       const name = JSON.stringify(spec)
       const limit = this.#limits.get(name) ?? this.#buckets.limit(spec)
       this.#limits.set(name, limit)
-      return { kind, limit, text: `${amount} ${kind} per ${unitMs / 1_000}s` }
+      return { kind, spec: rate, limit, text: `${amount} ${kind} per ${unitMs / 1_000}s` }
     })
     return { id, budgets, rates, concurrency, models: models === null ? null : new ModelNames(models) }
   }
@@ -134,6 +112,7 @@ export class BookedKey implements Key {
   readonly begin: Key['begin'] = (ex, as) => {
     // Looked up for each call: a team may have other limits by now than when the key was made.
     const accounts = this.row.accounts.flatMap((id) => this.#book.account(id) ?? [])
-    return beginCall(ex, accounts, this.#book.parts, as)
+    const { server } = this.#book.parts
+    return server === null ? beginCall(ex, accounts, this.#book.parts, as) : beginServerCall(ex, accounts, server, as)
   }
 }

@@ -5,9 +5,10 @@ import { addMeters } from '#engine/contract/buckets.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import { type EndListener, listenForEnd } from '#engine/contract/exchange-signal.ts'
 import { nanosOfPicos } from '#engine/kit/money.ts'
-import type { Account, CallParts } from './account-book.ts'
+import type { Account, CallParts } from './account.ts'
+import { Allowed } from './allowed.ts'
 import type { BookedPart } from './journal/writer.ts'
-import { UNKNOWN_PRICE, UNWRITTEN, usedUp } from './refusals.ts'
+import { overConcurrency, overRate, ownerText, UNKNOWN_PRICE, UNWRITTEN, usedUp } from './refusals.ts'
 import type { BudgetRow } from './rows.ts'
 
 /** Counts a request of `accounts`, the key's own first. All of them must let it pass; a refusal counts nowhere. */
@@ -43,8 +44,7 @@ function takeRates(accounts: readonly Account[], quotas: AccountQuota[]): Accoun
       quotas.push({ kind, capacity: limit.capacity, left: Math.max(left, 0), resetS })
       if (left < 0) {
         for (const giveBack of undo) giveBack()
-        const message = `the limit of ${ownerText(id)}, ${text}, is reached`
-        return { code: 'RATE_LIMITED', message, retryAfterS: resetS }
+        return overRate(id, text, resetS)
       }
       const { bucket } = limit
       if (amount > 0) undo.push(() => limit.giveBack(bucket, amount))
@@ -52,9 +52,6 @@ function takeRates(accounts: readonly Account[], quotas: AccountQuota[]): Accoun
   }
   return null
 }
-
-/** "team ml" of "team/ml". */
-export const ownerText = (id: string): string => id.replace('/', ' ')
 
 interface Part extends BookedPart {
   readonly budget: BudgetRow
@@ -64,6 +61,7 @@ interface Part extends BookedPart {
 
 class Call implements KeyUse, EndListener {
   readonly #accounts: readonly Account[]
+  readonly #allowed: Allowed
   readonly #by: CallParts
   readonly #allowsUnknownPrice: boolean
   isModelChecked = false
@@ -80,33 +78,33 @@ class Call implements KeyUse, EndListener {
 
   constructor(accounts: readonly Account[], by: CallParts, allowsUnknownPrice: boolean) {
     this.#accounts = accounts
+    this.#allowed = new Allowed(accounts)
     this.#by = by
     this.#allowsUnknownPrice = allowsUnknownPrice
   }
 
   get hasBudget(): boolean {
-    return this.#accounts.some(({ budgets }) => budgets.length > 0)
+    return this.#allowed.hasBudget
   }
 
   get isCounted(): boolean {
-    return this.#accounts.some(({ concurrency }) => concurrency !== null)
+    return this.#allowed.isCounted
+  }
+
+  get isRestricted(): boolean {
+    return this.#allowed.isRestricted
+  }
+
+  get modelNames(): readonly string[] {
+    return this.#allowed.modelNames
   }
 
   get reserved(): number | null {
     return this.#isOpen ? Number(this.#bound) * 1_000 : null
   }
 
-  get isRestricted(): boolean {
-    return this.#accounts.some(({ models }) => models !== null)
-  }
-
-  get modelNames(): readonly string[] {
-    const exact = this.#accounts.flatMap(({ models }) => models?.exact ?? [])
-    return [...new Set(exact)].filter((name) => this.mayUse(name))
-  }
-
   mayUse(model: string): boolean {
-    return this.#accounts.every(({ models }) => models === null || models.has(model))
+    return this.#allowed.mayUse(model)
   }
 
   /** Counts it as under way. */
@@ -114,8 +112,7 @@ class Call implements KeyUse, EndListener {
     const { books, worker } = this.#by
     for (const { id, concurrency } of this.#accounts) {
       if (concurrency !== null && !books.begin(concurrency.number, concurrency.max, worker)) {
-        const message = `${ownerText(id)} has ${concurrency.max} requests under way, which is as many as may be at a time`
-        return { code: 'CONCURRENCY_LIMITED', message, retryAfterS: 1 }
+        return overConcurrency(id, concurrency.max)
       }
       this.#begun++
     }

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import type { AccountsSpec, KeySpec } from '#engine/contract/accounts.ts'
 import { secret } from '#engine/kit/secret.ts'
 import { duration } from '#engine/schema/duration.ts'
-import type { KeyStore, StoredKey, StoredValue } from './key-store.ts'
+import type { KeyStorage, StoredKey, StoredValue } from './key-store.ts'
 import { keyDigest, keySpecOf, madeKeySchema } from './schema.ts'
 
 /** So that scanners of repositories can tell what it is. */
@@ -28,8 +28,8 @@ export class ApiError extends Error {
 }
 
 export interface KeyApiParts {
-  /** Null: config.state names no folder. */
-  readonly store: () => KeyStore | null
+  /** Null: config.state names none. */
+  readonly store: () => KeyStorage | null
   /** Of the configuration in force. */
   readonly configured: () => AccountsSpec
   /** Keys are others than before. */
@@ -68,7 +68,7 @@ export class KeyApi {
   }
 
   /** With its value, which nobody can ask for again. */
-  create(input: unknown): Json {
+  async create(input: unknown): Promise<Json> {
     const store = this.#store()
     if (store.keys.size >= KEYS_MAX) throw new ApiError('FULL', `there are ${KEYS_MAX} keys; remove some`)
     const { name, ...fields } = this.#validated(input)
@@ -76,12 +76,12 @@ export class KeyApi {
     const [value, made] = freshValue()
     const at = new Date(this.#parts.now()).toISOString()
     const key = { name, fields: inputFields(input, fields), values: [made], createdAt: at, changedAt: at }
-    this.#set(key, 'created')
+    await this.#set(key, 'created')
     return { ...shownKey(key), key: value }
   }
 
   /** Fields that are there replace what was; null takes one away. */
-  change(name: string, patch: unknown): Json {
+  async change(name: string, patch: unknown): Promise<Json> {
     const before = this.#stored(name)
     if (typeof patch !== 'object' || patch === null || Array.isArray(patch) || 'name' in patch)
       throw new ApiError('INVALID', 'the body must be an object with the fields that change, without name')
@@ -89,12 +89,12 @@ export class KeyApi {
     const fields = Object.fromEntries(merged)
     this.#validated({ ...fields, name })
     const key = { ...before, fields, changedAt: new Date(this.#parts.now()).toISOString() }
-    this.#set(key, `changed: ${Object.keys(patch).join(', ')}`)
+    await this.#set(key, `changed: ${Object.keys(patch).join(', ')}`)
     return shownKey(key)
   }
 
   /** A new value; the one before it is good for the grace period. */
-  rotate(name: string, input: unknown): Json {
+  async rotate(name: string, input: unknown): Promise<Json> {
     const before = this.#stored(name)
     const graceMs = graceOf(input)
     const now = this.#parts.now()
@@ -105,13 +105,13 @@ export class KeyApi {
     })
     // Of those before, the last one: a key has two values at most.
     const key = { ...before, values: [made, ...values.slice(0, 1)], changedAt: new Date(now).toISOString() }
-    this.#set(key, `rotated: the value before is good for ${graceMs / 1_000}s`)
+    await this.#set(key, `rotated: the value before is good for ${graceMs / 1_000}s`)
     return { ...shownKey(key), key: value }
   }
 
-  remove(name: string): void {
+  async remove(name: string): Promise<void> {
     this.#stored(name)
-    this.#store().remove(name)
+    if (!(await this.#store().remove(name))) throw changedMeanwhile(name)
     this.#parts.audit(`key ${name} removed by the admin API`)
     this.#parts.changed()
   }
@@ -120,12 +120,12 @@ export class KeyApi {
     return new Set(this.#parts.configured().keys.map(({ name }) => name))
   }
 
-  #store(): KeyStore {
+  #store(): KeyStorage {
     const store = this.#parts.store()
     if (store === null)
       throw new ApiError(
         'NO_STATE',
-        'keys of the API must outlive the process: config.state.path says where they are kept'
+        'keys of the API must outlive the process: config.state.path or config.state.url says where they are kept'
       )
     return store
   }
@@ -155,12 +155,15 @@ export class KeyApi {
     return result.data
   }
 
-  #set(key: StoredKey, what: string): void {
-    this.#store().set(key)
+  async #set(key: StoredKey, what: string): Promise<void> {
+    if (!(await this.#store().set(key))) throw changedMeanwhile(key.name)
     this.#parts.audit(`key ${key.name} ${what} (by the admin API)`)
     this.#parts.changed()
   }
 }
+
+const changedMeanwhile = (name: string): ApiError =>
+  new ApiError('CONFLICT', `another replica has changed the key ${name} meanwhile: look at it and try again`, 'name')
 
 /** As they came, since what they became (milliseconds, nanos) cannot be shown. */
 function inputFields(input: unknown, fields: object): Json {

@@ -25,11 +25,20 @@ export interface StoredKey {
   readonly changedAt: string
 }
 
+/** Where keys of the API are kept. */
+export interface KeyStorage {
+  readonly keys: ReadonlyMap<string, StoredKey>
+  /** Rejects where it cannot be written; then nothing has changed. False: another replica has changed it meanwhile. */
+  set(key: StoredKey): Promise<boolean>
+  /** As `set`. */
+  remove(name: string): Promise<boolean>
+}
+
 type Line = { readonly set: StoredKey } | { readonly remove: string }
 
 type Log = (level: 'info' | 'warn' | 'error', message: string) => void
 
-export class KeyStore {
+export class KeyStore implements KeyStorage {
   readonly keys = new Map<string, StoredKey>()
   readonly #file: string
 
@@ -50,15 +59,16 @@ export class KeyStore {
     }
   }
 
-  /** Throws where it cannot be written; then nothing has changed. */
-  set(key: StoredKey): void {
+  async set(key: StoredKey): Promise<boolean> {
     this.#write({ set: key })
     this.keys.set(key.name, key)
+    return true
   }
 
-  remove(name: string): void {
+  async remove(name: string): Promise<boolean> {
     this.#write({ remove: name })
     this.keys.delete(name)
+    return true
   }
 
   #write(line: Line): void {
@@ -85,11 +95,14 @@ function lineOf(text: string): Line | null {
   try {
     const line = JSON.parse(text) as Partial<Record<'set' | 'remove', unknown>>
     if (typeof line.remove === 'string') return { remove: line.remove }
-    const key = line.set as Partial<StoredKey> | undefined
-    const isKey = typeof key?.name === 'string' && Array.isArray(key.values) && typeof key.fields === 'object'
-    return isKey ? { set: key as StoredKey } : null
+    return isStoredKey(line.set) ? { set: line.set } : null
   } catch {
     // No JSON.
     return null
   }
+}
+
+export function isStoredKey(value: unknown): value is StoredKey {
+  const { name, values, fields } = (value ?? {}) as Partial<StoredKey>
+  return typeof name === 'string' && Array.isArray(values) && typeof fields === 'object'
 }

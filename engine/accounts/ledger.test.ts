@@ -107,7 +107,7 @@ test('only what has changed is told to workers', () => {
   const { put } = stand()
   const [alice, bob] = [key({ budgets: [daily(1)] }), key({ name: 'bob', values: [] })]
   put(accounts(alice, bob))
-  const none = { accounts: [], keys: [], goneAccounts: [], goneKeys: [] }
+  const none = { accounts: [], keys: [], goneAccounts: [], goneKeys: [], isComplete: true }
   deepEqual(put(accounts(alice, bob)), none)
   const changes = put(accounts(alice, { ...bob, isRevoked: true }))
   deepEqual([changes.accounts, changes.keys.map(({ name }) => name)], [[], ['bob']])
@@ -137,7 +137,7 @@ test('what is spent outlives the process, also when the clock is behind by then'
     put(spec)
     const row = books.rowOf(placeOf())
     const { spent, start } = books.state(row)
-    const journal = new JournalWriter(ledger.workerStarts(0)!, () => {})
+    const journal = new JournalWriter(ledger.workerStarts(0).journal!, () => {})
     const { budgets } = ledger.all.accounts[0]!
     if (dollars > 0n) journal.settle(0, now, dollars, [{ row, taken: 0n, budget: budgets[0]!, start }])
     journal.close()

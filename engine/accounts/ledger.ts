@@ -4,16 +4,19 @@
  * the periods of its budgets begin. Workers count; this file gives out, begins periods, and remembers.
  */
 import { resolve } from 'node:path'
-import type { AccountsSpec, BudgetSpec, Fsync, KeySpec, TeamSpec } from '#engine/contract/accounts.ts'
+import type { AccountsSpec, BudgetSpec, Fsync, KeySpec, StateServerSpec, TeamSpec } from '#engine/contract/accounts.ts'
 import { decimalText, NANO_PLACES } from '#engine/kit/money.ts'
 import { accountNumbers, Books, type BooksMemory, createBooks, placeNumbers, rowNumbers } from './books.ts'
-import { budgetId, rollingMsOf } from './budget-id.ts'
+import { budgetId } from './budget-id.ts'
+import { type BudgetReport, reportOf } from './budget-report.ts'
 import { type AccountEntry, accountEntries, claimsOf } from './entries.ts'
 import type { StateFolder } from './journal/store.ts'
 import { partOf } from './journal/totals.ts'
 import type { JournalPlace } from './journal/writer.ts'
 import { partMs, periodAt } from './periods.ts'
-import type { AccountChanges, AccountRow, KeyRow } from './rows.ts'
+import type { AccountChanges, AccountRow, BudgetRow, KeyRow } from './rows.ts'
+import type { ServerControl } from './server/control.ts'
+import type { ServerPlace } from './server/worker.ts'
 
 /** How often periods are looked at; a budget begins anew this much late at most. */
 const TICK_MS = 1_000
@@ -25,10 +28,13 @@ export interface LedgerOptions {
   readonly workers: number
   /** Null: the books are in memory alone. */
   readonly place: { readonly path: string; readonly fsync: Fsync } | null
+  /** What replicas share; null or absent: budgets are those of this process. */
+  readonly server?: StateServerSpec | null
   /** Milliseconds since 1970. Of a clock that never goes back and does not jump: the system's may. */
   readonly now: () => number
   readonly log: Log
-  readonly currency?: string
+  /** ISO 4217, of all amounts. Of the prices in force; default USD. */
+  readonly currency?: () => string
   /** Of `place`, open already. */
   readonly folder?: StateFolder
 }
@@ -48,19 +54,18 @@ interface Booked {
   seen: bigint
 }
 
-/** What people are shown of a budget: decimal texts of the currency. */
-export interface BudgetReport {
-  readonly account: string
-  readonly period: string
-  readonly amount: string
-  readonly spent: string
-  readonly reserved: string
-  /** ISO time; null: it does not begin anew. */
-  readonly resetsAt: string | null
+/** Where a worker writes down what its calls cost. */
+export interface WorkerPlaces {
+  /** Null: the worker writes nothing. */
+  readonly journal: JournalPlace | null
+  /** Null: the books are those of this process. */
+  readonly server: ServerPlace | null
 }
 
 export class Ledger {
   readonly memory: BooksMemory
+  /** False: keys of the API are kept elsewhere and have not come yet. */
+  isComplete = true
   readonly #books: Books
   readonly #options: LedgerOptions
   #folder: StateFolder | null = null
@@ -125,23 +130,29 @@ export class Ledger {
     const goneAccounts = [...before.accounts.keys()].filter((id) => !this.#accounts.has(id))
     for (const id of goneAccounts) this.#leave(before.accounts.get(id)!.row)
     const goneKeys = [...before.keys.keys()].filter((name) => !this.#keys.has(name))
-    return { ...changes, goneAccounts, goneKeys }
+    return { ...changes, goneAccounts, goneKeys, isComplete: this.isComplete }
   }
 
   /** Everything, for a worker that knows nothing. */
   get all(): AccountChanges {
     const accounts = [...this.#accounts.values()].map(({ row }) => row)
     const keys = [...this.#keys.values()].map(({ row }) => row)
-    return { accounts, keys, goneAccounts: [], goneKeys: [] }
+    return { accounts, keys, goneAccounts: [], goneKeys: [], isComplete: this.isComplete }
   }
 
-  /** Null: the worker writes nothing. */
-  workerStarts(worker: number): JournalPlace | null {
-    const { place } = this.#options
-    if (place === null) return null
+  workerStarts(worker: number): WorkerPlaces {
+    const { place, server = null } = this.#options
     const name = `${this.#boot}-${worker}-${++this.#begun}`
     this.#writers.set(worker, name)
-    return { folder: resolve(place.path), name, fsync: place.fsync }
+    const folder = place === null ? null : { folder: resolve(place.path), name, fsync: place.fsync }
+    return server === null
+      ? { journal: folder, server }
+      : { journal: null, server: { spec: server, writer: name, folder } }
+  }
+
+  /** `writer`: a name that a worker has at the moment. */
+  isLiving(writer: string): boolean {
+    return [...this.#writers.values()].includes(writer)
   }
 
   /** It writes no more. */
@@ -184,15 +195,33 @@ export class Ledger {
     })
   }
 
+  get hasBudgets(): boolean {
+    return this.#budgets.size > 0
+  }
+
   get budgets(): readonly BudgetReport[] {
-    return [...this.#accounts.values()].flatMap(({ entry, row }) =>
-      row.budgets.map(({ id, text }) => {
-        const { spent, used, limit, end } = this.#books.state(this.#budgets.get(id)!.row)
-        const amount = (nanos: bigint) => decimalText(nanos, NANO_PLACES)
-        const resetsAt = rollingMsOf(id) !== null || end > 8e15 ? null : new Date(end).toISOString()
-        const money = { amount: amount(limit), spent: amount(spent), reserved: amount(used - spent) }
-        return { account: entry.id, period: text.replace(/^\S+ \S+ /, ''), ...money, resetsAt }
-      })
+    return this.#rowsOfBudgets.map(({ account, row }) =>
+      reportOf(account, row, this.#books.state(this.#budgets.get(row.id)!.row))
+    )
+  }
+
+  /** Of books that other processes have too. Rejects where those cannot be asked. */
+  async budgetsAt(books: Pick<ServerControl, 'budgets'>): Promise<readonly BudgetReport[]> {
+    const rows = this.#rowsOfBudgets
+    const states = await books.budgets(rows.map(({ row }) => row.id))
+    const now = this.#options.now()
+    return rows.map(({ account, row }, i) => {
+      const { end } = periodAt(row.spec, now)
+      const found = states[i]
+      const isCurrent = found != null && found.end > now
+      const state = isCurrent ? found : { used: 0n, spent: 0n, end }
+      return reportOf(account, row, { ...state, limit: BigInt(row.spec.amount) })
+    })
+  }
+
+  get #rowsOfBudgets(): readonly { readonly account: string; readonly row: BudgetRow }[] {
+    return [...this.#accounts.values()].flatMap(({ entry, row: { budgets } }) =>
+      budgets.map((row) => ({ account: entry.id, row }))
     )
   }
 
@@ -206,12 +235,17 @@ export class Ledger {
     const budgets = spec.budgets.map((budget) => this.#book(id, budget))
     const kept = new Set(budgets.map((budget) => budget.id))
     for (const old of before?.budgets ?? []) if (!kept.has(old.id)) this.#budgets.get(old.id)!.isGone = true
-    const rows = budgets.map(({ id: name, place, spec: { period } }, i) => ({
-      id: name,
-      place,
-      text: this.#text(spec.budgets[i]!),
-      partMs: typeof period === 'number' ? partMs(period) : null
-    }))
+    const rows = budgets.map(({ id: name, place }, i) => {
+      const own = spec.budgets[i]!
+      const { period } = own
+      return {
+        id: name,
+        place,
+        text: this.#text(own),
+        partMs: typeof period === 'number' ? partMs(period) : null,
+        spec: own
+      }
+    })
     return {
       id,
       budgets: rows,
@@ -311,7 +345,7 @@ export class Ledger {
   }
 
   #text({ amount, period, timeZone }: BudgetSpec): string {
-    const money = `${decimalText(amount, NANO_PLACES)} ${this.#options.currency ?? 'USD'}`
+    const money = `${decimalText(amount, NANO_PLACES)} ${this.#options.currency?.() ?? 'USD'}`
     if (typeof period === 'number') return `${money} in ${period / 1_000}s`
     if (period === 'Total') return `${money} in all`
     return `${money} per ${period.toLowerCase()}${timeZone === 'UTC' ? '' : `, ${timeZone}`}`

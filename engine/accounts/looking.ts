@@ -24,5 +24,5 @@ export function lookingAccounts(
     }
     for (const { hash } of values) known.set(reveal(hash), key)
   }
-  return { find: (hash) => known.get(hash), size: keys.length + made.length }
+  return { find: (hash) => known.get(hash), size: keys.length + made.length, isComplete: true }
 }

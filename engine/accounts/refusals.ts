@@ -15,13 +15,38 @@ export const UNWRITTEN: AccountRefusal = {
   retryAfterS: 1
 }
 
+export const UNREACHABLE: AccountRefusal = {
+  code: 'BUDGET_UNAVAILABLE',
+  message: 'limits and budgets cannot be looked up at the moment',
+  retryAfterS: 1
+}
+
+/** "team ml" of "team/ml". */
+export const ownerText = (id: string): string => id.replace('/', ' ')
+
+/** `id`: of the account. */
+export function overConcurrency(id: string, max: number): AccountRefusal {
+  const message = `${ownerText(id)} has ${max} requests under way, which is as many as may be at a time`
+  return { code: 'CONCURRENCY_LIMITED', message, retryAfterS: SOON_S }
+}
+
+/** `text`: "100 requests per 60s". */
+export function overRate(id: string, text: string, resetS: number): AccountRefusal {
+  return { code: 'RATE_LIMITED', message: `the limit of ${ownerText(id)}, ${text}, is reached`, retryAfterS: resetS }
+}
+
 /** What others have set aside may come back at any time. */
 const SOON_S = 1
 /** Longer waits are those of a budget that does not begin anew. */
 const WAIT_MAX_MS = 366 * 86_400_000
 
 /** `owner`: "team ml". */
-export function usedUp(owner: string, { text, partMs }: BudgetRow, state: RowState, now: number): AccountRefusal {
+export function usedUp(
+  owner: string,
+  { text, partMs }: BudgetRow,
+  state: Pick<RowState, 'spent' | 'limit' | 'end'>,
+  now: number
+): AccountRefusal {
   const name = `the budget of ${owner} (${text})`
   if (state.spent < state.limit) {
     const message = `${name} has no room at the moment: what is left of it is set aside for calls that are under way`

@@ -1,5 +1,5 @@
 /** What the main thread tells workers of accounts: plain data, with the places that each has in the shared books. */
-import type { KeyValue, RateSpec } from '#engine/contract/accounts.ts'
+import type { BudgetSpec, KeyValue, RateSpec } from '#engine/contract/accounts.ts'
 import type { Claims } from '#engine/contract/identity.ts'
 
 export interface BudgetRow {
@@ -11,6 +11,8 @@ export interface BudgetRow {
   readonly text: string
   /** Of a rolling budget: when something of it may be free again at the latest. Null: at the end of its period. */
   readonly partMs: number | null
+  /** For books that other processes have too: its period is worked out for their clock. */
+  readonly spec: BudgetSpec
 }
 
 export interface AccountRow {
@@ -38,4 +40,6 @@ export interface AccountChanges {
   readonly keys: readonly KeyRow[]
   readonly goneAccounts: readonly string[]
   readonly goneKeys: readonly string[]
+  /** False: keys of the API have not come yet. */
+  readonly isComplete: boolean
 }

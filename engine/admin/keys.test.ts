@@ -32,7 +32,7 @@ function stand(t: TestContext, hasStore = true) {
   })
   const call = async (method: string, path: string, body?: unknown, type = 'application/json') => {
     const reply = await answerKeys(
-      { keys: api, budgets: () => [] },
+      { keys: api, budgets: async () => [] },
       {
         method,
         path,

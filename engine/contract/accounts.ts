@@ -75,9 +75,30 @@ export type Fsync = 'always' | 'everysec' | 'no'
 
 /** Where the process keeps what must outlive it. */
 export interface StateSpec {
-  /** A folder. */
-  readonly path: string
+  /** A folder; null: there is none. */
+  readonly path: string | null
   readonly fsync: Fsync
+  /** What several replicas share; null: budgets, limits and keys are those of this process. */
+  readonly server: StateServerSpec | null
+}
+
+/** Redis, Valkey or PostgreSQL. */
+export interface StateServerSpec {
+  readonly kind: 'redis' | 'postgres'
+  readonly host: string
+  readonly port: number
+  /** Of Redis a number. */
+  readonly database: string
+  readonly username: string | null
+  readonly password: Secret | null
+  readonly isTls: boolean
+  /** A file of authorities, PEM, read at each connection; null: those that Node.js knows. */
+  readonly root: string | null
+  /** What replicas that share have in common: keys of Redis begin with it, tables of PostgreSQL are in it. */
+  readonly prefix: string
+  /** Calls pass when it is away. */
+  readonly isOpen: boolean
+  readonly timeoutMs: number
 }
 
 export interface AccountsSpec {
@@ -162,8 +183,11 @@ export interface Key {
   readonly isGlobal: boolean
   /** KEY_EXPIRED, KEY_REVOKED; null: it may be used now. */
   readonly refusal: (nowMs: number) => ErrorCode | null
-  /** Counts a request, and sets KEY_USE of `ex`; what it holds is given back when the exchange is over. */
-  readonly begin: (ex: Exchange, as: CallOptions) => AccountRefusal | null
+  /**
+   * Counts a request, and sets KEY_USE of `ex`; what it holds is given back when the exchange is over. A promise where
+   * limits are kept elsewhere.
+   */
+  readonly begin: (ex: Exchange, as: CallOptions) => AccountRefusal | null | Promise<AccountRefusal | null>
 }
 
 export interface Accounts {
@@ -171,7 +195,9 @@ export interface Accounts {
   find(hash: string): Key | undefined
   /** How many keys there are. */
   readonly size: number
+  /** False: keys are kept elsewhere and have not come yet, so one that is not known may be one. */
+  readonly isComplete: boolean
 }
 
 /** For configurations that are checked and never run. */
-export const NO_ACCOUNTS: Accounts = { find: () => undefined, size: 0 }
+export const NO_ACCOUNTS: Accounts = { find: () => undefined, size: 0, isComplete: true }

@@ -1,13 +1,20 @@
 /** The accounts of the process: those of the configuration in force, wherever in it they stand, in the ledger. */
 
+import type { BudgetReport } from '#engine/accounts/budget-report.ts'
 import { StateFolder } from '#engine/accounts/journal/store.ts'
 import { KeyApi } from '#engine/accounts/key-api.ts'
-import { KeyStore } from '#engine/accounts/key-store.ts'
+import { type KeyStorage, KeyStore } from '#engine/accounts/key-store.ts'
 import { Ledger } from '#engine/accounts/ledger.ts'
 import type { AccountChanges } from '#engine/accounts/rows.ts'
+import { connectTo, serverText } from '#engine/accounts/server/connect.ts'
+import { ServerControl } from '#engine/accounts/server/control.ts'
+import { ServerKeys } from '#engine/accounts/server/keys.ts'
 import { accountsIn, type Configured, type FoundAccounts, NO_ACCOUNT_SPECS } from '#engine/build/accounts.ts'
+import type { StateServerSpec } from '#engine/contract/accounts.ts'
 import type { Policy } from '#engine/contract/policy.ts'
+import type { PriceSettings } from '#engine/contract/price-list.ts'
 import type { Snapshot } from '#engine/ir/snapshot.ts'
+import { CATALOGUE_CURRENCY } from '#engine/prices/schema.ts'
 import type { WorkerAccounts } from '#engine/workers/messages.ts'
 
 /** In one line of the log. */
@@ -28,9 +35,16 @@ export class ProcessAccounts {
   #found: FoundAccounts = { spec: NO_ACCOUNT_SPECS, globals: new Set(), doubles: [] }
   /** Of the one that is being put in force. */
   #offered = this.#found
+  /** What workers have: one of both. */
+  #last = this.#found
+  /** Of all amounts; null: there was no configuration yet. */
+  #currency: string | null = null
 
   readonly api: KeyApi
-  #store: KeyStore | null = null
+  #store: KeyStorage | null = null
+  #wasComplete = true
+  /** Null: nothing is shared with other processes. */
+  #control: ServerControl | null = null
 
   constructor(options: AccountOptions) {
     this.#options = options
@@ -38,33 +52,74 @@ export class ProcessAccounts {
     this.api = new KeyApi({
       store: () => this.#store,
       configured: () => this.#found.spec,
-      changed: () => this.#put(this.#found),
+      changed: () => this.#put(this.#last),
       audit: (message) => options.log('info', `audit: ${message}`),
       now
     })
-    const { state: place = null, workerThreads: workers } = options.process
-    this.ledger = new Ledger({ workers, place, now, log: options.log })
+    const { state, workerThreads: workers } = options.process
+    const { path = null, fsync = 'everysec', server = null } = state ?? {}
+    const place = path === null ? null : { path, fsync }
+    this.ledger = new Ledger({ workers, place, server, now, log: options.log, currency: () => this.#currency ?? 'USD' })
   }
 
   /** Before the first configuration. Rejects with what is wrong with config.state. */
   async open(): Promise<void> {
     const { log, process } = this.#options
-    await this.ledger.open(async (path) => await StateFolder.open(path, log))
-    if (process.state !== undefined) log('info', `what is spent of budgets is kept in ${process.state.path}`)
-    const { path } = process.state ?? {}
-    if (path !== undefined) this.#store = new KeyStore(path, log)
+    const { path = null, server = null } = process.state ?? {}
+    await this.ledger.open(async (folder) => await StateFolder.open(folder, log))
+    if (server !== null) this.#share(server, path)
+    else if (path !== null) {
+      log('info', `what is spent of budgets is kept in ${path}`)
+      this.#store = new KeyStore(path, log)
+    }
     this.ledger.start()
   }
 
+  /** Does not wait for the server: what needs none is served without it. */
+  #share(server: StateServerSpec, folder: string | null): void {
+    const { log } = this.#options
+    log('info', `budgets, limits and keys are those of all replicas with ${serverText(server)}`)
+    const control = new ServerControl({
+      connect: async (lost) => await connectTo(server, lost),
+      folder,
+      isLiving: (writer) => this.ledger.isLiving(writer),
+      changed: (texts) => {
+        keys.take(texts)
+        this.ledger.isComplete = true
+        this.#put(this.#last)
+      },
+      log
+    })
+    const keys = new ServerKeys(control)
+    this.ledger.isComplete = false
+    this.#control = control
+    this.#store = keys
+  }
+
+  /** Rejects where the server cannot be asked. */
+  async budgets(): Promise<readonly BudgetReport[]> {
+    return this.#control === null ? this.ledger.budgets : await this.ledger.budgetsAt(this.#control)
+  }
+
+  /** All workers are gone. */
+  async close(): Promise<void> {
+    await this.#control?.close()
+    await this.ledger.close()
+  }
+
   workerStarts(worker: number): WorkerAccounts {
-    return { memory: this.ledger.memory, journal: this.ledger.workerStarts(worker), known: this.ledger.all }
+    return { memory: this.ledger.memory, ...this.ledger.workerStarts(worker), known: this.ledger.all }
   }
 
   /**
    * Before workers get `snapshot`: what it has is known when its routes are in force. Why it cannot be; null: it is.
    */
-  offer(snapshot: Configured): string | null {
+  offer(snapshot: Configured & Pick<Snapshot, 'gateway'>): string | null {
     const { policies, log } = this.#options
+    const currency = currencyOf(snapshot)
+    if (this.#currency !== null && currency !== this.#currency && this.ledger.hasBudgets)
+      return `config.prices.currency: what is spent of the budgets (keys, teams, organisations) is in ${this.#currency}; ${currency} needs a restart of the process with another config.state`
+    this.#currency = currency
     this.#offered = accountsIn(snapshot, policies)
     for (const name of this.#offered.doubles) log('warn', `two keys are called ${name}: that of a policy is not known`)
     try {
@@ -94,15 +149,25 @@ export class ProcessAccounts {
     )
   }
 
-  #put({ spec, globals }: FoundAccounts): void {
+  #put(found: FoundAccounts): void {
+    this.#last = found
+    const { spec, globals } = found
     const names = new Set(spec.keys.map(({ name }) => name))
     const made = this.api.specs.filter(({ name }) => !names.has(name))
     const all = made.length === 0 ? spec : { ...spec, keys: [...spec.keys, ...made] }
     const changes = this.ledger.configure(all, new Set([...globals, ...made.map(({ name }) => name)]))
-    const { accounts, keys, goneAccounts, goneKeys } = changes
+    const { accounts, keys, goneAccounts, goneKeys, isComplete } = changes
     this.#audit(keys, goneKeys)
-    if (accounts.length + keys.length + goneAccounts.length + goneKeys.length > 0) this.#options.broadcast(changes)
+    const isOther = accounts.length + keys.length + goneAccounts.length + goneKeys.length > 0
+    if (isOther || isComplete !== this.#wasComplete) this.#options.broadcast(changes)
+    this.#wasComplete = isComplete
   }
+}
+
+/** ISO 4217, of the prices of `snapshot`. */
+function currencyOf({ gateway }: Pick<Snapshot, 'gateway'>): string {
+  const prices = gateway.frontend.prices as PriceSettings | undefined
+  return prices?.currency ?? CATALOGUE_CURRENCY
 }
 
 /** The time of the system's clock when the process began, and from then on that of a clock that nobody sets. */

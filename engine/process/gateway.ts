@@ -216,7 +216,7 @@ export class Gateway {
       setLogLevel: (level) => this.#setLevel(level),
       explain: this.#explanations.answer,
       traces: this.#traces,
-      keys: { keys: this.#accounts.api, budgets: () => this.#accounts.ledger.budgets },
+      keys: { keys: this.#accounts.api, budgets: async () => await this.#accounts.budgets() },
       ...(this.#spend === null ? {} : { spend: this.#spend }),
       quit: () => this.#shutDown('/quitquitquit')
     }
@@ -326,7 +326,7 @@ export class Gateway {
       log: (level, message) => this.#logger.log(level, 'drain', message),
       onServed: () => this.#sendMetrics()
     })
-    await Promise.all([this.#accounts.ledger.close(), this.#spend?.close()])
+    await Promise.all([this.#accounts.close(), this.#spend?.close()])
     await Promise.all([this.#children.close(), ...this.#admins.map((admin) => admin.close())])
     this.#logger.log('info', 'drain', 'done')
   }

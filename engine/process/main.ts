@@ -153,7 +153,7 @@ function startWorker(data: WorkerData, post: (message: ToMain) => void): WorkerT
   const offload = new OffloadPool(JOBS.href, { lost: telemetry.jobLost })
   const revocations = new SharedRevocations(data.ended)
   const buckets = bucketsOf(new BucketTable(data.buckets, { owner: worker }))
-  const { journal, accounts } = accountsOfWorker(data, buckets, (level, message) =>
+  const { accounts, close } = accountsOfWorker(data, buckets, (level, message) =>
     telemetry.logger.log(level, 'accounts', message)
   )
   const services = {
@@ -170,7 +170,7 @@ function startWorker(data: WorkerData, post: (message: ToMain) => void): WorkerT
   const children = new ChildrenOfWorker(post)
   return new WorkerThread({
     worker,
-    accounts: { change: (changes) => accounts.change(changes), close: () => journal?.close() },
+    accounts: { change: (changes) => accounts.change(changes), close },
     children,
     secret: data.secret,
     traces: new ArmedTraces(data.traces),

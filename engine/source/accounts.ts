@@ -93,6 +93,6 @@ export function accountWarnings({ top: { raw } }: ConfigTree): Finding[] {
   if (state !== undefined) return []
   const kind = LISTS.find((one) => entriesOf(raw[one], [one]).some((place) => place.raw.budgets !== undefined))
   if (kind === undefined) return []
-  const message = 'what is spent of budgets is forgotten when the process ends: config.state.path says where it is kept'
+  const message = 'what is spent of budgets is forgotten when the process ends: config.state says where it is kept'
   return [{ path: [kind], message, at: 'key' }]
 }

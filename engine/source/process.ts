@@ -3,9 +3,10 @@ import type { Policy } from '#engine/contract/policy.ts'
 import type { ProcessSettings } from '#engine/ir/snapshot.ts'
 import { duration, positiveDuration } from '#engine/schema/duration.ts'
 import { address, cidr } from '#engine/schema/net.ts'
-import { list, longString, refused, refusedKeys, says, whole, type ZodType, z } from '#engine/schema/schema.ts'
+import { list, refusedKeys, says, whole, type ZodType, z } from '#engine/schema/schema.ts'
 import { threadCount, threads } from '#engine/schema/threads.ts'
 import { spendLogSchema, translateSpendLog } from './spend-log.ts'
+import { stateSchema, translateState } from './state.ts'
 import type { Finding } from './tree.ts'
 import { validate } from './validate.ts'
 
@@ -82,24 +83,11 @@ const base = z
       })
       .optional()
       .describe('Connections to backends.'),
-    state: z
-      .strictObject({
-        path: longString().describe('A folder of this process alone, on a disk of its own machine.'),
-        fsync: z
-          .enum(['always', 'everysec', 'no'])
-          .optional()
-          .describe(
-            'What a loss of power may take; the end of the process alone takes nothing. always: nothing. ' +
-              'everysec: the last second. no: what the system has not written by itself. Default everysec.'
-          ),
-        url: refused("'url' (Redis, PostgreSQL)", 'path keeps the state of one process')
-      })
-      .optional()
-      .describe('Where budgets and keys are kept that must outlive the process.'),
+    state: stateSchema.optional(),
     spendLog: spendLogSchema.optional(),
     ...refusedKeys('setting', NOT_HERE)
   })
-  .refine(({ state, spendLog }) => spendLog === undefined || (spendLog.path ?? state) !== undefined, {
+  .refine(({ state, spendLog }) => spendLog === undefined || (spendLog.path ?? state?.path) !== undefined, {
     path: ['spendLog'],
     error: 'needs a path: its own, or that of state'
   })
@@ -200,9 +188,7 @@ export function translateProcess(settings: Settings | undefined, env: Overrides,
       level: env.LOG_LEVEL ?? logging?.level ?? 'info',
       format: env.LOG_FORMAT ?? logging?.format ?? 'text'
     },
-    ...(settings?.state === undefined
-      ? {}
-      : { state: { path: settings.state.path, fsync: settings.state.fsync ?? 'everysec' } }),
+    ...(settings?.state === undefined ? {} : { state: translateState(settings.state) }),
     ...(settings?.spendLog === undefined
       ? {}
       : { spendLog: translateSpendLog(settings.spendLog, settings.state?.path) }),

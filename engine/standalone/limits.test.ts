@@ -61,6 +61,22 @@ const LIMITS: Record<string, [accepted: string[], refused: string[]]> = {
       config('backend: { connectTimeout: 0 }')
     ]
   ],
+  'state: a path or a server; what is of a server needs one': [
+    [
+      config('state: { path: a }'),
+      config('state: { url: "redis://h/0" }'),
+      config('state: { url: "postgres://h/d", path: a, failureMode: open, timeout: 10s, prefix: a_1 }')
+    ],
+    [
+      config('state: {}'),
+      config('state: { path: a, failureMode: closed }'),
+      config('state: { url: "redis://h/0", failureMode: open }'),
+      config('state: { url: "redis://h/0", timeout: 10001ms }'),
+      config('state: { url: "redis://h/0", timeout: 0s }'),
+      config('state: { url: "redis://h/0", prefix: 1a }'),
+      config('state: { url: "redis://h/0" }, spendLog: {}')
+    ]
+  ],
   'spend log: a path of its own or that of state, ages above 0, 16 MiB at least': [
     [
       config('spendLog: { path: a }'),

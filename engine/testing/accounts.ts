@@ -4,10 +4,17 @@ import { Books } from '#engine/accounts/books.ts'
 import type { StateFolder } from '#engine/accounts/journal/store.ts'
 import { JournalWriter } from '#engine/accounts/journal/writer.ts'
 import { Ledger } from '#engine/accounts/ledger.ts'
+import type { ServerBooks } from '#engine/accounts/server/client.ts'
 import { accountsIn } from '#engine/build/accounts.ts'
 import type { Buckets } from '#engine/contract/buckets.ts'
 import type { Snapshot } from '#engine/ir/snapshot.ts'
 import { policies } from '#policies/index.ts'
+
+interface TestAccountsParts {
+  readonly buckets: Buckets
+  readonly state?: StateFolder
+  readonly server?: ServerBooks | null
+}
 
 export class TestAccounts {
   readonly ledger: Ledger
@@ -15,9 +22,10 @@ export class TestAccounts {
   /** What the main thread has logged. */
   readonly logged: string[] = []
   readonly #journal: JournalWriter | null
+  readonly #server: ServerBooks | null
 
-  /** `state`: open already; its owner closes it. */
-  constructor(first: Snapshot, { buckets, state }: { readonly buckets: Buckets; readonly state?: StateFolder }) {
+  /** `state`: open already; its owner closes it. `server`: ends with this. */
+  constructor(first: Snapshot, { buckets, state, server = null }: TestAccountsParts) {
     const place = state === undefined ? null : { path: state.path, fsync: 'no' as const }
     const log = (level: string, message: string) => this.logged.push(`${level}: ${message}`)
     this.ledger = new Ledger({
@@ -27,9 +35,10 @@ export class TestAccounts {
       log,
       ...(state === undefined ? {} : { folder: state })
     })
-    const own = this.ledger.workerStarts(0)
+    const { journal: own } = this.ledger.workerStarts(0)
     this.#journal = own === null ? null : new JournalWriter(own, log)
-    const parts = { books: new Books(this.ledger.memory), worker: 0, journal: this.#journal, wallNow: Date.now }
+    this.#server = server
+    const parts = { books: new Books(this.ledger.memory), worker: 0, journal: this.#journal, server, wallNow: Date.now }
     this.book = new AccountBook(parts, buckets)
     this.configure(first)
   }
@@ -43,7 +52,8 @@ export class TestAccounts {
     this.book.change(changes)
   }
 
-  close(): void {
+  async close(): Promise<void> {
     this.#journal?.close()
+    await this.#server?.close()
   }
 }

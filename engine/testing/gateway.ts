@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import { backends, priceCatalogue } from '#backends/index.ts'
 import type { StateFolder } from '#engine/accounts/journal/store.ts'
+import type { ServerBooks } from '#engine/accounts/server/client.ts'
 import { prepareBackends } from '#engine/build/prepare.ts'
 import { buildRuntime } from '#engine/build/runtime.ts'
 import type { PriceBook } from '#engine/contract/prices.ts'
@@ -76,6 +77,8 @@ export interface TestOptions {
   readonly prices?: PriceBook
   /** Where budgets are kept over restarts. Default: in memory alone. */
   readonly state?: StateFolder
+  /** Books that other gateways have too; ends with the gateway. */
+  readonly server?: ServerBooks
   /** Changes what the file has become: for what no file can say yet. */
   readonly edit?: (snapshot: Snapshot) => Snapshot
 }
@@ -85,8 +88,8 @@ const offload = new OffloadPool(import.meta.resolve('#engine/process/jobs.ts'))
 
 /** Rejects with the mistakes of `yaml`. */
 export async function startGateway(yaml: string, options: TestOptions = {}): Promise<TestGateway> {
-  const { folder, clock = monotonicClock(), childrenMax, addresses, edit = (file) => file, ...others } = options
-  const { place: [index, count] = [0, 1], log: _, environment: __, prices: ___, state: ____, ...shared } = others
+  const { folder, clock = monotonicClock(), childrenMax, addresses, edit = (file) => file } = options
+  const { place: [index, count] = [0, 1], secret = randomBytes(32), revocations = new SharedRevocations() } = options
   let version = 0
   let answer: (message: ToMain) => void = () => {}
   const first = edit(snapshotOf(yaml, ++version, folder))
@@ -96,7 +99,7 @@ export async function startGateway(yaml: string, options: TestOptions = {}): Pro
   const buckets = bucketsOf(new BucketTable(BucketTable.create(), { owner: 0, clock }))
   const { hub, children } = childProcesses(logged, childrenMax)
   const own = { index: 0, count: 1 }
-  const ofProcess = { secret: randomBytes(32), revocations: new SharedRevocations(), children, worker: own, ...shared }
+  const ofProcess = { secret, revocations, children, worker: own }
   const accounts = new TestAccounts(first, { buckets, ...options })
   const services = { ...servicesOf(telemetry, logged, options), accounts: accounts.book, buckets }
   const worker: WorkerThread = new WorkerThread({

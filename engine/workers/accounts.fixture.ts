@@ -5,5 +5,6 @@ import type { WorkerAccounts } from './messages.ts'
 export const noAccounts = (worker: number): WorkerAccounts => ({
   memory: createBooks(worker + 1),
   journal: null,
-  known: { accounts: [], keys: [], goneAccounts: [], goneKeys: [] }
+  server: null,
+  known: { accounts: [], keys: [], goneAccounts: [], goneKeys: [], isComplete: true }
 })

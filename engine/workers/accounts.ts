@@ -2,6 +2,7 @@
 import { AccountBook } from '#engine/accounts/account-book.ts'
 import { Books } from '#engine/accounts/books.ts'
 import { JournalWriter } from '#engine/accounts/journal/writer.ts'
+import { serverBooks } from '#engine/accounts/server/worker.ts'
 import type { Buckets } from '#engine/contract/buckets.ts'
 import type { WorkerData } from './messages.ts'
 
@@ -13,7 +14,13 @@ export function accountsOfWorker(
   log: Log
 ) {
   const journal = own.journal === null ? null : new JournalWriter(own.journal, log)
-  const accounts = new AccountBook({ books: new Books(own.memory), worker, journal, wallNow: Date.now }, buckets)
+  const server = own.server === null ? null : serverBooks(own.server, log)
+  const parts = { books: new Books(own.memory), worker, journal, server, wallNow: Date.now }
+  const accounts = new AccountBook(parts, buckets)
   accounts.change(own.known)
-  return { journal, accounts }
+  const close = async (): Promise<void> => {
+    journal?.close()
+    await server?.close()
+  }
+  return { accounts, close }
 }

@@ -3,6 +3,7 @@
 import type { BooksMemory } from '#engine/accounts/books.ts'
 import type { JournalPlace } from '#engine/accounts/journal/writer.ts'
 import type { AccountChanges } from '#engine/accounts/rows.ts'
+import type { ServerPlace } from '#engine/accounts/server/worker.ts'
 import type { EndpointReport, HostListChanges, MeshCredentials } from '#engine/contract/endpoint.ts'
 import type { SharedMemory } from '#engine/http/webassembly.ts'
 import type { Snapshot } from '#engine/ir/snapshot.ts'
@@ -41,6 +42,8 @@ export interface WorkerAccounts {
   readonly memory: BooksMemory
   /** Null: nowhere. */
   readonly journal: JournalPlace | null
+  /** Null: what is spent is in `memory`. */
+  readonly server: ServerPlace | null
   readonly known: AccountChanges
 }
 

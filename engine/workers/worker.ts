@@ -58,7 +58,7 @@ export interface WorkerParts {
   /** Snapshot -> Runtime. Throws an Error that says what does not fit. */
   readonly build: (snapshot: Snapshot, upstream: Upstream, lifecycle: Lifecycle, places: Places | null) => Router
   /** Takes changes of accounts, and ends what it writes. */
-  readonly accounts: { change(changes: AccountChanges): void; close(): void }
+  readonly accounts: { change(changes: AccountChanges): void; close(): Promise<void> }
   /** Takes what child processes say. */
   readonly children: { receive(report: ChildEvent): void }
 }
@@ -299,7 +299,7 @@ export class WorkerThread {
     for (const work of this.#runtime.background ?? []) work.end()
     this.#upstream?.closeIdle()
     await this.#parts.telemetry.flush()
-    this.#parts.accounts.close()
+    await this.#parts.accounts.close()
     this.#parts.post({ kind: 'stopped' })
   }
 

@@ -21,7 +21,9 @@ export interface KeyReader<K> {
   readonly find: (text: string) => K | undefined
   readonly claimsOf: (key: K) => Claims
   /** The key is known, and its claims are part of the identity of the caller. */
-  readonly accept: (ex: Exchange, key: K) => Verdict
+  readonly accept: (ex: Exchange, key: K) => Verdict | Promise<Verdict>
+  /** Where a key that is not known may be one all the same: null: it is none. */
+  readonly refuseUnknown?: (ex: Exchange) => Verdict | null
 }
 
 /** The key does not reach the backend, whether or not it is known. */
@@ -47,7 +49,7 @@ export function readKey<K>(reader: KeyReader<K>): Hook {
       if (elsewhere !== null && mode === 'Optional') return CONTINUE
       // It may be right elsewhere, or by all but one character.
       credential.hide(ex)
-      return refuse(ex, 'API_KEY_INVALID', challenge, wrong)
+      return reader.refuseUnknown?.(ex) ?? refuse(ex, 'API_KEY_INVALID', challenge, wrong)
     }
     credential.take(ex, found)
     const identity = identityOf(ex)

@@ -145,12 +145,27 @@ function compile(config: Config, { accounts, time }: CompileContext): Compiled {
   const own = config.keys === null ? null : new Set(config.keys.map(({ name }) => name))
   const known = (key: Key | undefined) => (key !== undefined && (own?.has(key.name) ?? key.isGlobal) ? key : undefined)
   const find = (shown: string) => known(accounts.find(digestOf('sha256', Buffer.from(shown, 'latin1'))))
-  return { filter: { onRequest: authenticate(config, find, time.wallNow), onResponse: writeLimits } }
+  // A policy with keys of its own knows all of them.
+  const isComplete = () => own !== null || accounts.isComplete
+  return { filter: { onRequest: authenticate(config, { find, isComplete }, time.wallNow), onResponse: writeLimits } }
 }
 
 // --- request time ---
 
-function authenticate(config: Config, find: (shown: string) => Key | undefined, wallNow: () => number): Hook {
+interface KnownKeys {
+  readonly find: (shown: string) => Key | undefined
+  /** False: a key that is not found may be one. */
+  readonly isComplete: () => boolean
+}
+
+/** Keys of the API are kept at a server, and have not come yet. */
+const NOT_YET: AccountRefusal = {
+  code: 'BUDGET_UNAVAILABLE',
+  message: 'keys cannot be looked up at the moment',
+  retryAfterS: 1
+}
+
+function authenticate(config: Config, { find, isComplete }: KnownKeys, wallNow: () => number): Hook {
   const { mode, location: at, isAnyPlace, allowsUnknownPrice } = config
   // A 401 names a scheme (RFC 9110 section 11.6.1).
   const challenge = ['WWW-Authenticate', at === BEARER ? 'Bearer realm="Restricted"' : 'ApiKey realm="Restricted"']
@@ -158,22 +173,30 @@ function authenticate(config: Config, find: (shown: string) => Key | undefined, 
     policy: 'virtualKeys',
     ...{ mode, location: at, isAnyPlace, challenge, find },
     unknown: 'the key that was shown is none that is known',
+    refuseUnknown: (ex) => (isComplete() ? null : turnAway(ex, NOT_YET, 'no key of the API is known yet')),
     claimsOf: ({ claims }) => claims,
     accept: (ex, key) => {
       const code = key.refusal(wallNow())
       if (code !== null) return refuse(ex, code, challenge, detailOf('virtualKeys', `the key ${key.name}`))
       const quotas: AccountQuota[] = []
-      const refusal = key.begin(ex, { allowsUnknownPrice, quotas })
-      if (quotas.length > 0) note(ex, quotas)
-      return refusal === null ? CONTINUE : refused(ex, key, refusal)
+      const proceed = (refusal: AccountRefusal | null): Verdict => {
+        if (quotas.length > 0) note(ex, quotas)
+        return refusal === null ? CONTINUE : refused(ex, key, refusal)
+      }
+      const outcome = key.begin(ex, { allowsUnknownPrice, quotas })
+      return outcome instanceof Promise ? outcome.then(proceed) : proceed(outcome)
     }
   })
 }
 
-function refused(ex: Exchange, key: Key, refusal: AccountRefusal): Verdict {
+const refused = (ex: Exchange, key: Key, refusal: AccountRefusal): Verdict =>
+  turnAway(ex, refusal, `key ${key.name}: ${refusal.message}`)
+
+/** `why`: for the log. */
+function turnAway(ex: Exchange, refusal: AccountRefusal, why: string): Verdict {
   const { code, message } = refusal
   setRefusalMessage(ex, code, message)
-  return refuse(ex, code, refusalFields(refusal), () => `${placeOf(ex, 'virtualKeys')}: key ${key.name}: ${message}`)
+  return refuse(ex, code, refusalFields(refusal), () => `${placeOf(ex, 'virtualKeys')}: ${why}`)
 }
 
 /** The tightest of each kind. */

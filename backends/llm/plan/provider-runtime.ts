@@ -6,7 +6,6 @@ import { FAILOVER_DEFAULT } from '#backends/llm/config/failover.ts'
 import type { AiBackend, AiProvider, Cooldown } from '#backends/llm/config/snapshot.ts'
 import { ProviderPrices, priceProvider } from '#backends/llm/prices/provider-prices.ts'
 import { dialectFor, type LearnedDialect } from '#backends/llm/providers/dialects.ts'
-import type { Account, Store } from '#backends/llm/stored/stores.ts'
 import { isChecked } from '#backends/shared/auth/check-credentials.ts'
 import type { BackendContext } from '#engine/contract/backend.ts'
 import { configuredEndpoint } from '#engine/contract/backend-transport/endpoint.ts'
@@ -22,15 +21,9 @@ export interface ProviderRuntime extends ResolvedProvider {
   readonly endpoint: Endpoint
   readonly authenticator: Authenticator
   readonly prices: ProviderPrices
-  readonly account: Account
 }
 
-export function buildProvider(
-  settings: AiProvider,
-  backend: AiBackend,
-  store: Store,
-  context: BackendContext
-): ProviderRuntime {
+export function buildProvider(settings: AiProvider, backend: AiBackend, context: BackendContext): ProviderRuntime {
   const { type, cloud, formats, model, path, pathPrefix, edits } = settings
   const service = priceProvider(type, settings.dialect, settings.host)
   const spec = {
@@ -45,8 +38,7 @@ export function buildProvider(
   const authenticator = authenticatorFor(settings.auth, { type, provider, host }, context)
   if (isChecked(settings.transport)) context.upstream.checkAs(endpoint, checkCredentials(authenticator))
   const prices = new ProviderPrices(service, settings.prices ?? backend.prices, context)
-  const account = { name: settings.name, store }
-  return { settings, service, provider, endpoint, spec, aliases, learned, authenticator, prices, account }
+  return { settings, service, provider, endpoint, spec, aliases, learned, authenticator, prices }
 }
 
 const NO_KEY = { key: null, other: null }

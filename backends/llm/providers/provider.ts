@@ -42,7 +42,6 @@ export type Operation =
   | 'moderations'
   | 'realtime'
   | 'speech'
-  | 'stored'
   | 'transcriptions'
   | 'translations'
 

@@ -71,12 +71,7 @@ function compile({ projectId, region }: Cloud): Provider {
     keyParameter: 'key',
     fields: [],
     // Embedding models are asked by :predict, and the OpenAI-compatible endpoint has chat only.
-    lacks: {
-      embeddings: 'no embeddings here',
-      models: 'no list of its models',
-      realtime: 'no realtime API',
-      stored: 'no files and batches here'
-    },
+    lacks: { embeddings: 'no embeddings here', models: 'no list of its models', realtime: 'no realtime API' },
     adapt: (format, body) => (format === 'messages' ? withoutModel(body) : body),
     counting: {
       ends: { messages: CLAUDE_COUNT },

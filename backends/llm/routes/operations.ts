@@ -11,11 +11,10 @@ import { moderations } from './moderations.ts'
 import type { BodyOperationKind, OperationKind } from './operation.ts'
 import { realtime } from './realtime.ts'
 import { speech, transcriptions, translations } from './sound.ts'
-import { stored } from './stored.ts'
 
 export const OPERATIONS: readonly OperationKind[] = [
   ...[embeddings, moderations, transcriptions, translations, speech, imageGenerations, imageEdits, imageVariations],
-  ...[anthropicCount, geminiCount, models, realtime, stored]
+  ...[anthropicCount, geminiCount, models, realtime]
 ]
 
 const BY_TYPE: ReadonlyMap<string, OperationKind> = new Map(OPERATIONS.map((kind) => [kind.type, kind]))

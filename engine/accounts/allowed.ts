@@ -1,0 +1,32 @@
+/** What the accounts of a call say together: of a key, its team and its organisation. */
+import type { Account } from './account.ts'
+
+export class Allowed {
+  readonly #accounts: readonly Account[]
+
+  constructor(accounts: readonly Account[]) {
+    this.#accounts = accounts
+  }
+
+  get hasBudget(): boolean {
+    return this.#accounts.some(({ budgets }) => budgets.length > 0)
+  }
+
+  get isCounted(): boolean {
+    return this.#accounts.some(({ concurrency }) => concurrency !== null)
+  }
+
+  get isRestricted(): boolean {
+    return this.#accounts.some(({ models }) => models !== null)
+  }
+
+  /** Those that are no patterns, and that all levels allow. */
+  get modelNames(): readonly string[] {
+    const exact = this.#accounts.flatMap(({ models }) => models?.exact ?? [])
+    return [...new Set(exact)].filter((name) => this.mayUse(name))
+  }
+
+  mayUse(model: string): boolean {
+    return this.#accounts.every(({ models }) => models === null || models.has(model))
+  }
+}
