@@ -73,6 +73,10 @@
  * transcript. Exit code 1: an answer is not the one that it has to be. `-- ext-auth`: likewise before the authorization
  * server of Istio's samples.
  *
+ * `npm run conformance -- keys [CASE]`: keys, limits and budgets over replicas of the program, with a real Redis or
+ * Valkey and a real PostgreSQL, which are killed among them (scripts/keys). CASE is part of the name of a server or a
+ * case. Prints a line for each case. Exit code 1: the books are not those of the provider, or something passes twice.
+ *
  * `npm run conformance -- jwks`: keys of a realm that gateways fetch from a real Keycloak while they are rotated. Exit
  * code 1: a token counts that should not, one does not that should, or keys are fetched too often.
  */
@@ -122,6 +126,9 @@ if (suite === 'cel') {
   const cases = await runClients(revisions.join(' '), mode === undefined ? {} : { unsupported: mode })
   for (const line of printClients(cases, withMisses)) console.log(line)
   process.exit(cases.some(({ why }) => why !== null) ? 1 : 0)
+} else if (suite === 'keys') {
+  const { runKeys } = await import('./keys/run.ts')
+  process.exit((await runKeys(console.log, revisions.join(' '))) ? 0 : 1)
 } else if (suite === 'services') {
   const { runServices } = await import('./services/run.ts')
   process.exit(

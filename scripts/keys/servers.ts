@@ -1,0 +1,158 @@
+/**
+ * Real servers for the books of replicas: Redis, Valkey and PostgreSQL, at ports of their own. Of Redis and PostgreSQL
+ * Debian's packages are unpacked into the cache where the machine has none; Valkey runs where it is installed.
+ */
+import { execFileSync, spawn } from 'node:child_process'
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { cacheFolder } from '#engine/testing/conformance-cache.ts'
+import { freePort, RunningProgram } from '#engine/testing/program.ts'
+
+const PACKAGES = ['redis-server', 'redis-tools', 'libjemalloc2', 'liblzf1', 'libatomic1'] as const
+/** Debian's unprivileged account: PostgreSQL does not run as root. */
+const NOBODY = 65_534
+
+export interface Server {
+  readonly name: string
+  readonly url: string
+  /** kill -9; what it has written is there when it starts again. */
+  kill(): Promise<void>
+  start(): Promise<void>
+  close(): Promise<void>
+}
+
+/** What can be run here. */
+export async function startServers(print: (line: string) => void): Promise<Server[]> {
+  const found = [
+    ['Redis', redisProgram()],
+    ['Valkey', installed('valkey-server')]
+  ] as const
+  const servers: Server[] = []
+  for (const [name, program] of found) {
+    if (program === null) print(`${name}: not installed`)
+    else servers.push(await startRedis(name, program))
+  }
+  const folder = postgresFolder()
+  if (folder === null) print('PostgreSQL: not installed')
+  else servers.push(await startPostgres(folder))
+  return servers
+}
+
+function installed(program: string): string | null {
+  try {
+    return execFileSync('which', [program], { encoding: 'utf8' }).trim()
+  } catch {
+    // No such program.
+    return null
+  }
+}
+
+/** Null: neither the machine nor Debian has it. */
+function redisProgram(): string | null {
+  const own = installed('redis-server')
+  if (own !== null) return own
+  const folder = cacheFolder('debian', 'redis')
+  const program = join(folder, 'usr', 'bin', 'redis-server')
+  if (existsSync(program)) return program
+  if (installed('dpkg') === null) return null
+  execFileSync('apt-get', ['download', '-q', ...PACKAGES], { cwd: folder, stdio: 'ignore' })
+  for (const name of readdirSync(folder).filter((file) => file.endsWith('.deb')))
+    execFileSync('dpkg', ['-x', join(folder, name), folder])
+  return existsSync(program) ? program : null
+}
+
+/** Where its programs are; null: it is not installed. */
+function postgresFolder(): string | null {
+  const root = '/usr/lib/postgresql'
+  const versions = existsSync(root) ? readdirSync(root).toSorted((a, b) => Number(b) - Number(a)) : []
+  return (
+    versions.map((version) => join(root, version, 'bin')).find((folder) => existsSync(join(folder, 'initdb'))) ?? null
+  )
+}
+
+interface Command {
+  readonly program: string
+  readonly args: readonly string[]
+  /** Of its output: it answers. */
+  readonly ready: string
+  readonly owner: { readonly uid?: number; readonly gid?: number }
+}
+
+class Running implements Server {
+  readonly name: string
+  readonly url: string
+  readonly #command: Command
+  readonly #folder: string
+  #program: RunningProgram | null = null
+
+  constructor(name: string, url: string, command: Command, folder: string) {
+    this.name = name
+    this.url = url
+    this.#command = command
+    this.#folder = folder
+  }
+
+  async start(): Promise<void> {
+    const { program, args, ready, owner } = this.#command
+    const env = {
+      ...process.env,
+      LD_LIBRARY_PATH: join(program, '..', '..', 'lib', `${arch()}-linux-gnu`),
+      LC_ALL: 'C'
+    }
+    const child = spawn(program, args, { env, ...owner, stdio: ['ignore', 'pipe', 'pipe'] })
+    process.once('exit', () => child.kill('SIGKILL'))
+    this.#program = new RunningProgram(child)
+    await this.#program.logged(ready)
+  }
+
+  async kill(): Promise<void> {
+    await this.#program?.stop()
+    this.#program = null
+  }
+
+  async close(): Promise<void> {
+    await this.kill()
+    rmSync(this.#folder, { recursive: true, force: true })
+  }
+}
+
+const arch = (): string => (process.arch === 'arm64' ? 'aarch64' : 'x86_64')
+const isRoot = (): boolean => process.getuid?.() === 0
+
+function ownFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'weir-keys-'))
+  chmodSync(folder, 0o777)
+  return folder
+}
+
+async function startRedis(name: string, program: string): Promise<Server> {
+  const [folder, port] = [ownFolder(), await freePort()]
+  const args = ['--port', String(port), '--bind', '127.0.0.1', '--dir', folder, '--appendonly', 'yes', '--save', '']
+  const command = { program, args, ready: 'eady to accept connections', owner: {} }
+  const server = new Running(name, `redis://127.0.0.1:${port}/0`, command, folder)
+  await server.start()
+  return server
+}
+
+async function startPostgres(programs: string): Promise<Server> {
+  const [folder, port] = [ownFolder(), await freePort()]
+  const data = join(folder, 'data')
+  mkdirSync(data)
+  const owner = isRoot() ? { uid: NOBODY, gid: NOBODY } : {}
+  if (isRoot()) execFileSync('chown', [`${NOBODY}:${NOBODY}`, data])
+  execFileSync(join(programs, 'initdb'), ['-D', data, '-U', 'weir', '--auth=trust', '--locale=C'], {
+    ...owner,
+    cwd: folder
+  })
+  const args = ['-D', data, '-p', String(port), '-k', folder, '-c', 'listen_addresses=127.0.0.1']
+  const command = {
+    program: join(programs, 'postgres'),
+    args,
+    ready: 'database system is ready to accept connections',
+    owner
+  }
+  const server = new Running('PostgreSQL', `postgres://weir@127.0.0.1:${port}/postgres`, command, folder)
+  await server.start()
+  return server
+}
