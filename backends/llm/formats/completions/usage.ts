@@ -15,11 +15,13 @@ export function readUsage(value: JsonObject): Usage {
   const reported = count(value, 'completion_tokens')
   // Some (xAI, Google's compatible endpoint) leave thoughts out of completion_tokens, but not out of the total.
   const output = Math.max(reported, count(value, 'total_tokens') - input)
-  const writes = readWrites(prompt, value)
+  // DeepSeek has it in a field of its own.
+  const cacheRead = count(prompt, 'cached_tokens') || count(value, 'prompt_cache_hit_tokens')
+  // OpenRouter tells tokens of Gemini's own cache as read and as written: no token is both.
+  const writes = readWrites(prompt, value, Math.max(input - cacheRead, 0))
   return {
     input,
-    // DeepSeek has it in a field of its own.
-    cacheRead: count(prompt, 'cached_tokens') || count(value, 'prompt_cache_hit_tokens'),
+    cacheRead,
     cacheWrite5m: writes.short,
     cacheWrite1h: writes.long,
     inputAudio: count(prompt, 'audio_tokens'),
@@ -33,12 +35,13 @@ export function readUsage(value: JsonObject): Usage {
 }
 
 /** OpenAI tells what was written; LiteLLM ("Prompt caching") for how long as well. */
-function readWrites(prompt: JsonObject, value: JsonObject): { short: number; long: number } {
+function readWrites(prompt: JsonObject, value: JsonObject, most: number): { short: number; long: number } {
   const details = objectIn(prompt, 'cache_creation_token_details')
-  const total =
+  const reported =
     count(prompt, 'cache_write_tokens') ||
     count(prompt, 'cache_creation_tokens') ||
     count(value, 'cache_creation_input_tokens')
+  const total = Math.min(reported, most)
   const long = Math.min(count(details, 'ephemeral_1h_input_tokens'), total)
   return { short: total - long, long }
 }

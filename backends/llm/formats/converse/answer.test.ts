@@ -110,9 +110,8 @@ test('stop reasons', () => {
     const body = { ...BODY, stopReason: word, additionalModelResponseFields: null }
     const answer = converse.readAnswer(body)
     assert.equal(answer.choices[0]?.stop, stop)
-    assert.deepEqual(readAll([say('messageStop', { stopReason: word })]), [
-      { kind: 'stop', choice: 0, stop, stopSequence: null }
-    ])
+    const [, ended] = readAll([say('messageStop', { stopReason: word })])
+    assert.deepEqual(ended, { kind: 'stop', choice: 0, stop, stopSequence: null })
   }
 })
 
@@ -123,8 +122,10 @@ test('escaped tool names come back', () => {
     output: { message: { content: [{ toolUse: { ...use, input: {} } }] } }
   })
   assert.equal((called.choices[0]!.parts[0] as { name: string }).name, 'files.read')
-  const [begin] = readAll([say('contentBlockStart', { contentBlockIndex: 0, start: { toolUse: use } })])
+  const [start, begin] = readAll([say('contentBlockStart', { contentBlockIndex: 0, start: { toolUse: use } })])
   assert.equal((begin as { part: { name: string } }).part.name, 'files.read')
+  // It has not been said that a message begins.
+  assert.equal(start?.kind, 'start')
 })
 
 test('a stream as Bedrock sends it', () => {

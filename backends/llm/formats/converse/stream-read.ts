@@ -15,6 +15,7 @@ import { fromWireToolName } from './names.ts'
 import { readUsage } from './usage.ts'
 
 const NONE: readonly ChatEvent[] = []
+const START: ChatEvent = { kind: 'start', id: '', model: '', created: 0, usage: null }
 /** Blocks that come as a whole (images, results of the provider's tools) are held until they end. */
 const HELD_CHARS_MAX = 32 * 1024 * 1024
 
@@ -39,15 +40,24 @@ export function streamReader(): StreamReader {
 class ConverseReader implements StreamReader {
   #open: Open | null = null
   #heldChars = 0
+  #hasStarted = false
   #hasStopped = false
 
+  /** Some that stand in for Bedrock begin with a block. */
   read(event: WireEvent): readonly ChatEvent[] {
+    const events = this.#read(event)
+    if (this.#hasStarted || events.length === 0 || events[0]!.kind === 'error') return events
+    this.#hasStarted = true
+    return events[0]!.kind === 'start' ? events : [START, ...events]
+  }
+
+  #read(event: WireEvent): readonly ChatEvent[] {
     const { name, data } = event
     switch (name) {
       case 'contentBlockDelta':
         return this.#delta(fieldsOf(name, data), data.length)
       case 'messageStart':
-        return [{ kind: 'start', id: '', model: '', created: 0, usage: null }]
+        return [START]
       case 'contentBlockStart':
         return this.#start(fieldsOf(name, data))
       case 'contentBlockStop':
@@ -72,6 +82,8 @@ class ConverseReader implements StreamReader {
     const events = this.#close()
     const index = event.count('contentBlockIndex')
     const start = event.object('start')
+    // Of a text, whose deltas say what it is.
+    if (Object.keys(start.value).length === 0) return events
     const use = start.optionalObject('toolUse')
     if (use === null || use.value.type === SERVER_TOOL) {
       this.#open = opened(index, 'held', start.value)

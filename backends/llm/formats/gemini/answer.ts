@@ -49,6 +49,8 @@ const WORDS: { readonly [stop in StopReason]: string } = {
 }
 
 export function stopOf(reason: string | null, hasCalls: boolean): StopReason {
+  // Gemini 3 says so of calls of tools that are declared, too: clients that run them get an answer.
+  if (reason === 'UNEXPECTED_TOOL_CALL' && hasCalls) return 'tools'
   const stop = reason === null ? 'end' : (REASONS.get(reason) ?? 'error')
   return stop === 'end' && hasCalls ? 'tools' : stop
 }
