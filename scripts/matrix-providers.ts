@@ -63,11 +63,13 @@ const chat = (type: string, client: ClientFormat): Row => ({
 function other(title: string, type: Parameters<typeof operationOf>[0], target: string, body: object | string): Row {
   return {
     title: `\`${type}\`: ${title}`,
-    cell: (to) => {
+    cell: (column, chatModel) => {
       const headers = typeof body === 'string' ? [['Content-Type', FORM_TYPE] as const] : []
       const ex = fakeExchange({ method: 'POST', target, headers })
       ex.upgrade = type === 'Realtime' ? 'websocket' : null
       try {
+        const model = MODELS[type]?.[chatModel]
+        const to = model === undefined ? column : { ...column, aliases: new ModelPatterns([['*', model]]) }
         const operation = operationOf(type, ex, Buffer.from(typeof body === 'string' ? body : JSON.stringify(body)))
         ok(!(operation instanceof LargeOperation))
         return operation.write(ex, to).isNative ? 'native' : 'converted'
@@ -77,6 +79,12 @@ function other(title: string, type: Parameters<typeof operationOf>[0], target: s
       }
     }
   }
+}
+
+/** Of providers whose models for it are not those for chat. */
+const MODELS: { readonly [type: string]: { readonly [chat: string]: string } } = {
+  Embeddings: { 'amazon.nova-pro-v1:0': 'cohere.embed-v4:0', 'gemini-3-pro': 'gemini-embedding-001' },
+  Rerank: { 'amazon.nova-pro-v1:0': 'cohere.rerank-v3-5:0' }
 }
 
 const FORM_TYPE = 'multipart/form-data; boundary=b'
@@ -92,6 +100,7 @@ const ROWS: readonly Row[] = [
   chat('GenerateContent', 'gemini'),
   other('OpenAI', 'Embeddings', '/v1/embeddings', { model: 'm', input: 'Hi' }),
   other('Gemini', 'Embeddings', '/v1beta/models/m:embedContent', EMBED),
+  other('Cohere, Jina', 'Rerank', '/v1/rerank', { model: 'm', query: 'Hi', documents: ['a'] }),
   other('OpenAI', 'Transcriptions', '/v1/audio/transcriptions', FORM),
   other('OpenAI', 'Translations', '/v1/audio/translations', FORM),
   other('OpenAI', 'Speech', '/v1/audio/speech', { model: 'm', voice: 'alloy', input: 'Hi' }),

@@ -19,13 +19,14 @@ const OPENAI = ['completions', 'responses'] as const
 
 const CAPABILITIES = {
   count: { formats: ['messages', 'gemini', 'responses', 'converse'], without: 'no API that counts tokens' },
-  embeddings: { formats: ['gemini', 'completions', 'responses'], without: 'no embeddings' },
+  embeddings: { formats: ['gemini', 'completions', 'responses', 'converse'], without: 'no embeddings' },
   models: { formats: ['gemini', 'completions', 'responses', 'messages'], without: 'no list of its models' },
   imageEdits: { formats: OPENAI, without: 'no API that changes pictures' },
   imageGenerations: { formats: OPENAI, without: 'no API that makes pictures' },
   imageVariations: { formats: OPENAI, without: 'no API that varies pictures' },
   moderations: { formats: OPENAI, without: 'no moderation' },
   realtime: { formats: OPENAI, without: 'no realtime API' },
+  rerank: { formats: [...OPENAI, 'converse'], without: 'no API that ranks' },
   speech: { formats: OPENAI, without: 'no API that speaks' },
   transcriptions: { formats: OPENAI, without: 'no transcription' },
   translations: { formats: OPENAI, without: 'no translation of sound' }
@@ -44,7 +45,10 @@ export function operationFormat<K extends Operation>(
   const known = provider.formats(model)
   const has = (format: FormatName): boolean => formats.includes(format) && known.includes(format)
   const format = preferred !== undefined && has(preferred) ? preferred : formats.find(has)
-  const problem = format === undefined || isWithout(service, operation) ? without : provider.lacks?.[operation]
+  const problem =
+    format === undefined || isWithout(service, operation)
+      ? without
+      : (provider.lacks?.[operation] ?? provider.lacksFor?.(operation, model))
   if (problem !== undefined) throw new FormatError('', `${titleOf(provider, service)} has ${problem}`)
   return format as FormatOf<K>
 }

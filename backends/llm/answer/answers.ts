@@ -104,7 +104,8 @@ export class Answers {
     if (ex.status === 304) return CONTINUE
     if (isRedirect(ex.status)) return this.#whole(ex, proceed, () => failUnreadable(ex, client, REDIRECTS), null)
     if (answerSpec === null || (ex.status >= 300 && isNative)) return CONTINUE
-    const answer = (bytes: Buffer) => ({ bytes, status: ex.status, client, providerFormat, isNative, answerSpec })
+    const common = { client, providerFormat, isNative, answerSpec, ...tokensInHead(ex) }
+    const answer = (bytes: Buffer) => ({ bytes, status: ex.status, ...common })
     const here = () => {
       if (ex.responseBytes !== null) deliverOperationHere(ex, answer(ex.responseBytes))
     }
@@ -227,6 +228,12 @@ export class Answers {
     if (Buffer.isBuffer(passing)) return
     passing.catch(() => this.#context.log('error', 'what an answer has cost that was kept could not be read'))
   }
+}
+
+/** Bedrock says what InvokeModel has read in the header alone. */
+function tokensInHead({ response }: Exchange): { readonly inputTokens?: number } {
+  const tokens = Number(response?.get('x-amzn-bedrock-input-token-count') ?? Number.NaN)
+  return Number.isSafeInteger(tokens) && tokens >= 0 ? { inputTokens: tokens } : {}
 }
 
 /** An answer that guards judge. */

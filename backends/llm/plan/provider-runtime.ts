@@ -6,6 +6,7 @@ import { FAILOVER_DEFAULT } from '#backends/llm/config/failover.ts'
 import type { AiBackend, AiProvider, Cooldown } from '#backends/llm/config/snapshot.ts'
 import { ProviderPrices, priceProvider } from '#backends/llm/prices/provider-prices.ts'
 import { dialectFor, type LearnedDialect } from '#backends/llm/providers/dialects.ts'
+import { serviceNamed } from '#backends/llm/providers/services.ts'
 import { isChecked } from '#backends/shared/auth/check-credentials.ts'
 import type { BackendContext } from '#engine/contract/backend.ts'
 import { configuredEndpoint } from '#engine/contract/backend-transport/endpoint.ts'
@@ -25,7 +26,8 @@ export interface ProviderRuntime extends ResolvedProvider {
 
 export function buildProvider(settings: AiProvider, backend: AiBackend, context: BackendContext): ProviderRuntime {
   const { type, cloud, formats, model, path, pathPrefix, edits } = settings
-  const service = priceProvider(type, settings.dialect, settings.host)
+  const called = priceProvider(type, settings.dialect, settings.host)
+  const service = serviceNamed(called, settings.host)
   const spec = {
     settings: { type, cloud, formats, model, path, pathPrefix, edits },
     service,
@@ -37,7 +39,7 @@ export function buildProvider(settings: AiProvider, backend: AiBackend, context:
   const endpoint = configuredEndpoint({ ...settings, host }, context)
   const authenticator = authenticatorFor(settings.auth, { type, provider, host }, context)
   if (isChecked(settings.transport)) context.upstream.checkAs(endpoint, checkCredentials(authenticator))
-  const prices = new ProviderPrices(service, settings.prices ?? backend.prices, context)
+  const prices = new ProviderPrices(called, settings.prices ?? backend.prices, context)
   return { settings, service, provider, endpoint, spec, aliases, learned, authenticator, prices }
 }
 

@@ -41,6 +41,10 @@ export const bedrock: ProviderKind<Output<typeof fields>, Cloud> = {
   compile: ({ cloud }) => compile(cloud)
 }
 
+/** Ids, and inference profiles and ARNs that have them. */
+const TITAN = /\btitan-embed-text/
+const COHERE = /\bcohere\.embed/
+
 function compile({ region, guardrail }: Cloud): Provider {
   return {
     name: 'aws.bedrock',
@@ -51,6 +55,13 @@ function compile({ region, guardrail }: Cloud): Provider {
     keyField: () => 'authorization',
     fields: [],
     signingRegion: region,
+    // By InvokeModel ("Amazon Titan Embeddings", "Cohere Embed", "Use a reranker model").
+    wire: (operation, model) =>
+      operation === 'rerank' ? 'invokeRerank' : TITAN.test(model) ? 'invokeText' : 'invokeTexts',
+    lacksFor: (operation, model) =>
+      operation === 'embeddings' && !TITAN.test(model) && !COHERE.test(model)
+        ? 'embeddings of titan-embed and cohere.embed only'
+        : undefined,
     ...(guardrail === null
       ? {}
       : {

@@ -25,6 +25,10 @@ export interface Provider {
   }
   /** Operations that it lacks although it speaks a format that has them, and what it `has`: part of the reply. */
   readonly lacks?: { readonly [operation in Operation]?: string }
+  /** As `lacks`, of some models. */
+  readonly lacksFor?: (operation: Operation, model: string) => string | undefined
+  /** What an operation is asked in here, where that is not the API of the format. */
+  readonly wire?: (operation: Operation, model: string) => Wire | undefined
   /** That Signature Version 4 is made for, if the configuration names none. */
   readonly signingRegion?: string
   /** A server of one's own may want another Authorization than a key: a user name and a password. */
@@ -41,9 +45,25 @@ export type Operation =
   | 'models'
   | 'moderations'
   | 'realtime'
+  | 'rerank'
   | 'speech'
   | 'transcriptions'
   | 'translations'
+
+/** Bodies of operations that several vendors have, each its own: routes/rerank.ts and routes/embeddings/ know them. */
+export type Wire =
+  /** Cohere's second version of rerank; Voyage's; of Bedrock's models, by InvokeModel. */
+  | 'rerankV2'
+  | 'rerankTopK'
+  | 'invokeRerank'
+  /** Embeddings of Bedrock's models by InvokeModel: Titan's, Cohere's. Of Vertex AI: `:predict`, `:embedContent`. */
+  | 'invokeText'
+  | 'invokeTexts'
+  | 'predict'
+  | 'embedContent'
+  /** OpenAI's embeddings with other names: Voyage's, Jina's. */
+  | 'outputDimension'
+  | 'embeddingType'
 
 /** All that carry keys of any provider: a client's own goes to the field that its provider reads. */
 export const KEY_FIELDS = ['authorization', 'x-api-key', 'x-goog-api-key', 'api-key'] as const

@@ -2,23 +2,54 @@
  * What services have, beside chat and lists of models, that speak OpenAI's formats: by their own API references.
  * Services that are not here may have all of it; their own answer says so if they have not.
  */
-import type { Operation, Provider } from './provider.ts'
+import { serviceAt } from './dialects.ts'
+import type { Operation, Provider, Wire } from './provider.ts'
 
 const SOUND = ['transcriptions', 'translations', 'speech'] as const
 
+const OPENAI = [
+  ...(['embeddings', 'imageEdits', 'imageGenerations', 'imageVariations', 'moderations', 'realtime'] as const),
+  ...SOUND
+]
+
 const SERVICES: ReadonlyMap<string, readonly Operation[]> = new Map<string, readonly Operation[]>([
+  ['azureopenai', OPENAI],
   ['cerebras', []],
-  ['cohere', ['embeddings']],
+  ['cohere', ['embeddings', 'rerank']],
   ['deepseek', []],
-  ['fireworks', ['embeddings']],
+  ['fireworks', ['embeddings', 'rerank']],
   ['groq', SOUND],
+  ['jina', ['embeddings', 'rerank']],
   ['lmstudio', ['embeddings']],
   ['mistral', ['embeddings', 'moderations', 'transcriptions']],
+  ['openai', OPENAI],
   ['openrouter', ['embeddings']],
-  ['together', ['embeddings', 'imageGenerations', ...SOUND]],
-  ['vertexai', []],
+  ['together', ['embeddings', 'imageGenerations', 'rerank', ...SOUND]],
+  ['vertexai', ['embeddings']],
+  ['voyage', ['embeddings', 'rerank']],
   ['xai', ['imageGenerations', 'realtime']]
 ])
+
+const WIRES: ReadonlyMap<string, { readonly [operation in Operation]?: Wire }> = new Map([
+  ['cohere', { rerank: 'rerankV2' }],
+  ['jina', { embeddings: 'embeddingType' }],
+  ['voyage', { embeddings: 'outputDimension', rerank: 'rerankTopK' }]
+])
+
+/** `called`: as price lists have it; `host`: of the file. A server of one's own has what its owner says. */
+export function serviceNamed(called: string, host: string | null): string {
+  return called === 'openai' && host !== null && serviceAt(host) === null ? 'custom' : called
+}
+
+/** What `operation` is asked in; null: the API of the format. */
+export function wireOf(
+  { provider, service }: { readonly provider: Provider; readonly service?: string | undefined },
+  operation: Operation,
+  model: string
+): Wire | null {
+  const ofService = service === undefined ? undefined : WIRES.get(service)?.[operation]
+  return provider.wire?.(operation, model) ?? ofService ?? null
+}
 
 const OF_ALL: ReadonlySet<Operation> = new Set<Operation>(['models', 'count'])
 

@@ -70,8 +70,12 @@ function compile({ projectId, region }: Cloud): Provider {
     keyField: (key) => (/^(?:AIza|AQ\.)/.test(key) ? 'x-goog-api-key' : 'authorization'),
     keyParameter: 'key',
     fields: [],
-    // Embedding models are asked by :predict, and the OpenAI-compatible endpoint has chat only.
-    lacks: { embeddings: 'no embeddings here', models: 'no list of its models', realtime: 'no realtime API' },
+    // The OpenAI-compatible endpoint has chat only.
+    lacksFor: (operation, model) =>
+      operation === 'embeddings' && publisherOf(model) !== 'google' ? "embeddings of Google's models only" : undefined,
+    // "Get text embeddings": newer models are asked as the Gemini API is, for one text at a time.
+    wire: (_, model) => (/\bgemini-embedding-(?!001)/.test(model) ? 'embedContent' : 'predict'),
+    lacks: { models: 'no list of its models', realtime: 'no realtime API' },
     adapt: (format, body) => (format === 'messages' ? withoutModel(body) : body),
     counting: {
       ends: { messages: CLAUDE_COUNT },
@@ -93,7 +97,9 @@ function publisherOf(model: string): Publisher {
   if (publisher === 'google' || publisher === 'anthropic') return publisher
   if (publisher !== '') return 'other'
   if (name.startsWith('claude')) return 'anthropic'
-  return /^(?:gemini|gemma|learnlm)/.test(name) ? 'google' : 'other'
+  return /^(?:gemini|gemma|learnlm|text-embedding|text-multilingual-embedding|textembedding-gecko)/.test(name)
+    ? 'google'
+    : 'other'
 }
 
 function partsOf(model: string): [publisher: string, name: string] {

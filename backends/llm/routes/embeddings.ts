@@ -3,13 +3,15 @@
  * Sources: OpenAI, "Create embeddings"; ai.google.dev, "Embeddings" (embedContent, batchEmbedContents).
  */
 import { operationFormat } from '#backends/llm/capabilities.ts'
-import { type Json, type JsonObject, NO_USAGE, type Usage } from '#backends/llm/conversation.ts'
+import type { Json, JsonObject, Usage } from '#backends/llm/conversation.ts'
 import { compact, Fields, isObject, isString } from '#backends/llm/formats/fields.ts'
 import { FormatError } from '#backends/llm/formats/format.ts'
 import { requestReach } from '#backends/llm/formats/guarded-texts.ts'
 import { HINT, RECORD } from '#backends/llm/formats/tolerated.ts'
 import { lossPath } from '#backends/llm/formats/unknown-fields.ts'
 import type { ResolvedProvider } from '#backends/llm/plan/request-plan.ts'
+import type { Wire } from '#backends/llm/providers/provider.ts'
+import { wireOf } from '#backends/llm/providers/services.ts'
 import { modelOf, parseBody } from '#backends/llm/request/json-body.ts'
 import { decodedName, type ModelPath, modelPathOf } from '#backends/llm/request/model-path.ts'
 import { providerModel } from '#backends/llm/request/provider-request.ts'
@@ -17,6 +19,14 @@ import { embeddingSettings } from '#backends/llm/usage/request-settings.ts'
 import { boundedUsage } from '#backends/llm/usage/token-counts.ts'
 import type { RequestSettings } from '#engine/contract/model-use.ts'
 import type { AnswerSpec } from './answer-spec.ts'
+import {
+  type EmbeddingWire,
+  embeddingWire,
+  hasOtherNames,
+  inWordsOf,
+  usageOfTokens,
+  type Wanted
+} from './embedding-wires.ts'
 import {
   type BodyOperationKind,
   besideChat,
@@ -35,7 +45,9 @@ declare module './answer-spec.ts' {
 export interface EmbeddingsAnswerSpec extends AnswerSpec {
   readonly of: 'Embeddings'
   readonly client: 'gemini' | 'completions'
-  readonly providerFormat: 'gemini' | 'completions' | 'responses'
+  readonly providerFormat: ProviderFormat
+  /** Null: the format's own. */
+  readonly wire: Wire | null
   /** By the client's name. */
   readonly model: string
   /** Gemini: many texts, many answers. */
@@ -71,15 +83,8 @@ export const embeddings: BodyOperationKind<EmbeddingsAnswerSpec> = {
   answer: embeddingsAnswer
 }
 
-/** What is wanted, in either client's format. */
-interface Wanted {
-  readonly texts: readonly string[]
-  readonly dimensions: number | null
-  /** Fields that only the client's own format has. */
-  readonly unknown: readonly string[]
-}
-
-type ProviderFormat = 'gemini' | 'completions' | 'responses'
+/** `converse`: a wire of its own says the rest. */
+type ProviderFormat = 'gemini' | 'completions' | 'responses' | 'converse'
 
 class Embeddings implements ReadOperation {
   readonly client: 'gemini' | 'completions'
@@ -101,34 +106,40 @@ class Embeddings implements ReadOperation {
     const { client } = this
     const model = providerModel(this.model, to.settings.model, to.aliases)
     const providerFormat = operationFormat('embeddings', to, model)
-    const isNative = (providerFormat === 'gemini') === (client === 'gemini')
-    const wanted = isNative ? null : this.#wanted()
-    const body = wanted === null ? this.#native(model) : converted(wanted, providerFormat, model)
-    const end = providerFormat !== 'gemini' ? '/embeddings' : isNative && !this.#isBatch ? ':embedContent' : BATCH
-    const target = besideChat(to, providerFormat, model, end)
-    const isBase64 = this.#body.encoding_format === 'base64'
+    const wire = wireOf(to, 'embeddings', model)
+    const own = embeddingWire(wire)
+    const isNative = own === null && (providerFormat === 'gemini') === (client === 'gemini')
+    const wanted = isNative ? null : this.#wanted(own?.takesTask === true)
+    const body = wanted === null ? this.#native(model, wire) : converted(wanted, providerFormat, own, wire, model)
     const answerSpec = {
       of: 'Embeddings',
       client,
       providerFormat,
+      wire,
       model: this.model,
       isBatch: this.#isBatch,
-      isBase64
+      isBase64: this.#body.encoding_format === 'base64'
     } as const
     return {
       body,
       model: this.model === '' ? null : model,
       providerFormat,
       isNative,
-      target,
+      target: besideChat(to, providerFormat, model, own?.end ?? this.#end(providerFormat, isNative)),
       lost: wanted?.unknown ?? [],
       answerSpec,
       settings: this.#settings()
     }
   }
 
+  #end(format: ProviderFormat, isNative: boolean): string {
+    if (format !== 'gemini') return '/embeddings'
+    return isNative && !this.#isBatch ? ':embedContent' : BATCH
+  }
+
   /** Null: the client's own bytes will do. */
-  #native(model: string): JsonObject | null {
+  #native(model: string, wire: Wire | null): JsonObject | null {
+    if (this.client === 'completions' && hasOtherNames(wire)) return inWordsOf(wire, { ...this.#body, model })
     if (model === this.model) return null
     if (this.client === 'completions') return { ...this.#body, model }
     // Each request of a batch says the model of the path again.
@@ -146,14 +157,22 @@ class Embeddings implements ReadOperation {
     return embeddingSettings(undefined, isObject(first) ? first.outputDimensionality : undefined)
   }
 
-  #wanted(): Wanted {
-    return this.client === 'completions' ? fromOpenai(this.#body) : fromGemini(this.#body, this.#isBatch)
+  #wanted(takesTask: boolean): Wanted {
+    return this.client === 'completions' ? fromOpenai(this.#body) : fromGemini(this.#body, this.#isBatch, takesTask)
   }
 }
 
-function converted({ texts, dimensions }: Wanted, format: ProviderFormat, model: string): JsonObject {
+function converted(
+  wanted: Wanted,
+  format: ProviderFormat,
+  own: EmbeddingWire | null,
+  wire: Wire | null,
+  model: string
+): JsonObject {
+  if (own !== null) return own.write(wanted, model)
+  const { texts, dimensions } = wanted
   if (format !== 'gemini') {
-    return compact({ model, input: texts, dimensions, encoding_format: 'float' })
+    return inWordsOf(wire, compact({ model, input: texts, dimensions, encoding_format: 'float' }))
   }
   const request = (text: string): JsonObject =>
     compact({ model: `models/${model}`, content: { parts: [{ text }] }, outputDimensionality: dimensions })
@@ -161,28 +180,40 @@ function converted({ texts, dimensions }: Wanted, format: ProviderFormat, model:
 }
 
 /** Throws FormatError. */
-function usageOf({ providerFormat }: EmbeddingsAnswerSpec, body: Json): Usage | null {
+function usageOf({ providerFormat, wire }: EmbeddingsAnswerSpec, body: Json): Usage | null {
   const answer = Fields.of(body, '')
+  const own = embeddingWire(wire)
+  if (own !== null) return usageOfTokens(own.tokens(answer))
   return providerFormat === 'gemini' ? geminiUsage(answer) : openaiUsage(answer)
 }
 
 /** For a client of another format. Throws FormatError. */
 function embeddingsAnswer(spec: EmbeddingsAnswerSpec, body: Json): JsonObject {
-  const answer = Fields.of(body, '')
+  const vectors = vectorsIn(spec, Fields.of(body, ''))
   const cost = usageOf(spec, body)
   const usage = cost === null ? null : boundedUsage(cost)
-  if (spec.client === 'completions') return toOpenai(spec, answer, usage)
-  const embeddings = answer.objects('data').map((one) => ({ values: one.list('embedding') }))
+  if (spec.client === 'completions') return toOpenai(spec, vectors, usage)
+  const embeddings = vectors.map((values) => ({ values }))
   const counted = usage === null ? {} : { usageMetadata: { promptTokenCount: usage.input } }
-  const vectors = spec.isBatch ? { embeddings } : { embedding: embeddings[0] ?? { values: [] } }
-  return { ...vectors, ...counted }
+  const written = spec.isBatch ? { embeddings } : { embedding: embeddings[0] ?? { values: [] } }
+  return { ...written, ...counted }
+}
+
+function vectorsIn({ providerFormat, wire }: EmbeddingsAnswerSpec, answer: Fields): readonly (readonly Json[])[] {
+  const own = embeddingWire(wire)
+  if (own !== null) return own.vectors(answer).map((one) => (Array.isArray(one) ? (one as readonly Json[]) : []))
+  if (providerFormat === 'gemini') return answer.objects('embeddings').map((one) => one.list('values'))
+  return answer.objects('data').map((one) => one.list('embedding'))
 }
 
 /** Clients expect `usage`: it is zero where the provider does not say. */
-function toOpenai({ model, isBase64 }: EmbeddingsAnswerSpec, answer: Fields, usage: Usage | null): JsonObject {
+function toOpenai(
+  { model, isBase64 }: EmbeddingsAnswerSpec,
+  vectors: readonly (readonly Json[])[],
+  usage: Usage | null
+): JsonObject {
   const tokens = usage?.input ?? 0
-  const data = answer.objects('embeddings').map((one, index) => {
-    const values = one.list('values')
+  const data = vectors.map((values, index) => {
     return { object: 'embedding', index, embedding: isBase64 ? packed(values) : values }
   })
   return { object: 'list', data, model, usage: { prompt_tokens: tokens, total_tokens: tokens } }
@@ -207,19 +238,21 @@ function fromOpenai(body: JsonObject): Wanted {
   const dimensions = fields.optionalNumber('dimensions')
   fields.optionalWord('encoding_format', ['float', 'base64'])
   fields.any('model')
-  return { texts, dimensions, unknown: unknownIn(fields) }
+  return { texts, dimensions, task: null, unknown: unknownIn(fields) }
 }
 
-function fromGemini(body: JsonObject, isBatch: boolean): Wanted {
+function fromGemini(body: JsonObject, isBatch: boolean, takesTask: boolean): Wanted {
   const requests = isBatch ? new Fields(body, '').objects('requests') : [new Fields(body, '')]
   if (requests.length === 0) throw new FormatError('requests', 'is required')
   const unknown: string[] = []
   const dimensions = new Set<number | null>()
+  const tasks = new Set<string | null>()
   const texts = requests.map((request) => {
     const content = request.object('content')
     content.any('role')
     request.any('model')
     dimensions.add(request.optionalNumber('outputDimensionality'))
+    if (takesTask) tasks.add(request.optionalString('taskType'))
     const text = content.objects('parts').map((part) => {
       const piece = part.string('text')
       unknown.push(...unknownIn(part))
@@ -231,7 +264,9 @@ function fromGemini(body: JsonObject, isBatch: boolean): Wanted {
   if (dimensions.size > 1) {
     throw new FormatError('requests[1].outputDimensionality', 'must be the same in all requests for this provider')
   }
-  return { texts, dimensions: [...dimensions][0]!, unknown }
+  if (tasks.size > 1)
+    throw new FormatError('requests[1].taskType', 'must be the same in all requests for this provider')
+  return { texts, dimensions: [...dimensions][0]!, task: [...tasks][0] ?? null, unknown }
 }
 
 function unknownIn(fields: Fields): string[] {
@@ -241,11 +276,11 @@ function unknownIn(fields: Fields): string[] {
 }
 
 function openaiUsage(answer: Fields): Usage | null {
-  const tokens = answer.optionalObject('usage')?.optionalNumber('prompt_tokens') ?? null
-  return tokens === null ? null : { ...NO_USAGE, input: tokens }
+  const usage = answer.optionalObject('usage')
+  // Voyage has the total only, which is all input.
+  return usageOfTokens(usage?.optionalNumber('prompt_tokens') ?? usage?.optionalNumber('total_tokens') ?? null)
 }
 
 function geminiUsage(answer: Fields): Usage | null {
-  const tokens = answer.optionalObject('usageMetadata')?.optionalNumber('promptTokenCount') ?? null
-  return tokens === null ? null : { ...NO_USAGE, input: tokens }
+  return usageOfTokens(answer.optionalObject('usageMetadata')?.optionalNumber('promptTokenCount') ?? null)
 }

@@ -4,7 +4,7 @@
  */
 
 import { maskedError } from '#backends/llm/answer/masked-errors.ts'
-import type { FormatName, Json, JsonObject } from '#backends/llm/conversation.ts'
+import { type FormatName, type Json, type JsonObject, NO_USAGE } from '#backends/llm/conversation.ts'
 import { reasonOf } from '#backends/llm/formats/format.ts'
 import { FORMATS } from '#backends/llm/formats/index.ts'
 import { jsonBytes } from '#engine/kit/shared-bytes.ts'
@@ -19,6 +19,8 @@ export interface OperationAnswer {
   readonly providerFormat: FormatName
   readonly isNative: boolean
   readonly answerSpec: AnswerSpec
+  /** Tokens of the request, where a field of the header says them; absent: none does. */
+  readonly inputTokens?: number
 }
 
 export interface TranslatedOperation extends OperationCost {
@@ -37,7 +39,8 @@ export function translateOperationAnswer({
   client,
   providerFormat,
   isNative,
-  answerSpec
+  answerSpec,
+  inputTokens
 }: OperationAnswer): TranslatedOperation {
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString()
   let cost: OperationCost = UNKNOWN
@@ -51,6 +54,7 @@ export function translateOperationAnswer({
     if (error !== null) return { ...cost, bytes: null, problem: isNative ? null : error.message }
     // It is owed also when the rest cannot be read.
     cost = costIn(answerSpec, body)
+    if (cost.usage === null && inputTokens !== undefined) cost = { ...cost, usage: { ...NO_USAGE, input: inputTokens } }
     return { ...cost, bytes: isNative ? null : jsonBytes(bodyOf(answerSpec, body)), problem: null }
   } catch (error) {
     // What is of the client's own format it may judge by itself.

@@ -10,10 +10,21 @@ import { models } from './models.ts'
 import { moderations } from './moderations.ts'
 import type { BodyOperationKind, OperationKind } from './operation.ts'
 import { realtime } from './realtime.ts'
+import { rerank } from './rerank.ts'
 import { speech, transcriptions, translations } from './sound.ts'
 
 export const OPERATIONS: readonly OperationKind[] = [
-  ...[embeddings, moderations, transcriptions, translations, speech, imageGenerations, imageEdits, imageVariations],
+  ...[
+    embeddings,
+    rerank,
+    moderations,
+    transcriptions,
+    translations,
+    speech,
+    imageGenerations,
+    imageEdits,
+    imageVariations
+  ],
   ...[anthropicCount, geminiCount, models, realtime]
 ]
 

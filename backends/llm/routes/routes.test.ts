@@ -353,7 +353,7 @@ test('counting in the clouds', async (t) => {
   await rejects(count({ vertexai }, 'meta/llama'), /gcp.vertex_ai has no API that counts tokens/)
   const { ask } = await gateway(t, { provider: { vertexai, host: '127.0.0.1', port: models.port }, routes: ROUTES })
   for (const path of ['/v1/embeddings', '/v1/models']) {
-    const refused = await ask(path, path.endsWith('models') ? undefined : { model: 'gemini-e', input: 'a' })
+    const refused = await ask(path, path.endsWith('models') ? undefined : { model: 'claude-e', input: 'a' })
     equal(refused.status, 400, path)
   }
 })

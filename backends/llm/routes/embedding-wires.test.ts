@@ -1,0 +1,107 @@
+/** Embeddings of clouds and services with words of their own, for clients of OpenAI and of Gemini. */
+import { deepEqual, equal, match } from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { GoogleGenAI } from '@google/genai'
+import OpenAI from 'openai'
+import { gateway, provider } from '#backends/llm/testing/llm-gateway.ts'
+import { mediaGateway, sendsJson } from '#backends/llm/testing/media-gateway.ts'
+
+const ROUTES = { '/embeddings': 'Embeddings', ':embedContent': 'Embeddings', ':batchEmbedContents': 'Embeddings' }
+const AWS = { auth: { aws: { accessKeyId: 'AKIDEXAMPLE', secretAccessKey: 'secret' } } }
+const GOOGLE = { auth: { key: 'ya29.token' } }
+
+async function cloud(t: TestContext, kind: object, policies: object) {
+  const upstream = await provider(t)
+  const at = { host: '127.0.0.1', port: upstream.port, policies }
+  const { base } = await gateway(t, { provider: { ...at, ...kind }, routes: ROUTES })
+  const openai = new OpenAI({ baseURL: `${base}/v1`, apiKey: 'none', maxRetries: 0 })
+  const google = new GoogleGenAI({ apiKey: 'none', httpOptions: { baseUrl: base } })
+  const seen = () => {
+    const { path, body } = upstream.requests.at(-1)!
+    return [path, body]
+  }
+  return { upstream, openai, google, seen }
+}
+
+const refusal = async (asking: Promise<unknown>): Promise<string> =>
+  asking.then(
+    () => 'not refused',
+    (error: Error) => error.message
+  )
+
+test('Titan on Bedrock', async (t) => {
+  const titan = { bedrock: { model: 'amazon.titan-embed-text-v2:0' } }
+  const { upstream, openai, google, seen } = await cloud(t, titan, AWS)
+  sendsJson(upstream, { embedding: [0.5, 0.25], inputTextTokenCount: 3 })
+  const made = await openai.embeddings.create({ model: 'm', input: ['Ahoy'], dimensions: 256 })
+  deepEqual(made.data[0]!.embedding, [0.5, 0.25])
+  deepEqual(made.usage, { prompt_tokens: 3, total_tokens: 3 })
+  const path = '/model/amazon.titan-embed-text-v2%3A0/invoke'
+  deepEqual(seen(), [path, { inputText: 'Ahoy', dimensions: 256 }])
+  const gemini = await google.models.embedContent({ model: 'm', contents: 'Ahoy' })
+  deepEqual(gemini.embeddings?.[0]?.values, [0.5, 0.25])
+  match(await refusal(openai.embeddings.create({ model: 'm', input: ['a', 'b'] })), /input: must be one text/)
+})
+
+test('Cohere on Bedrock, which counts in the header', async (t) => {
+  const cohere = { bedrock: { model: 'eu.cohere.embed-v4:0' } }
+  const { upstream, openai, google, seen } = await cloud(t, cohere, AWS)
+  upstream.instead = (_, response) => {
+    response.writeHead(200, { 'content-type': 'application/json', 'x-amzn-bedrock-input-token-count': '7' })
+    response.end(JSON.stringify({ embeddings: { float: [[1], [2]] } }))
+    return true
+  }
+  const made = await openai.embeddings.create({ model: 'm', input: ['a', 'b'] })
+  deepEqual(
+    made.data.map(({ embedding }) => embedding),
+    [[1], [2]]
+  )
+  const request = { texts: ['a', 'b'], input_type: 'search_document', embedding_types: ['float'] }
+  deepEqual(seen(), ['/model/eu.cohere.embed-v4%3A0/invoke', request])
+  await google.models.embedContent({ model: 'm', contents: ['a', 'b'], config: { taskType: 'RETRIEVAL_QUERY' } })
+  deepEqual(seen()[1], { ...request, input_type: 'search_query' })
+  sendsJson(upstream, { embeddings: [[1], [2]], response_type: 'embeddings_floats' })
+  equal((await openai.embeddings.create({ model: 'm', input: ['a', 'b'] })).data.length, 2)
+  const other = await cloud(t, { bedrock: { model: 'amazon.nova-pro-v1:0' } }, AWS)
+  match(await refusal(other.openai.embeddings.create({ model: 'm', input: 'a' })), /titan-embed and cohere\.embed only/)
+  equal(other.upstream.requests.length, 0)
+})
+
+test("Vertex AI: :predict, and :embedContent of newer models; other makers' have none", async (t) => {
+  const vertex = (model: string) => ({ vertexai: { projectId: 'p', region: 'us-central1', model } })
+  const at = '/v1/projects/p/locations/us-central1/publishers/google/models'
+  const { upstream, openai, seen, google } = await cloud(t, vertex('text-embedding-005'), GOOGLE)
+  const one = (value: number) => ({ embeddings: { values: [value], statistics: { token_count: 2, truncated: false } } })
+  sendsJson(upstream, { predictions: [one(1), one(2)] })
+  const made = await openai.embeddings.create({ model: 'm', input: ['a', 'b'], dimensions: 8 })
+  deepEqual(made.usage, { prompt_tokens: 4, total_tokens: 4 })
+  const instances = [{ content: 'a' }, { content: 'b' }]
+  deepEqual(seen(), [`${at}/text-embedding-005:predict`, { instances, parameters: { outputDimensionality: 8 } }])
+  await google.models.embedContent({ model: 'm', contents: ['a'], config: { taskType: 'CLUSTERING' } })
+  deepEqual(seen()[1], { instances: [{ content: 'a', task_type: 'CLUSTERING' }] })
+
+  const newer = await cloud(t, vertex('gemini-embedding-2'), GOOGLE)
+  sendsJson(newer.upstream, { embedding: { values: [3] }, usageMetadata: { promptTokenCount: 5 } })
+  const single = await newer.openai.embeddings.create({ model: 'm', input: 'a' })
+  deepEqual([single.data[0]!.embedding, single.usage.prompt_tokens], [[3], 5])
+  deepEqual(newer.seen(), [`${at}/gemini-embedding-2:embedContent`, { content: { parts: [{ text: 'a' }] } }])
+  const other = await cloud(t, vertex('claude-opus-4-5'), GOOGLE)
+  match(await refusal(other.openai.embeddings.create({ model: 'm', input: 'a' })), /gcp\.vertex_ai has no embeddings/)
+})
+
+test('Voyage and Jina: their own words for dimensions and encodings', async (t) => {
+  const { openai, upstream, spent, post } = await mediaGateway(t, [
+    { name: 'v', provider: 'voyage', params: { model: 'voyage-4' }, prices: [{ input: 1 }] },
+    { name: 'j', provider: 'jina', params: { model: 'jina-embeddings-v4' }, prices: [{ input: 1 }] }
+  ])
+  const sent = () => upstream.requests.at(-1)!.body
+  sendsJson(upstream, { object: 'list', data: [{ embedding: [1], index: 0 }], usage: { total_tokens: 500_000 } })
+  await openai.embeddings.create({ model: 'v', input: 'a', dimensions: 256, encoding_format: 'float' })
+  deepEqual(sent(), { model: 'voyage-4', input: 'a', output_dimension: 256 })
+  equal(spent(), '0.5')
+  // Voyage's own client.
+  await (await post('/v1/embeddings', { model: 'v', input: ['a'], input_type: 'query', output_dimension: 8 })).text()
+  deepEqual(sent(), { model: 'voyage-4', input: ['a'], input_type: 'query', output_dimension: 8 })
+  await openai.embeddings.create({ model: 'j', input: 'a', dimensions: 256 })
+  deepEqual(sent(), { model: 'jina-embeddings-v4', input: 'a', dimensions: 256, embedding_type: 'base64' })
+})
