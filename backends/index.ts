@@ -1,6 +1,7 @@
 /** The registry of backend kinds: where an exchange may go. */
 import type { BackendKind } from '#engine/contract/backend.ts'
 import { dynamicBackend } from './http/dynamic.ts'
+import { inferencePoolBackend } from './http/inference-pool.ts'
 import { invalidBackend } from './http/invalid.ts'
 import { staticBackend } from './http/static.ts'
 import { llmBackends } from './llm/index.ts'
@@ -15,5 +16,6 @@ export const backends: readonly BackendKind[] = [
   dynamicBackend,
   invalidBackend,
   ...llmBackends,
-  mcpBackend
+  mcpBackend,
+  inferencePoolBackend
 ]

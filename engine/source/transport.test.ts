@@ -191,7 +191,7 @@ test('PROXY headers are for plain servers of binds that know the ports of client
   // Beside a server they are not about models: nothing is refused.
   assert.deepEqual(mistakes(listener(`${servers}, ${ai()}`, header)), [])
   const at = 'binds[0].listeners[0]'
-  const SERVERS = 'acts on backends that are plain servers (host, hosts, static, dynamic)'
+  const SERVERS = 'acts on backends that are plain servers (host, hosts, static, dynamic, inferencePool)'
   const cases = [
     [listener(ai(), header), `3 ${at}.policies.tcp.proxyProtocol: ${SERVERS}, and there is none below`],
     [listener(ai(header)), `3 ${AT}.tcp.proxyProtocol: ${SERVERS}, and this one is none`],

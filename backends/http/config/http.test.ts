@@ -90,7 +90,7 @@ test('settings that no transport can honour are mistakes', () => {
     `binds: [{ port: 80, listeners: [{ routes: [{ policies: ${policy}, backends: [${backend}] }] }] }]\n`
   const ai = '{ ai: { provider: { openai: {} } } }'
   const at = 'binds[0].listeners[0]'
-  const OF = 'acts on backends that are plain servers (host, hosts, static, dynamic)'
+  const OF = 'acts on backends that are plain servers (host, hosts, static, dynamic, inferencePool)'
   const cases: readonly (readonly [string, string])[] = [
     [route('{ http: { version: HTTP2 } }', ai), `1 ${at}.routes[0].policies.http: ${OF}, and there is none below`],
     [

@@ -21,6 +21,20 @@ export interface StaticBackend {
   readonly policies: PolicySet
 }
 
+/** Model servers, of which an endpoint picker chooses one. */
+export interface InferencePoolBackend {
+  readonly kind: 'inferencePool'
+  /** The only ones that may be picked. */
+  readonly endpoints: readonly { readonly host: string; readonly port: number }[]
+  /** Without a pick any of them gets the request. */
+  readonly isOpen: boolean
+  /** Absent: the default. */
+  readonly transport?: BackendTransport | undefined
+  readonly http?: BackendHttp
+  readonly auth?: BackendAuth
+  readonly policies: PolicySet
+}
+
 /** A reference that cannot be followed. */
 export interface InvalidBackend {
   readonly kind: 'invalid'

@@ -1,4 +1,6 @@
 /** What stands around the parts of one exchange that its service is told: most of it once, with the first message. */
+import { EXT_PROC } from '#engine/cel/exchange.ts'
+import { PICKER, pickedEndpoints, SERVED } from '#engine/contract/endpoint-picker.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import type { Metadata } from '#engine/proto/generated/envoy/config/core/v3/base.ts'
 import type {
@@ -8,7 +10,7 @@ import type {
 import { type Part, plainOf } from './message.ts'
 import type { Plan } from './plan.ts'
 import type { BodyMode, ProcessingModes } from './schema.ts'
-import type { Side } from './side.ts'
+import { RESPONSE, type Side } from './side.ts'
 
 /** Under which Envoy sends attributes. */
 const ATTRIBUTES = 'envoy.filters.http.ext_proc'
@@ -27,6 +29,14 @@ function protocolOf({ request, response }: ProcessingModes): ProtocolConfigurati
     responseBodyMode: BODY_MODES[response.body],
     sendBodyWithoutWaitingForHeaderResponse: false
   }
+}
+
+/** A service that has picked endpoints is told which of them has answered. */
+function withServed(metadata: Metadata | undefined, ex: Exchange): Metadata | undefined {
+  if (ex.endpoint === null || pickedEndpoints(EXT_PROC.get(ex)).length === 0) return metadata
+  const { filterMetadata = {}, typedFilterMetadata = {} } = metadata ?? {}
+  const known = filterMetadata[PICKER] ?? {}
+  return { filterMetadata: { ...filterMetadata, [PICKER]: { ...known, [SERVED]: ex.endpoint } }, typedFilterMetadata }
 }
 
 export class Envelopes {
@@ -48,6 +58,7 @@ export class Envelopes {
     const { request, response } = this.#hasSent
     const isFirst = !request && !response
     if (isFirst) this.#metadata = this.#plan.metadataOf(this.#ex)
+    if (side === RESPONSE && !response) this.#metadata = withServed(this.#metadata, this.#ex)
     const attributes = this.#hasSent[side.name] ? {} : this.#attributes(side)
     this.#hasSent[side.name] = true
     return {
