@@ -23,6 +23,8 @@ export interface TracingPlan extends OtlpPlan {
   readonly randomSampling: Sampling | null
   /** Of requests in traces that their callers sample; null: all. */
   readonly clientSampling: Sampling | null
+  /** Spans go to Langfuse itself, which reads some names of its own. */
+  readonly isForLangfuse: boolean
   /** Default attributes that are left out. */
   readonly skip: ReadonlySet<string>
   /** Adds the configured attributes of a request's span; returns how many failed. Null: there are none. */

@@ -48,7 +48,7 @@ const DEFAULTS = [
   ...['gen_ai.operation.name', 'gen_ai.provider.name', 'gen_ai.request.model', 'gen_ai.response.model'],
   ...['gen_ai.usage.input_tokens', 'gen_ai.usage.cache_creation.input_tokens', 'gen_ai.usage.cache_read.input_tokens'],
   ...['gen_ai.usage.output_tokens', 'gen_ai.usage.reasoning.output_tokens'],
-  ...['gen_ai.usage.cost', 'weir.cost.basis', 'weir.cost.unknown'],
+  ...['gen_ai.usage.cost', 'weir.cost.basis', 'weir.cost.unknown', 'weir.cache'],
   ...[
     'mcp.method.name',
     'mcp.session.id',

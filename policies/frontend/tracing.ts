@@ -62,6 +62,9 @@ function warnings({ remove = [], attributes, randomSampling }: Config): string[]
   return messages
 }
 
+/** Where Langfuse takes OTLP, in its cloud and elsewhere ("OpenTelemetry", endpoint). */
+const LANGFUSE_PATH = /\/api\/public\/otel\/v1\/traces(?:\?|$)/
+
 // --- build time ---
 
 function compile(config: Config, context: CompileContext): Compiled {
@@ -71,6 +74,7 @@ function compile(config: Config, context: CompileContext): Compiled {
   const fields = add.map(({ name, expression: source }) => ({ name, program: compileExpression(source, LOG_ROOTS) }))
   const plan: TracingPlan = {
     ...otlpPlan(config, 'traces', context),
+    isForLangfuse: LANGFUSE_PATH.test(config.path ?? ''),
     propagators,
     randomSampling: samplingOf(config.randomSampling, context),
     clientSampling: samplingOf(config.clientSampling, context),

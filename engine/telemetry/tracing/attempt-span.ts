@@ -3,6 +3,7 @@ import { detailOf } from '#engine/contract/detail.ts'
 import type { Endpoint } from '#engine/contract/endpoint.ts'
 import { ERRORS, type ErrorCode } from '#engine/contract/errors.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
+import type { TracingPlan } from '#engine/contract/tracing.ts'
 import { isGrpc } from '#engine/http/grpc.ts'
 import {
   type Attribute,
@@ -10,6 +11,8 @@ import {
   compileStableAttributes,
   encodeAttributes
 } from '#engine/telemetry/otlp/attributes.ts'
+import { CALLER_ATTRIBUTES, hasKey } from './caller-attributes.ts'
+import { LANGFUSE_ATTRIBUTES, LANGFUSE_MODEL_ATTRIBUTES } from './langfuse.ts'
 import { MODEL_ATTRIBUTES, MODEL_CALL_ATTRIBUTES, modelSpanName } from './model-attributes.ts'
 import { rpcStatus } from './rpc-status.ts'
 import { methodOf } from './server-span.ts'
@@ -83,15 +86,18 @@ export class AttemptSpans {
   readonly #skip: ReadonlySet<string>
   readonly #write: (of: Attempt, out: SpanWriter) => void
   readonly #writeStable: (of: Attempt, out: SpanWriter) => void
+  readonly #writeCaller: (of: Exchange, out: SpanWriter) => void
   readonly #writeModel: (of: Exchange, out: SpanWriter) => void
   /** server.address and server.port. */
   readonly #servers = new WeakMap<Endpoint, Buffer>()
 
-  constructor(skip: ReadonlySet<string>) {
+  constructor({ skip, isForLangfuse }: Pick<TracingPlan, 'skip' | 'isForLangfuse'>) {
     this.#skip = skip
+    const own = isForLangfuse ? [...LANGFUSE_ATTRIBUTES, ...LANGFUSE_MODEL_ATTRIBUTES] : []
+    this.#writeCaller = compileStableAttributes(CALLER_ATTRIBUTES, skip)
     this.#write = compileAttributes(ATTRIBUTES, skip)
     this.#writeStable = compileStableAttributes(STABLE_ATTRIBUTES, skip)
-    this.#writeModel = compileAttributes([...MODEL_ATTRIBUTES, ...MODEL_CALL_ATTRIBUTES], skip)
+    this.#writeModel = compileAttributes([...MODEL_ATTRIBUTES, ...MODEL_CALL_ATTRIBUTES, ...own], skip)
   }
 
   /** Returns the span, valid until the next one is written. */
@@ -101,7 +107,10 @@ export class AttemptSpans {
     out.encoded(this.#serverOf(attempt.endpoint))
     this.#writeStable(attempt, out)
     this.#write(attempt, out)
-    if (ex.llm !== null) this.#writeModel(ex, out)
+    if (ex.llm !== null) {
+      this.#writeModel(ex, out)
+      if (hasKey(ex)) this.#writeCaller(ex, out)
+    }
     if (errorType(attempt) !== undefined) out.failed(detailOf(ex) ?? '')
     return out.end()
   }

@@ -37,7 +37,8 @@ export const MODEL_ATTRIBUTES: readonly Attribute<Exchange>[] = [
   // The conventions have no cost yet: the name that OpenLIT and others send, which Langfuse reads.
   ['gen_ai.usage.cost', ({ llm }) => (llm === null ? undefined : unitsOf(llm.cost)), 'double'],
   ['weir.cost.basis', of('costBasis')],
-  ['weir.cost.unknown', of('costUnknown')]
+  ['weir.cost.unknown', of('costUnknown')],
+  ['weir.cache', of('cache')]
 ]
 
 const setting =

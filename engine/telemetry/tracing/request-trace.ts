@@ -13,7 +13,9 @@ import { compileAttributes, compileStableAttributes } from '#engine/telemetry/ot
 import { micros } from '#engine/telemetry/otlp/clock.ts'
 import type { Exporter } from '#engine/telemetry/otlp/exporter.ts'
 import { AttemptSpans } from './attempt-span.ts'
+import { CALLER_ATTRIBUTES, hasKey } from './caller-attributes.ts'
 import { newSpanId } from './ids.ts'
+import { LANGFUSE_ATTRIBUTES } from './langfuse.ts'
 import { McpSpans } from './mcp-span.ts'
 import { RouteAttributes, SERVER_ATTRIBUTES, STABLE_SERVER_ATTRIBUTES, serverError } from './server-span.ts'
 import { SPAN_ATTRIBUTES, SPAN_SERVER, type SpanIds, SpanWriter } from './span-writer.ts'
@@ -31,6 +33,7 @@ export class SpanFactory {
   readonly mcp: McpSpans
   readonly routes: RouteAttributes
   readonly writeServer: (ex: Exchange, out: SpanWriter) => void
+  readonly writeCaller: (ex: Exchange, out: SpanWriter) => void
   readonly writeStable: (ex: Exchange, out: SpanWriter) => void
   readonly failed: () => void
 
@@ -40,10 +43,12 @@ export class SpanFactory {
     this.exporter = exporter
     this.failed = failed
     this.propagators = plan.propagators.flatMap((name) => (name === 'baggage' ? [] : [TRACE_PROPAGATORS[name]]))
-    this.attempts = new AttemptSpans(plan.skip)
+    this.attempts = new AttemptSpans(plan)
     this.mcp = new McpSpans(plan.skip)
     this.routes = new RouteAttributes(plan.skip, SPAN_ATTRIBUTES)
+    const own = plan.isForLangfuse ? LANGFUSE_ATTRIBUTES : []
     this.writeServer = compileAttributes(SERVER_ATTRIBUTES, plan.skip)
+    this.writeCaller = compileStableAttributes([...CALLER_ATTRIBUTES, ...own], plan.skip)
     this.writeStable = compileStableAttributes(STABLE_SERVER_ATTRIBUTES, plan.skip)
   }
 }
@@ -195,7 +200,7 @@ export class RequestTrace implements ExchangeTrace {
   }
 
   #endRequest(ex: Exchange, now: number): void {
-    const { exporter, out, routes, writeServer, writeStable, plan, mcp } = this.#factory
+    const { exporter, out, routes, writeServer, writeStable, writeCaller, plan, mcp } = this.#factory
     const names = routes.of(ex)
     const times = { startedAt: micros(ex.startedAt), endedAt: micros(now) }
     const ids = this.#ids(this.spanId, this.#origin.spanId, true)
@@ -209,6 +214,7 @@ export class RequestTrace implements ExchangeTrace {
     out.encoded(names.attributes)
     writeStable(ex, out)
     writeServer(ex, out)
+    if (hasKey(ex)) writeCaller(ex, out)
     if (serverError(ex) !== undefined) out.failed(detailOf(ex) ?? '')
     const later = plan.elsewhere === null ? null : plan.elsewhere(ex)
     if (later !== null) this.#endLater(ex, later)
