@@ -87,6 +87,9 @@ const MODELS: { readonly [type: string]: { readonly [chat: string]: string } } =
   Rerank: { 'amazon.nova-pro-v1:0': 'cohere.rerank-v3-5:0' }
 }
 
+/** Something that is kept is asked for by its id. */
+const stored = (title: string, target: string): Row => other(title, 'Stored', target, '')
+
 const FORM_TYPE = 'multipart/form-data; boundary=b'
 const FORM = '--b\r\nContent-Disposition: form-data; name="model"\r\n\r\nm\r\n--b--\r\n'
 const HI = { messages: [{ role: 'user', content: 'Hi' }] }
@@ -112,6 +115,10 @@ const ROWS: readonly Row[] = [
   other('Gemini', 'GeminiTokenCount', '/v1beta/models/m:countTokens', CONTENTS),
   other('OpenAI', 'Models', '/v1/models', {}),
   other('OpenAI, WebSocket', 'Realtime', '/v1/realtime?model=m', {}),
+  stored('OpenAI, files and batches', '/v1/files/ID'),
+  stored('OpenAI, kept answers, conversations', '/v1/responses/ID'),
+  stored('Anthropic, batches, files, skills', '/v1/messages/batches/ID'),
+  stored('Gemini, files, caches, batches', '/v1beta/files/ID'),
   { title: '`Passthrough`: anything', cell: () => 'native' }
 ]
 
@@ -127,7 +134,8 @@ function recipient({ provider, model }: Column): ResolvedProvider {
     service: settings.type,
     provider: compileProvider(settings),
     aliases: new ModelPatterns([['*', model]]),
-    learned: { dialect: dialectFor(null, '') }
+    learned: { dialect: dialectFor(null, '') },
+    account: { name: settings.name, store: { tag: 'aaaa', key: Buffer.alloc(32) } }
   }
 }
 

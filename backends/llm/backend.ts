@@ -35,8 +35,10 @@ import { Shadow } from './plan/shadow.ts'
 import { modelsOfBackend } from './prices/named-models.ts'
 import { NO_BODY } from './request/json-body.ts'
 import type { ListClient } from './routes/answer-spec.ts'
-import { clientOf, isChat, isOtherApi, OTHER_API, operationOf, servedPaths, typeOf } from './routes/index.ts'
+import { clientOf, isChat, isOtherApi, OTHER_API, operationOf, refersTo, servedPaths, typeOf } from './routes/index.ts'
 import { type ModelNames, namedModels } from './routes/models.ts'
+import { Keeping } from './stored/keeping.ts'
+import type { KeptIds } from './stored/stores.ts'
 import type { CostTap } from './stream/cost-tap.ts'
 import { DROPPED, type DroppedFields, droppedList, refusalOfDropped } from './translate/dropped-fields.ts'
 import { closeAttempt, isRestricted, modelsFor, whenReserved } from './usage/spending.ts'
@@ -49,6 +51,7 @@ class LlmBackend implements CompiledBackend {
   readonly #random = xorshift32()
   readonly #pool: ProviderPool
   readonly #shadow: Shadow | null
+  readonly #keeping: Keeping
   readonly #writing: RequestWriter
   readonly #again: CompatibilityRetry
   readonly #answers: Answers
@@ -60,7 +63,8 @@ class LlmBackend implements CompiledBackend {
   constructor(backend: AiBackend, context: BackendContext) {
     this.#backend = backend
     this.#context = context
-    this.#pool = new ProviderPool(backend, context, this.#random)
+    this.#keeping = new Keeping(backend, context)
+    this.#pool = new ProviderPool(backend, context, this.#random, (one) => this.#keeping.storeOf(one))
     const aliases = new ModelPatterns(Object.keys(backend.modelAliases).map((name) => [name, true]))
     this.#known = { names: namedModels(backend), isServed: (name) => aliases.find(name) === true }
     this.#guards = new Guards(backend.promptGuard, context)
@@ -122,7 +126,7 @@ class LlmBackend implements CompiledBackend {
       return
     }
     const client = clientOf(type, ex)
-    const seen = this.#guards.guardedFieldsOf(type, client)
+    const seen = this.#guards.guardedFieldsOf(type, client, ex)
     if (seen === null) this.#start(ex, type, client)
     else if (seen === 'unknown') this.#refuse(ex, client ?? 'completions', '', NOT_GUARDABLE)
     else {
@@ -134,25 +138,27 @@ class LlmBackend implements CompiledBackend {
   }
 
   #start(ex: Exchange, type: AiRouteType, client: ClientFormat | null): void {
-    finishPreparation(ex, () => this.#first(ex, type, client))
+    const go = (kept: KeptIds | FormatError) => finishPreparation(ex, () => this.#first(ex, type, client, kept))
+    this.#try(ex, client, () => this.#keeping.open(ex, refersTo(type) ? client : null, go))
   }
 
-  #first(ex: Exchange, type: AiRouteType, client: ClientFormat | null): void {
+  #first(ex: Exchange, type: AiRouteType, client: ClientFormat | null, kept: KeptIds | FormatError): void {
     this.#try(ex, client, () => {
+      if (kept instanceof FormatError) throw kept
       const bytes = ex.requestBytes ?? Buffer.alloc(0)
       // Keys in the query were for this gateway. From here on it has none.
       const { query } = ex
       ex.query = withoutCredentials(query)
-      const operation = isChat(type) ? null : operationOf(type, ex, bytes)
+      const operation = isChat(type) ? null : operationOf(type, ex, bytes, this.#keeping.settingsFor(ex))
       const isRead = client !== null && operation === null
       // Who looks around with a browser.
       if (isRead && bytes.length === 0) throw new FormatError('', `${NO_BODY}; ${servedPaths(this.#backend.routes)}`)
       const chat = isRead ? chatFor(client, bytes, ex.path, ex.query) : null
       const keys = this.#pool.wantsClient || this.#cache !== null ? clientKeys(ex, query) : NO_KEYS
       const original = ex.retry === null && this.#pool.total === 1 ? null : new OriginalRequest(ex)
-      const state = new Attempts(this, client, { chat, operation }, original, keys)
+      const state = new Attempts(this, client, { chat, operation, kept }, original, keys)
       ex.serving = state
-      state.choose = this.#pool.ranking?.(ex, state)
+      state.choose = this.#pool.choiceFor(ex, state)
       if (this.#guards.forwardsFields) state.fields = ex.request.copy()
       ex.onOver = () => this.#over(ex, state)
       const begin = (): void => {
@@ -170,7 +176,7 @@ class LlmBackend implements CompiledBackend {
     } catch (error) {
       // An error thrown after a body has no caller to catch it, and the process must outlive every body.
       if (client === null) this.#context.fail(ex, 'INTERNAL')
-      else if (error instanceof FormatError) this.#refuse(ex, client, error.field, error.message)
+      else if (error instanceof FormatError) this.#refuse(ex, client, error.field, error.message, error.status)
       else if (error instanceof RangeError) this.#refuse(ex, client, '', TOO_DEEP)
       else this.#context.fail(ex, 'INTERNAL')
     }
@@ -299,7 +305,7 @@ class LlmBackend implements CompiledBackend {
     return why
   }
 
-  #refuse(ex: Exchange, client: ClientFormat, field: string, why: string, status: 400 | 404 = 400): void {
+  #refuse(ex: Exchange, client: ClientFormat, field: string, why: string, status: 400 | 403 | 404 = 400): void {
     const message = field === '' ? why : `${field}: ${why}`
     this.#context.reply(ex, refusalReply(ex, client, { status, message, code: null, param: field || null }))
   }

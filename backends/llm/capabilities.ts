@@ -28,6 +28,7 @@ const CAPABILITIES = {
   realtime: { formats: OPENAI, without: 'no realtime API' },
   rerank: { formats: [...OPENAI, 'converse'], without: 'no API that ranks' },
   speech: { formats: OPENAI, without: 'no API that speaks' },
+  stored: { formats: ['responses', 'completions', 'messages', 'gemini'], without: 'no files and batches' },
   transcriptions: { formats: OPENAI, without: 'no transcription' },
   translations: { formats: OPENAI, without: 'no translation of sound' }
 } as const satisfies { readonly [operation in Operation]: Capability }

@@ -1,5 +1,5 @@
 /** Models of many providers behind one route, chosen by the name in the request. */
-import type { AiBackend, AiRouteType, ModelsBackend } from '#backends/llm/config/snapshot.ts'
+import type { AiBackend, AiRouteType, AiStored, ModelsBackend } from '#backends/llm/config/snapshot.ts'
 import { beginPreparation, finishPreparation, resumePreparation } from '#backends/shared/preparation.ts'
 import { whenSettled } from '#backends/shared/when-settled.ts'
 import { REQUEST_HEAD_ROOTS } from '#engine/cel/exchange.ts'
@@ -28,6 +28,7 @@ import type { ListClient } from './routes/answer-spec.ts'
 import { clientOf, servedPaths, typeOf } from './routes/index.ts'
 import type { ModelNames } from './routes/models.ts'
 import { isOperation, operationKind } from './routes/operations.ts'
+import { providersOfPort, storedOfPort } from './stored/port.ts'
 import { modelRefusal, modelsFor, noteRefusal } from './usage/spending.ts'
 
 interface Model {
@@ -58,13 +59,18 @@ class ModelDispatcher implements CompiledBackend {
   /** The defaults. */
   readonly #nowhere: string
   readonly #services: readonly CompiledBackend[]
+  /** Of what providers keep: it is no model's. */
+  readonly #stored: CompiledBackend
   readonly #random = xorshift32()
 
   constructor(backend: ModelsBackend, context: BackendContext) {
     this.#context = context
     this.#routes = backend.routes
-    const serviceOf = (name: string, ai: AiBackend) =>
-      aiBackend.compile(ai as never, { ...context, name: `llm/${name}` })
+    const among = providersOfPort(backend)
+    const serviceOf = (name: string, ai: AiBackend, stored: AiStored = { ...ai.stored, among }) =>
+      aiBackend.compile({ ...ai, stored } as never, { ...context, name: `llm/${name}` })
+    const kept = storedOfPort(backend, context.secret)
+    this.#stored = serviceOf('stored', kept, kept.stored)
     const models = backend.models.map(({ name, isPublic, backend: ai }) => {
       return { name, isPublic, service: serviceOf(name, ai) }
     })
@@ -75,7 +81,8 @@ class ModelDispatcher implements CompiledBackend {
       const total = all.reduce((sum, { weight }) => sum + weight, 0)
       return [name, { keyOf: key === undefined ? null : keyReader(key), targets: all, total }] as const
     })
-    this.#services = [...models, ...splits.flatMap(([, { targets }]) => targets)].map(({ service }) => service)
+    const services = [...models, ...splits.flatMap(([, { targets }]) => targets)].map(({ service }) => service)
+    this.#services = [...services, this.#stored]
     this.#names = new ModelPatterns(models.map((model) => [model.name, model]))
     this.#splits = new Map(splits)
     this.#aliases = new Map(Object.entries(backend.aliases))
@@ -109,6 +116,10 @@ class ModelDispatcher implements CompiledBackend {
       return
     }
     const client = clientOf(type, ex) ?? 'completions'
+    if (isOperation(type) && operationKind(type).isKept?.(ex) === true) {
+      this.#serveStored(ex)
+      return
+    }
     if (type === 'Models') {
       listModels(ex, this.#context, client as ListClient, modelsFor(ex, this.#known))
       return
@@ -120,6 +131,13 @@ class ModelDispatcher implements CompiledBackend {
     }
     beginPreparation(ex, this)
     whenRequest(ex, this.#context.maxBufferBytes, (verdict) => this.#begin(ex, type, client, verdict))
+  }
+
+  /** Each account has its own: no other is asked when one fails. */
+  #serveStored(ex: Exchange): void {
+    const { retry } = ex
+    if (retry !== null && retry.route.plan === this.retry) retry.count = this.retry.attempts
+    this.#stored.serve(ex)
   }
 
   /** The body is here, or will not be. */

@@ -6,6 +6,8 @@ import { writeRejection } from '#backends/llm/guards/rejection.ts'
 import { LARGE_BYTES } from '#backends/llm/offload/threshold.ts'
 import type { ChatRequest } from '#backends/llm/request/chat-request.ts'
 import type { Operation, SentOperation } from '#backends/llm/routes/operation.ts'
+import type { StoredAnswerSpec } from '#backends/llm/stored/answer.ts'
+import { streamStored } from '#backends/llm/stored/seal-tap.ts'
 import { asStream, clientTap, streamType } from '#backends/llm/stream/client-tap.ts'
 import type { CostTap } from '#backends/llm/stream/cost-tap.ts'
 import { type Framing, framingFor, framingOf, sseFraming } from '#backends/llm/stream/framing.ts'
@@ -87,6 +89,7 @@ export class Answers {
     by: Pick<Translation, 'proceed' | 'fields'>
   ): HookResult {
     ex.response?.remove('set-cookie')
+    operation.headAnswered?.(ex)
     const isError = ex.status >= 400 && this.#guards.guardsAnswers
     return isError
       ? this.#guardedError(ex, operation, sent, by.fields)
@@ -104,6 +107,10 @@ export class Answers {
     if (ex.status === 304) return CONTINUE
     if (isRedirect(ex.status)) return this.#whole(ex, proceed, () => failUnreadable(ex, client, REDIRECTS), null)
     if (answerSpec === null || (ex.status >= 300 && isNative)) return CONTINUE
+    if (answerSpec.of === 'Stored' && framingOf(ex.response!.get('content-type') ?? '') !== null) {
+      streamStored(ex, answerSpec as StoredAnswerSpec)
+      return CONTINUE
+    }
     const common = { client, providerFormat, isNative, answerSpec, ...tokensInHead(ex) }
     const answer = (bytes: Buffer) => ({ bytes, status: ex.status, ...common })
     const here = () => {

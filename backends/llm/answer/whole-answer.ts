@@ -20,7 +20,7 @@ export function convert(ex: Exchange, chat: ChatRequest, format: FormatName, pro
   if (bytes !== null && status < 300) chat.capture?.setWhole(format, bytes)
   if (problem !== null) failUnreadable(ex, client, problem)
   else if (bytes === null) return
-  else if (status < 300 && format === client) readCost(ex, format, bytes)
+  else if (status < 300 && format === client && chat.seal === null) readCost(ex, format, bytes)
   else deliverTranslated(ex, client, translateAnswer(jobOf(chat, format, status, bytes)))
 }
 
@@ -42,8 +42,8 @@ export async function convertInPool(
 }
 
 function jobOf(chat: ChatRequest, format: FormatName, status: number, bytes: Buffer) {
-  const { client: to, clientTools } = chat
-  return { bytes, status, from: format, to, context: answerContextOf(chat), clientTools }
+  const { client: to, clientTools, seal } = chat
+  return { bytes, status, from: format, to, context: answerContextOf(chat), clientTools, seal }
 }
 
 /** Settles the cost of a large answer that the client does not get. Never rejects. */

@@ -18,6 +18,7 @@ import { type FileProvider, provider, providerOf } from './providers.ts'
 import { ranking, rankingOf } from './ranking.ts'
 import { type FileRoutes, routes, translateRoutes } from './routes.ts'
 import { shadow, shadowHasName, shadowOf } from './shadow.ts'
+import { type FileStored, stored, storedOf } from './stored.ts'
 import { silenceOf, streams } from './streams.ts'
 
 /** docs/specification.md#llm-backends. */
@@ -58,6 +59,7 @@ export const aiSchema = () =>
       failover: onlyInFiles(failoverSettings().optional()),
       shadow: onlyInFiles(shadow({ provider: name().describe('The name of one of the providers.') }).optional()),
       cache: onlyInFiles(cache().optional()),
+      stored: onlyInFiles(stored().optional()),
       streams: streams().optional(),
       prices: onlyInFiles(backendPriceRows.optional()).describe('What calls cost, in place of config.prices.'),
       ...misplacedKeys('belongs into the provider, or beside ai', ['policies', 'auth']),
@@ -116,6 +118,7 @@ interface FileAi {
   readonly promptGuard?: FileGuards | undefined
   readonly prices?: FilePrices
   readonly routes?: FileRoutes | undefined
+  readonly stored?: FileStored | undefined
 }
 
 export type FileAiBackend = z.output<ReturnType<typeof aiSchema>>
@@ -150,6 +153,7 @@ export function translateAi(file: FileAiBackend, context: TranslateContext): AiB
     ...(copied === undefined ? {} : { shadow: shadowOf(file.shadow!, copied) }),
     prices: rowsOf(file.prices) ?? [],
     cache: cacheOf(file.cache),
+    stored: storedOf(file.stored),
     policies
   }
 }

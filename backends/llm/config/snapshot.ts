@@ -11,6 +11,7 @@ import type { NamedService, ServiceRef } from '#engine/contract/service.ts'
 import type { PolicySet, ValueMatch } from '#engine/ir/snapshot.ts'
 import type { BudgetLimits } from '#engine/kit/retry-budget.ts'
 import type { RuleSet } from '#engine/kit/scan/rules.ts'
+import type { Secret } from '#engine/kit/secret.ts'
 
 /** Models of LLM providers (docs/specification.md#llm-backends). */
 export interface AiBackend {
@@ -38,6 +39,7 @@ export interface AiBackend {
   readonly prices: readonly PriceRow[]
   /** Answers are kept for equal requests; absent: none is. */
   readonly cache?: AiCache | undefined
+  readonly stored: AiStored
   readonly policies: PolicySet
 }
 
@@ -46,6 +48,17 @@ export interface AiShadow {
   /** Of the calls, 0..1. */
   readonly share: number
   readonly provider: AiProvider
+}
+
+/** What providers keep for clients (docs/llm-objects.md). */
+export interface AiStored {
+  /** Ids are marked with it; null: with what is made of the provider's credential. */
+  readonly key: Secret | null
+  readonly scope: 'key' | 'team' | 'all'
+  /** All providers of a port: an id of any of them may be shown to each of its models. Absent: those of the backend. */
+  readonly among?: readonly AiProvider[]
+  /** Models that no provider's aliases name are not served. */
+  readonly isClosed?: true
 }
 
 export interface AiFailover {

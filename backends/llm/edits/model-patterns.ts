@@ -16,6 +16,12 @@ export class ModelPatterns<T> {
     this.#patterns.sort((a, b) => b.text.length - a.text.length)
   }
 
+  /** As they were listed, patterns with their stars. */
+  get names(): readonly string[] {
+    const patterns = this.#patterns.map(({ text, isPrefix }) => (isPrefix ? `${text}*` : `*${text}`))
+    return [...this.#exact.keys(), ...patterns]
+  }
+
   find(name: string): T | undefined {
     const exact = this.#exact.get(name)
     if (exact !== undefined) return exact

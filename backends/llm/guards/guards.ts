@@ -41,12 +41,17 @@ export class Guards {
   }
 
   /** What a request of `type` has for guards: null: nothing, or there are none; 'unknown': it must not pass. */
-  guardedFieldsOf(type: AiRouteType, client: ClientFormat | null): Reach | 'unknown' | null {
+  guardedFieldsOf(type: AiRouteType, client: ClientFormat | null, ex: Exchange): Reach | 'unknown' | null {
     const { request, response } = this.#guards
     if (request.length === 0 && response.length === 0) return null
     const reach = client === null ? 'unknown' : reachOf(type, client, response.length > 0)
-    if (reach === 'unknown') return reach
+    if (reach === 'unknown') return type === 'Stored' && this.#passesStored(ex) ? null : reach
     return reach === 'nothing' || request.length === 0 ? null : reach
+  }
+
+  /** Whether a call about what a provider keeps has nothing in it that guards would look at. */
+  #passesStored({ method, requestBytes }: Exchange): boolean {
+    return method === 'DELETE' || (!this.guardsAnswers && (requestBytes === null || requestBytes.length === 0))
   }
 
   #asks(fields: HeaderBlock) {

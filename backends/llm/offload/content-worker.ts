@@ -33,5 +33,13 @@ function largeOf({ id, bytes, client, path, query, model, isStreamed, edit }: La
 
 function chatOf(data: SmallData): ChatRequest {
   const unasked = { bytes: Buffer.alloc(0), wantsUsage: false, count: 1, query: '', isEdited: false }
-  return { ...data, ...unasked, unprompted: null, conversation: null, clientTools: NO_CLIENT_TOOLS, capture: null }
+  return {
+    ...data,
+    ...unasked,
+    unprompted: null,
+    conversation: null,
+    clientTools: NO_CLIENT_TOOLS,
+    capture: null,
+    seal: null
+  }
 }

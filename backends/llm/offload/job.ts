@@ -17,6 +17,10 @@ import { providerBody } from '#backends/llm/request/provider-request.ts'
 import { type PrintedOperation, printOperation, readOperation } from '#backends/llm/routes/body-operation.ts'
 import type { OperationSource } from '#backends/llm/routes/operation.ts'
 import { type OperationAnswer, translateOperationAnswer } from '#backends/llm/routes/operation-answer.ts'
+import { sealedAnswer } from '#backends/llm/stored/answer.ts'
+import { openChat } from '#backends/llm/stored/open-chat.ts'
+import type { Seal } from '#backends/llm/stored/seal.ts'
+import type { StoreAccess } from '#backends/llm/stored/stores.ts'
 import { withToolStops } from '#backends/llm/stream/event-order.ts'
 import { type ClientTools, NO_CLIENT_TOOLS, withClientCalls } from '#backends/llm/translate/client-tools.ts'
 import { type DroppedFields, droppedOf, NONE_DROPPED } from '#backends/llm/translate/dropped-fields.ts'
@@ -38,6 +42,12 @@ interface JobBody {
 export interface ModelJob extends JobBody {
   readonly kind: 'model'
   readonly contentType: string
+}
+
+/** Its ids of what providers keep are opened. */
+export interface OpenJob extends JobBody {
+  readonly kind: 'open'
+  readonly access: StoreAccess
 }
 
 /** What one provider is sent for it. */
@@ -68,6 +78,8 @@ export interface AnswerJob {
   readonly context: AnswerContext
   /** Client tools that the provider got as functions. */
   readonly clientTools: ClientTools
+  /** What ids in it are marked with; null or absent: nothing. */
+  readonly seal?: Seal | null
 }
 
 /** As AnswerJob, to what is no chat. */
@@ -82,7 +94,7 @@ export interface EventJob {
   readonly bytes: Uint8Array
 }
 
-export type LargeJob = ModelJob | RequestJob | OperationJob | AnswerJob | OperationAnswerJob | EventJob
+export type LargeJob = ModelJob | OpenJob | RequestJob | OperationJob | AnswerJob | OperationAnswerJob | EventJob
 
 /** The body has to be sent to the thread (again). */
 export interface EvictedBody {
@@ -145,7 +157,16 @@ export interface EventReading {
   readonly isUnread: boolean
 }
 
+export interface OpenedIds {
+  readonly kind: 'open'
+  /** Null: those of the client will do. */
+  readonly bytes: Uint8Array | null
+  /** Of the account; null: none. */
+  readonly tag: string | null
+}
+
 export type JobResult =
+  | OpenedIds
   | EvictedBody
   | RefusedRequest
   | WrittenRequest
@@ -163,6 +184,7 @@ export function runLargeJob(job: LargeJob): JobResult {
   const bytes = bodies.take(job)
   if (bytes === null) return { kind: 'evicted' }
   if (job.kind === 'model') return readModel(bytes, job)
+  if (job.kind === 'open') return openIds(bytes, job)
   return job.kind === 'operation' ? writeOperation(bytes, job) : writeRequest(bytes, job)
 }
 
@@ -203,6 +225,16 @@ export const bodies = new Bodies()
 function readModel(bytes: Buffer, { contentType }: ModelJob): JobResult {
   try {
     return { kind: 'model', model: modelAhead(bytes, contentType) }
+  } catch (error) {
+    return refusal(error, true, null)
+  }
+}
+
+function openIds(bytes: Buffer, { access }: OpenJob): JobResult {
+  try {
+    parseAhead(bytes)
+    const { body, store } = openChat(bytes, access)
+    return { kind: 'open', bytes: body === null ? null : jsonBytes(body), tag: store?.tag ?? null }
   } catch (error) {
     return refusal(error, true, null)
   }
@@ -272,14 +304,16 @@ export function translateAnswer({
   from,
   to,
   context,
-  clientTools
+  clientTools,
+  seal = null
 }: Omit<AnswerJob, 'kind'>): TranslatedAnswer {
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString()
   const reader: ProviderFormat = FORMATS[from]
   if (to === null) return { ...SILENT, cost: costIn(reader, text) }
   const writer = FORMATS[to]
   if (status >= 300) return { ...SILENT, bytes: jsonBytes(writer.writeError(reader.readError(status, text))) }
-  if (from === to) return { ...SILENT, cost: costIn(reader, text) }
+  if (from === to)
+    return { ...SILENT, cost: costIn(reader, text), bytes: seal === null ? null : sealedAnswer(text, seal) }
   let cost: TranslatedAnswer['cost'] = null
   try {
     const value = JSON.parse(text) as JsonObject

@@ -7,6 +7,7 @@ import type { AiEdits } from '#backends/llm/config/snapshot.ts'
 import type { ClientFormat, Conversation, FormatName, JsonObject } from '#backends/llm/conversation.ts'
 import { applyEdits } from '#backends/llm/edits/apply-edits.ts'
 import { type Capture, type ChatRequest, readChat } from '#backends/llm/request/chat-request.ts'
+import type { Seal } from '#backends/llm/stored/seal.ts'
 import { type ClientTools, NO_CLIENT_TOOLS } from '#backends/llm/translate/client-tools.ts'
 import type { RequestSettings } from '#engine/contract/model-use.ts'
 import { LARGE_BYTES } from './threshold.ts'
@@ -46,6 +47,7 @@ export class LargeRequest implements ChatRequest {
   conversation: Conversation | null = null
   clientTools: ClientTools
   capture: Capture | null = null
+  seal: Seal | null = null
   readonly #edit: Edit | null
   #body: JsonObject | null = null
 

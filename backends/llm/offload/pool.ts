@@ -1,5 +1,6 @@
 /** The offload pool, as this thread calls it. Each call rejects when too much waits. */
 import type { FormatName } from '#backends/llm/conversation.ts'
+import type { StoreAccess } from '#backends/llm/stored/stores.ts'
 import type { Offload } from '#engine/contract/policy.ts'
 import { allocShared } from '#engine/kit/shared-bytes.ts'
 import type {
@@ -8,6 +9,8 @@ import type {
   EventReading,
   EvictedBody,
   ModelJob,
+  OpenedIds,
+  OpenJob,
   OperationAnswerJob,
   OperationJob,
   RefusedRequest,
@@ -29,6 +32,15 @@ export function readModelInPool(
   contentType: string
 ): Promise<RequestedModel | RefusedRequest> {
   return ask<RequestedModel>(offload, bytes, { kind: 'model', contentType } satisfies OfRequest<ModelJob>)
+}
+
+/** Their ids of what providers keep, opened. */
+export function openIdsInPool(
+  offload: Offload,
+  bytes: Buffer,
+  access: StoreAccess
+): Promise<OpenedIds | RefusedRequest> {
+  return ask<OpenedIds>(offload, bytes, { kind: 'open', access } satisfies OfRequest<OpenJob>)
 }
 
 /** What one provider is sent for `bytes`. */
@@ -72,10 +84,10 @@ export async function readEventInPool(offload: Offload, format: FormatName, even
   return (await offload.run(LARGE_JOB, { kind: 'event', format, bytes } satisfies EventJob)) as EventReading
 }
 
-async function ask<T extends RequestedModel | WrittenRequest | WrittenOperation>(
+async function ask<T extends OpenedIds | RequestedModel | WrittenRequest | WrittenOperation>(
   offload: Offload,
   bytes: Buffer,
-  job: OfRequest<ModelJob> | OfRequest<RequestJob> | OfRequest<OperationJob>
+  job: OfRequest<ModelJob> | OfRequest<OpenJob> | OfRequest<RequestJob> | OfRequest<OperationJob>
 ): Promise<T | RefusedRequest> {
   const known = knownId(bytes)
   if (known !== undefined) {

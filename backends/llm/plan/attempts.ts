@@ -9,7 +9,8 @@ import type { FormatError } from '#backends/llm/formats/format.ts'
 import type { Dialect } from '#backends/llm/providers/dialect/dialect.ts'
 import { type ChatRequest, releaseContent } from '#backends/llm/request/chat-request.ts'
 import type { LargeOperation } from '#backends/llm/routes/large-operation.ts'
-import type { ActiveOperation, SentOperation } from '#backends/llm/routes/operation.ts'
+import type { ActiveOperation, Operation, SentOperation } from '#backends/llm/routes/operation.ts'
+import type { KeptIds } from '#backends/llm/stored/stores.ts'
 import type { CostTap } from '#backends/llm/stream/cost-tap.ts'
 import { type DroppedFields, NONE_DROPPED } from '#backends/llm/translate/dropped-fields.ts'
 import type { CompiledBackend } from '#engine/contract/backend.ts'
@@ -26,6 +27,8 @@ import type { Choose } from './ranking.ts'
 export interface ServedRequest {
   readonly chat: ChatRequest | null
   readonly operation: ActiveOperation | LargeOperation | null
+  /** Of a chat. */
+  readonly kept: KeptIds
 }
 
 /** One exchange, while it is tried at one provider after the other. */
@@ -74,6 +77,8 @@ export class Attempts implements BackendState {
   choose: Choose | undefined = undefined
   /** What the client came with: an attempt leaves other keys in the request. */
   readonly keys: ClientKeys
+  /** Where what the request names is kept, and what ids in its answer are marked for. */
+  readonly kept: KeptIds
   /** The client's fields, where a guard of answers gets them. */
   fields: HeaderBlock | null = null
 
@@ -88,6 +93,8 @@ export class Attempts implements BackendState {
     this.client = client
     this.chat = request.chat
     this.operation = request.operation
+    const { kept = request.kept }: Partial<Operation> = request.operation ?? {}
+    this.kept = kept
     this.original = original
     this.keys = keys
   }

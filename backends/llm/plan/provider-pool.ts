@@ -1,6 +1,8 @@
 /** All providers of a backend, in the order in which they are asked. */
 import { FAILOVER_DEFAULT } from '#backends/llm/config/failover.ts'
 import type { AiBackend, AiProvider } from '#backends/llm/config/snapshot.ts'
+import { FormatError } from '#backends/llm/formats/format.ts'
+import type { Store } from '#backends/llm/stored/stores.ts'
 import type { BackendContext } from '#engine/contract/backend.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import type { RetryPlan } from '#engine/contract/filter.ts'
@@ -18,22 +20,30 @@ export class ProviderPool {
   readonly total: number
   /** One of them is shown what the client has shown. */
   readonly wantsClient: boolean
-  readonly ranking: Ranking | undefined
+  readonly #ranking: Ranking | undefined
   readonly #groups: readonly (readonly Slot[])[]
+  readonly #slots: readonly Slot[]
   readonly #fallbacks: Fallbacks
   readonly #budget: RetryPlan['budget']
   readonly #random: () => number
 
   /** `random`: 0 <= x < 1. */
-  constructor(backend: AiBackend, context: BackendContext, random: () => number) {
+  constructor(
+    backend: AiBackend,
+    context: BackendContext,
+    random: () => number,
+    storeOf: (settings: AiProvider) => Store
+  ) {
     const { budget, cooldown } = backend.failover ?? FAILOVER_DEFAULT
-    const slotOf = (settings: AiProvider) => slotFor(buildProvider(settings, backend, context), context, cooldown)
+    const slotOf = (settings: AiProvider) =>
+      slotFor(buildProvider(settings, backend, storeOf(settings), context), context, cooldown)
     this.#groups = backend.groups.map((group) => group.map(slotOf))
     this.#fallbacks = new Fallbacks(backend.fallbacks ?? [], slotOf)
     this.#budget = budget
     this.#random = random
-    this.ranking = compileRanking(backend.ranking, random)
+    this.#ranking = compileRanking(backend.ranking, random)
     const all = [...this.#groups.flat(), ...this.#fallbacks.slots]
+    this.#slots = all
     this.total = all.length
     this.wantsClient = all.some(({ provider }) => provider.authenticator.wantsClient)
   }
@@ -55,13 +65,29 @@ export class ProviderPool {
     })
   }
 
+  /** Which of equal providers is asked; undefined: by latency and load. */
+  choiceFor(ex: Exchange, state: Attempts): Attempts['choose'] {
+    return state.kept.isAny ? ([slot]) => slot! : this.#ranking?.(ex, state)
+  }
+
   /** Another attempt begins: who may be asked in it. */
   begin(ex: Exchange, state: Attempts): void {
     // Who tries again more often than there are providers begins anew.
     if (state.tried.length === this.total) state.tried.length = 0
-    state.groups = this.#fallbacks.groupsFor(ex, state, this.#groups)
+    state.groups = this.#keeping(state) ?? this.#fallbacks.groupsFor(ex, state, this.#groups)
     state.refusal = null
     state.round++
+  }
+
+  /** Those that have what the request is about; null: it is about nothing that is kept. Throws FormatError. */
+  #keeping({ kept, operation }: Attempts): readonly (readonly Slot[])[] | null {
+    const { store, isAny } = kept
+    if (isAny) return [this.#slots]
+    if (store === null) return null
+    const keeping = this.#slots.filter(({ provider }) => provider.account.store === store)
+    if (keeping.length > 0) return [keeping]
+    const what = operation === null ? 'what the request names' : 'this'
+    throw new FormatError('', `${what} is kept by a provider that does not serve this model`)
   }
 
   /** Null: all of them have been tried. */

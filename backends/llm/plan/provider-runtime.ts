@@ -7,6 +7,7 @@ import type { AiBackend, AiProvider, Cooldown } from '#backends/llm/config/snaps
 import { ProviderPrices, priceProvider } from '#backends/llm/prices/provider-prices.ts'
 import { dialectFor, type LearnedDialect } from '#backends/llm/providers/dialects.ts'
 import { serviceNamed } from '#backends/llm/providers/services.ts'
+import type { Account, Store } from '#backends/llm/stored/stores.ts'
 import { isChecked } from '#backends/shared/auth/check-credentials.ts'
 import type { BackendContext } from '#engine/contract/backend.ts'
 import { configuredEndpoint } from '#engine/contract/backend-transport/endpoint.ts'
@@ -22,9 +23,15 @@ export interface ProviderRuntime extends ResolvedProvider {
   readonly endpoint: Endpoint
   readonly authenticator: Authenticator
   readonly prices: ProviderPrices
+  readonly account: Account
 }
 
-export function buildProvider(settings: AiProvider, backend: AiBackend, context: BackendContext): ProviderRuntime {
+export function buildProvider(
+  settings: AiProvider,
+  backend: AiBackend,
+  store: Store,
+  context: BackendContext
+): ProviderRuntime {
   const { type, cloud, formats, model, path, pathPrefix, edits } = settings
   const called = priceProvider(type, settings.dialect, settings.host)
   const service = serviceNamed(called, settings.host)
@@ -40,7 +47,8 @@ export function buildProvider(settings: AiProvider, backend: AiBackend, context:
   const authenticator = authenticatorFor(settings.auth, { type, provider, host }, context)
   if (isChecked(settings.transport)) context.upstream.checkAs(endpoint, checkCredentials(authenticator))
   const prices = new ProviderPrices(called, settings.prices ?? backend.prices, context)
-  return { settings, service, provider, endpoint, spec, aliases, learned, authenticator, prices }
+  const account = { name: settings.name, store }
+  return { settings, service, provider, endpoint, spec, aliases, learned, authenticator, prices, account }
 }
 
 const NO_KEY = { key: null, other: null }

@@ -9,6 +9,7 @@ import { compileProvider } from '#backends/llm/providers/index.ts'
 import type { Provider } from '#backends/llm/providers/provider.ts'
 import type { ChatRequest } from '#backends/llm/request/chat-request.ts'
 import { providerModel, type RequestPlan } from '#backends/llm/request/provider-request.ts'
+import type { Account } from '#backends/llm/stored/stores.ts'
 
 type ProviderSettings = Pick<AiProvider, 'type' | 'cloud' | 'formats' | 'model' | 'path' | 'pathPrefix' | 'edits'>
 
@@ -26,6 +27,8 @@ export interface ResolvedProvider extends Pick<ProviderSpec, 'service'> {
   readonly provider: Provider
   readonly aliases: ModelPatterns<string>
   readonly learned: LearnedDialect
+  /** Where what it keeps is kept; absent: nothing is asked of it that it would keep. */
+  readonly account?: Account
 }
 
 export function resolveProvider({ settings, aliases, learned, ...rest }: ProviderSpec): ResolvedProvider {

@@ -1,5 +1,6 @@
 /** What a provider is sent is written: here, or, of a large body, in another thread. */
 
+import type { FormatName } from '#backends/llm/conversation.ts'
 import { FormatError, Losses } from '#backends/llm/formats/format.ts'
 import type { RefusedRequest, WrittenOperation, WrittenRequest } from '#backends/llm/offload/job.ts'
 import { LargeRequest, type RequestFacts } from '#backends/llm/offload/large-request.ts'
@@ -10,6 +11,7 @@ import { applyChat, providerBody, type RequestPlan, writeChat } from '#backends/
 import { applyOperation } from '#backends/llm/routes/body-operation.ts'
 import { LargeOperation } from '#backends/llm/routes/large-operation.ts'
 import type { Operation, SentOperation } from '#backends/llm/routes/operation.ts'
+import { sealFor } from '#backends/llm/stored/stores.ts'
 import { type DroppedFields, droppedOf, NONE_DROPPED } from '#backends/llm/translate/dropped-fields.ts'
 import { settingsOf } from '#backends/llm/usage/request-settings.ts'
 import { beginOperationRecord, beginUsageRecord } from '#backends/llm/usage/usage-record.ts'
@@ -30,6 +32,9 @@ export type ApplyWritten = (ex: Exchange) => WriteOutcome
 
 /** What a provider is to be sent instead. */
 export type RewrittenBody = { readonly bytes: Buffer; readonly lost: DroppedFields } | FormatError
+
+/** Formats whose answers name what the provider keeps. */
+const KEEPING: ReadonlySet<FormatName> = new Set<FormatName>(['responses', 'messages'])
 
 export class RequestWriter {
   readonly #context: BackendContext
@@ -66,11 +71,13 @@ export class RequestWriter {
     ex: Exchange,
     state: Attempts,
     sent: ChatRequest,
-    { provider, prices }: ProviderRuntime,
+    { provider, prices, account }: ProviderRuntime,
     { format, model, settings }: Pick<RequestPlan, 'format' | 'model'> & Pick<RequestFacts, 'settings'>
   ): void {
     state.editedChat = sent
     state.format = format
+    const { access } = state.kept
+    if (access !== null && KEEPING.has(format) && format === sent.client) sent.seal = sealFor(account.store, access)
     const names = { provider: provider.name, requested: state.chat!.model, model }
     beginUsageRecord(ex, sent, names, this.#context.keepsAnswers === true, settings, prices)
   }

@@ -39,7 +39,8 @@ export class Shadow {
     random: () => number
   ) {
     const { kind, routes, modelAliases, unsupported, silence, prices } = backend
-    const only = { kind, routes, modelAliases, unsupported, silence, prices, groups: [[provider]] }
+    const stored = { key: null, scope: 'all' } as const
+    const only = { kind, routes, modelAliases, unsupported, silence, prices, stored, groups: [[provider]] }
     // A name of its own: what fails here is no reason to leave a provider alone that real calls are for.
     const own = { ...context, name: `${context.name}/shadow` }
     this.#share = share

@@ -47,6 +47,7 @@ export type Operation =
   | 'realtime'
   | 'rerank'
   | 'speech'
+  | 'stored'
   | 'transcriptions'
   | 'translations'
 

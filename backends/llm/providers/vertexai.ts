@@ -75,7 +75,7 @@ function compile({ projectId, region }: Cloud): Provider {
       operation === 'embeddings' && publisherOf(model) !== 'google' ? "embeddings of Google's models only" : undefined,
     // "Get text embeddings": newer models are asked as the Gemini API is, for one text at a time.
     wire: (_, model) => (/\bgemini-embedding-(?!001)/.test(model) ? 'embedContent' : 'predict'),
-    lacks: { models: 'no list of its models', realtime: 'no realtime API' },
+    lacks: { models: 'no list of its models', realtime: 'no realtime API', stored: 'no files and batches here' },
     adapt: (format, body) => (format === 'messages' ? withoutModel(body) : body),
     counting: {
       ends: { messages: CLAUDE_COUNT },

@@ -3,6 +3,7 @@ import type { ChatEvent, ClientFormat, Conversation, FormatName, JsonObject } fr
 import { isObject } from '#backends/llm/formats/fields.ts'
 import type { AnswerContext } from '#backends/llm/formats/format.ts'
 import { FORMATS } from '#backends/llm/formats/index.ts'
+import type { Seal } from '#backends/llm/stored/seal.ts'
 import { type ClientTools, NO_CLIENT_TOOLS } from '#backends/llm/translate/client-tools.ts'
 import { modelOf, parseBody } from './json-body.ts'
 
@@ -30,6 +31,8 @@ export interface ChatRequest {
   clientTools: ClientTools
   /** Of the attempt under way. */
   capture: Capture | null
+  /** What ids in its answer are marked with (docs/llm-objects.md); null: clients get those of the provider. */
+  seal: Seal | null
 }
 
 /** What is noted of an answer as it comes (usage/answer-capture.ts). */
@@ -46,7 +49,14 @@ export interface Capture {
 
 const NO_CONTENT: JsonObject = Object.freeze({})
 const NO_BYTES = Buffer.alloc(0)
-const UNREAD = { isEdited: false, unprompted: null, conversation: null, clientTools: NO_CLIENT_TOOLS, capture: null }
+const UNREAD = {
+  isEdited: false,
+  unprompted: null,
+  conversation: null,
+  clientTools: NO_CLIENT_TOOLS,
+  capture: null,
+  seal: null
+}
 
 /** Frees the content of a request that no further provider can be sent. */
 export function releaseContent(chat: ChatRequest): void {

@@ -50,6 +50,7 @@ export const anthropicCount: BodyOperationKind<CountAnswerSpec> = {
   type: 'AnthropicTokenCount',
   pathEnds: ['/messages/count_tokens'],
   client: () => 'messages',
+  refers: true,
   guarded: () => FORMATS.messages.requestTexts,
   read: (source) => new Count('messages', source)
 }
@@ -59,6 +60,7 @@ export const geminiCount: BodyOperationKind<CountAnswerSpec> = {
   type: 'GeminiTokenCount',
   pathEnds: [':countTokens'],
   client: () => 'gemini',
+  refers: true,
   guarded: () => below(FORMATS.gemini.requestTexts, ['generateContentRequest', 'generate_content_request']),
   read: (source) => new Count('gemini', source)
 }

@@ -3,6 +3,7 @@
 import type { AiRouteType } from '#backends/llm/config/snapshot.ts'
 import type { ChatRouteType, ClientFormat } from '#backends/llm/conversation.ts'
 import { CLIENT_FORMATS } from '#backends/llm/formats/index.ts'
+import { NO_STORES, type StoredSettings } from '#backends/llm/stored/stores.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import { decodedPath, isPlainPath, readingsOf } from '#engine/http/path.ts'
 import type { OperationType } from './answer-spec.ts'
@@ -21,15 +22,23 @@ const CHAT = Object.fromEntries([
 
 export const isChat = (type: AiRouteType): type is ChatType => Object.hasOwn(CHAT, type)
 
+/** Whether bodies name what providers keep. */
+export const refersTo = (type: AiRouteType): boolean => isChat(type) || operationKind(type).refers === true
+
 /** The format of errors for the client; null: unknown. */
 export function clientOf(type: AiRouteType, ex: Exchange): ClientFormat | null {
   return isChat(type) ? CHAT[type] : operationKind(type).client(ex)
 }
 
 /** Throws FormatError. `bytes`: the body; a large one is not read. */
-export function operationOf(type: OperationType, ex: Exchange, bytes: Buffer): ActiveOperation | LargeOperation {
+export function operationOf(
+  type: OperationType,
+  ex: Exchange,
+  bytes: Buffer,
+  stored: StoredSettings = NO_STORES
+): ActiveOperation | LargeOperation {
   const kind = operationKind(type)
-  return 'read' in kind ? operationFor(kind, ex, bytes) : kind.begin(ex)
+  return 'read' in kind ? operationFor(kind, ex, bytes) : kind.begin(ex, stored)
 }
 
 /**
@@ -55,8 +64,12 @@ export function routeTypeOf(
   path: string
 ): AiRouteType {
   const route = routes.find(({ suffix, type }) => suffix === '*' || path.endsWith(suffix) || goesOn(path, suffix, type))
+  // What is below is an answer that the provider keeps: GET /v1/responses/ID.
+  if (route?.type === 'Responses' && isBelow(path, route.suffix)) return 'Stored'
   return route?.type ?? 'Completions'
 }
+
+const isBelow = (path: string, suffix: string): boolean => suffix !== '*' && path.includes(`${suffix}/`)
 
 export const OTHER_API =
   'this is the path of another API than chat: it is served where the routes of the backend name it'
@@ -82,16 +95,24 @@ export function isOtherApi(routes: Parameters<typeof routeTypeOf>[0], path: stri
 
 /** Behind one of its own ends. */
 function goesOn(path: string, suffix: string, type: AiRouteType): boolean {
-  if (!isOperation(type) || !path.includes(`${suffix}/`)) return false
+  if (!path.includes(`${suffix}/`)) return false
+  if (type === 'Responses') return true
+  if (!isOperation(type)) return false
   const { pathEnds, goesOn } = operationKind(type)
   return goesOn?.(path) === true && pathEnds.some((end) => suffix.endsWith(end))
 }
 
+/** Chat is what is looked for first. */
+const rankOf = ({ type }: { readonly type: AiRouteType }): number => (isChat(type) ? 0 : type === 'Stored' ? 2 : 1)
+
 const PATHS_SHOWN_MAX = 16
 
 /** For people who have asked elsewhere. */
-export function servedPaths(routes: readonly { readonly suffix: string }[]): string {
-  const ends = routes.map(({ suffix }) => suffix).filter((suffix) => suffix !== '*')
+export function servedPaths(routes: Parameters<typeof routeTypeOf>[0]): string {
+  const ends = routes
+    .toSorted((a, b) => rankOf(a) - rankOf(b))
+    .map(({ suffix }) => suffix)
+    .filter((suffix) => suffix !== '*')
   if (ends.length === 0) return 'every path is one of chat completions here, which are sent with POST'
   const more = ends.length > PATHS_SHOWN_MAX ? ', ...' : ''
   return `the paths that are served here end with ${ends.slice(0, PATHS_SHOWN_MAX).join(', ')}${more}`

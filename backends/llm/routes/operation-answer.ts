@@ -50,6 +50,9 @@ export function translateOperationAnswer({
       return { ...cost, bytes: jsonBytes(error), problem: null }
     }
     const body = JSON.parse(text) as Json
+    // What is kept of an answer that has failed is no failure to show it.
+    if (operationKind(answerSpec.of).rewrites)
+      return { ...cost, bytes: jsonBytes(bodyOf(answerSpec, body)), problem: null }
     const error = maskedError(providerFormat, body)
     if (error !== null) return { ...cost, bytes: null, problem: isNative ? null : error.message }
     // It is owed also when the rest cannot be read.

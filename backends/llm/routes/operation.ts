@@ -5,6 +5,7 @@ import { FORMATS } from '#backends/llm/formats/index.ts'
 import type { ToleratedFields } from '#backends/llm/formats/tolerated.ts'
 import type { ResolvedProvider } from '#backends/llm/plan/request-plan.ts'
 import { withPathPrefix } from '#backends/llm/request/provider-request.ts'
+import type { KeptIds, StoredSettings } from '#backends/llm/stored/stores.ts'
 import type { DroppedFields } from '#backends/llm/translate/dropped-fields.ts'
 import type { Exchange, ResponseTap } from '#engine/contract/exchange.ts'
 import type { RequestSettings } from '#engine/contract/model-use.ts'
@@ -54,6 +55,10 @@ export interface Operation {
    * that speaks as the client does.
    */
   readonly listen?: ((ex: Exchange, sent: SentOperation) => ResponseTap) | undefined
+  /** Who may be asked, where that is decided by what is kept. */
+  readonly kept?: KeptIds
+  /** The head of an answer has come. */
+  headAnswered?(ex: Exchange): void
 }
 
 /** Of one exchange, for all its attempts. */
@@ -116,6 +121,12 @@ interface AnyOperationKind<Spec extends AnswerSpec> extends Pick<Operation, 'isS
   readonly hidesAnswer?: boolean
   /** Of a whole answer of success; absent: it costs nothing. Throws FormatError. */
   costIn?(spec: Spec, body: Json): OperationCost
+  /** Whether a request is about what a provider keeps: the account of that is asked, whatever the model. */
+  isKept?(ex: Exchange): boolean
+  /** Requests name what is kept as chats do: ids in their bodies are opened ahead. */
+  readonly refers?: true
+  /** An answer is written anew for a client of the same format, too: what it says is not what the client gets. */
+  readonly rewrites?: true
   /** A whole answer of success for a client of another format; absent: all providers speak as the client does. */
   answer?(spec: Spec, body: Json): JsonObject
 }
@@ -133,7 +144,7 @@ export interface BodyOperationKind<Spec extends AnswerSpec = AnswerSpec> extends
 export interface HeadOperationKind<Spec extends AnswerSpec = AnswerSpec> extends AnyOperationKind<Spec> {
   readonly type: Exclude<OperationType, BodyOperationType>
   /** Throws FormatError. */
-  begin(ex: Exchange): ActiveOperation
+  begin(ex: Exchange, stored: StoredSettings): ActiveOperation
   /** The model that is asked for, "" where none is. Absent: as usual, in the path or in the body. */
   modelOf?(ex: Exchange): string
 }

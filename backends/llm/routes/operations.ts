@@ -12,6 +12,7 @@ import type { BodyOperationKind, OperationKind } from './operation.ts'
 import { realtime } from './realtime.ts'
 import { rerank } from './rerank.ts'
 import { speech, transcriptions, translations } from './sound.ts'
+import { stored } from './stored.ts'
 
 export const OPERATIONS: readonly OperationKind[] = [
   ...[
@@ -25,7 +26,7 @@ export const OPERATIONS: readonly OperationKind[] = [
     imageEdits,
     imageVariations
   ],
-  ...[anthropicCount, geminiCount, models, realtime]
+  ...[anthropicCount, geminiCount, models, realtime, stored]
 ]
 
 const BY_TYPE: ReadonlyMap<string, OperationKind> = new Map(OPERATIONS.map((kind) => [kind.type, kind]))

@@ -8,11 +8,15 @@ import { operationFormat } from '#backends/llm/capabilities.ts'
 import { FormatError } from '#backends/llm/formats/format.ts'
 import type { ResolvedProvider } from '#backends/llm/plan/request-plan.ts'
 import { address, providerModel } from '#backends/llm/request/provider-request.ts'
+import { References } from '#backends/llm/stored/references.ts'
+import { type KeptIds, NO_KEPT_IDS, type StoreAccess } from '#backends/llm/stored/stores.ts'
 import { NONE_DROPPED } from '#backends/llm/translate/dropped-fields.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import type { HeaderBlock } from '#engine/http/headers.ts'
 import { type ActiveOperation, besideChat, type HeadOperationKind, type SentOperation } from './operation.ts'
 import { RealtimeTap } from './realtime-usage.ts'
+
+const CALL = 'call_id'
 
 /** How a page in a browser shows its key: it can set no Authorization. */
 const KEY_PROTOCOL = 'openai-insecure-api-key.'
@@ -30,7 +34,8 @@ export const realtime: HeadOperationKind = {
   name: 'realtime',
   client: () => 'completions',
   guarded: () => null,
-  begin: (ex) => new Realtime(ex),
+  begin: (ex, stored) => new Realtime(ex, stored),
+  isKept: ({ query }) => new URLSearchParams(query).has(CALL),
   modelOf: ({ query }) => new URLSearchParams(query).get('model') ?? ''
 }
 
@@ -39,14 +44,21 @@ class Realtime implements ActiveOperation {
   readonly isStrict = true
   readonly name = 'realtime'
   readonly listen = (ex: Exchange) => new RealtimeTap(ex)
+  readonly kept: KeptIds
   readonly #model: string
   readonly #query: URLSearchParams
 
   /** Throws FormatError. */
-  constructor({ upgrade, query, request }: Exchange) {
+  constructor({ upgrade, query, request }: Exchange, stored: StoreAccess) {
     if (upgrade !== 'websocket') throw new FormatError('', 'the realtime API is spoken over a WebSocket')
     this.#query = new URLSearchParams(query)
     this.#model = this.#query.get('model') ?? ''
+    const references = new References(stored)
+    const call = this.#query.get(CALL)
+    // Beside a call that goes over WebRTC: it is where it was begun (docs/llm-objects.md).
+    if (call !== null) this.#query.set(CALL, references.open(call, 'call', CALL))
+    this.kept =
+      call === null ? NO_KEPT_IDS : { store: references.store, access: null, isAny: references.store === null }
     showKey(request)
   }
 
@@ -54,7 +66,7 @@ class Realtime implements ActiveOperation {
     const format = operationFormat('realtime', to, this.#model)
     const query = new URLSearchParams(this.#query)
     // A call that exists already has its model.
-    if (!query.has('call_id') && query.get('intent') !== 'transcription')
+    if (!query.has(CALL) && query.get('intent') !== 'transcription')
       query.set('model', providerModel(this.#model, to.settings.model, to.aliases))
     const target = besideChat(to, format, this.#model, '/realtime')
     const text = query.toString()

@@ -3,6 +3,7 @@ import type { FormatName } from '#backends/llm/conversation.ts'
 import { Losses, type ProviderFormat } from '#backends/llm/formats/format.ts'
 import { FORMATS } from '#backends/llm/formats/index.ts'
 import { answerContextOf, type ChatRequest } from '#backends/llm/request/chat-request.ts'
+import { ChatSealTap } from '#backends/llm/stored/seal-tap.ts'
 import { clientCallsWriter } from '#backends/llm/translate/client-tools.ts'
 import { CaptureTap } from '#backends/llm/usage/capture-tap.ts'
 import { BODY_STREAM, type Exchange } from '#engine/contract/exchange.ts'
@@ -30,8 +31,10 @@ export function clientTap(
   const writer = () =>
     clientCallsWriter(FORMATS[client].streamWriter(answerContextOf(chat), losses), clientTools, client)
   const native = isNative ? nativeTap({ format, reader: from.streamReader(count), writer, hidesUsage, offload }) : null
+  const { seal } = chat
+  const sealed = native === null || seal === null ? native : new ChatSealTap(native, seal)
   const inner =
-    native ?? new TranslatingTap({ from, framing: framing(), writer: writer(), losses, isNative, count, giveUp })
+    sealed ?? new TranslatingTap({ from, framing: framing(), writer: writer(), losses, isNative, count, giveUp })
   const tap = wantsList(chat) ? new ListTap({ inner, losses, giveUp }) : inner
   return chat.capture === null ? tap : new CaptureTap(tap, chat.capture, format, framing())
 }

@@ -107,10 +107,24 @@ function reserve(
   const refusal = modelRefusal(ex, chat?.model || editedChat?.model || ex.llm?.requestModel || '')
   if (refusal !== null) return refusal
   if (!use.hasBudget || isFree(state)) return null
+  if (isBackground(state)) return PAID_LATER
   // A token is a byte at least, so there are no more of them than bytes: what is only referred to is not among them.
   const { inputTokens = requestBytes(ex), outputTokens, units, unitsMax } = state.sentOperation?.expects ?? {}
   const outputMax = outputTokens ?? outputTokensMax(state)
   return use.reserve(prices.estimate(ex.llm?.requestModel ?? '', inputTokens, outputMax, unitsMax ?? units))
+}
+
+/** Its answer, and what that has cost, are fetched later (OpenAI, "Background mode"), or never. */
+function isBackground({ chat }: Attempts): boolean {
+  if (chat?.client !== 'responses') return false
+  // A large body is not parsed here: a text with these words is refused, too.
+  return chat instanceof LargeRequest ? chat.bytes.includes('background') : chat.body.background === true
+}
+
+const PAID_LATER: AccountRefusal = {
+  code: 'MODEL_NOT_ALLOWED',
+  message: 'a key with a budget cannot ask for an answer in the background: what it costs is known only later',
+  retryAfterS: null
 }
 
 /** Lists of models and counts of tokens cost nothing; they have no name among the operations (OpenTelemetry). */

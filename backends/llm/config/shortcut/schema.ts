@@ -5,6 +5,7 @@ import { edits, type FileEdits } from '#backends/llm/config/edits.ts'
 import { type FileFailover, failoverSettings } from '#backends/llm/config/failover.ts'
 import { type FileGuards, promptGuard } from '#backends/llm/config/guards.ts'
 import type { AiProvider } from '#backends/llm/config/snapshot.ts'
+import { type FileStored, stored } from '#backends/llm/config/stored.ts'
 import { dialect, type FileDialect } from '#backends/llm/providers/dialect/schema.ts'
 import { makers } from '#backends/llm/providers/fields.ts'
 import { PROVIDERS } from '#backends/llm/providers/index.ts'
@@ -177,6 +178,7 @@ export const llmSchema = ({ port, ...common }: Parameters<Shortcut['schema']>[0]
         .describe("The client's name of a model -> a name that models or virtualModels serve."),
       ...common,
       prices: backendPriceRows.optional().describe('What calls cost, in place of config.prices and the catalogue.'),
+      stored: stored().optional(),
       cache: cache().optional().describe('Answers that are kept for equal requests, of all models.'),
       failover: failoverSettings().optional(),
       promptGuard: promptGuard().optional().describe('What may not be asked or answered, of all models.'),
@@ -204,6 +206,7 @@ export interface LlmFile {
   readonly virtualModels?: readonly LlmVirtual[] | undefined
   readonly modelAliases?: Readonly<Record<string, string>> | undefined
   readonly cache?: FileCache | undefined
+  readonly stored?: FileStored | undefined
   readonly failover?: FileFailover | undefined
   readonly promptGuard?: FileGuards | undefined
   readonly prices?: FilePrices

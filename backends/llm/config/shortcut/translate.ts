@@ -9,6 +9,7 @@ import { RANKINGS, rankingOf } from '#backends/llm/config/ranking.ts'
 import { translateRoutes } from '#backends/llm/config/routes.ts'
 import { shadowOf } from '#backends/llm/config/shadow.ts'
 import type { AiBackend, AiProvider, AiRanking, ModelsBackend } from '#backends/llm/config/snapshot.ts'
+import { storedOf } from '#backends/llm/config/stored.ts'
 import { silenceOf } from '#backends/llm/config/streams.ts'
 import { starFilled } from '#backends/llm/edits/model-patterns.ts'
 import { CLIENT_FORMATS } from '#backends/llm/formats/index.ts'
@@ -43,6 +44,7 @@ export function llmBackend(file: LlmFile, { policies, sources, transportOf }: Tr
     groups,
     ...more,
     cache: cacheOf(file.cache),
+    stored: storedOf(file.stored),
     failover: failoverOf(file.failover),
     routes: ROUTES,
     // A name that only stands for another is not what a provider knows.

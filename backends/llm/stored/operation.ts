@@ -1,0 +1,217 @@
+/**
+ * Calls about what providers keep (docs/llm-objects.md): each goes to the account that has the object, under the
+ * provider's own ids, and its answer comes back with those of this gateway.
+ */
+import { operationFormat } from '#backends/llm/capabilities.ts'
+import type { ClientFormat, FormatName } from '#backends/llm/conversation.ts'
+import { FormatError } from '#backends/llm/formats/format.ts'
+import type { ResolvedProvider } from '#backends/llm/plan/request-plan.ts'
+import { address, providerModel } from '#backends/llm/request/provider-request.ts'
+import { type ActiveOperation, besideChat, type SentOperation } from '#backends/llm/routes/operation.ts'
+import { NONE_DROPPED } from '#backends/llm/translate/dropped-fields.ts'
+import { KEY_USE, type KeyUse } from '#engine/contract/accounts.ts'
+import { replaceRequestBody } from '#engine/contract/body.ts'
+import { BODY_NONE, type Exchange } from '#engine/contract/exchange.ts'
+import type { StoredAnswerSpec } from './answer.ts'
+import { type StoredApi, type StoredFormat, type StoredPath, storedPathOf } from './apis.ts'
+import type { MapModel } from './body.ts'
+import { StoredRefusal, StoredRequest } from './request.ts'
+import {
+  type Account,
+  hasMarks,
+  type KeptIds,
+  type Store,
+  type StoreAccess,
+  type StoredSettings,
+  sealFor
+} from './stores.ts'
+import { collectionUrl, rewriteHead } from './upload.ts'
+
+/** Says by which model's provider an object is made, where nothing else in the request does. */
+const MODEL_FIELD = 'x-weir-model'
+/** Which provider has been asked, by its name in the configuration. */
+const PROVIDER_FIELD = 'X-Weir-Provider'
+
+const MESSAGE_BATCHES = 'messages/batches'
+
+const isAnthropic = ({ request }: Pick<Exchange, 'request'>): boolean => request.get('anthropic-version') !== undefined
+
+export const storedAt = (ex: Pick<Exchange, 'path' | 'request'>): StoredPath | null =>
+  storedPathOf(ex.path, isAnthropic(ex))
+
+export function storedClient(ex: Pick<Exchange, 'path' | 'request'>): ClientFormat {
+  const at = storedAt(ex)
+  return at === null ? 'completions' : at.api.format
+}
+
+export class StoredCall implements ActiveOperation {
+  readonly client: ClientFormat
+  readonly isStrict = false
+  readonly name = null
+  readonly kept: KeptIds
+  readonly #request: StoredRequest
+  readonly #settings: StoredSettings
+  /** Of the client. */
+  readonly #method: string
+  readonly #contentType: string | undefined
+  /** What the header asks for; null: nothing. */
+  readonly #wanted: string | null
+  readonly #use: KeyUse | null
+  /** The URL of the collection, as the client knows it. */
+  readonly #here: string
+  /** The provider that has been asked. */
+  #account: Account | null = null
+
+  /** Throws FormatError. */
+  constructor(ex: Exchange, settings: StoredSettings) {
+    const at = storedAt(ex)
+    if (at === null) throw new StoredRefusal(404, 'there is no such API')
+    const { method, request } = ex
+    this.client = at.api.format
+    this.#settings = settings
+    this.#method = method
+    this.#here = collectionUrl(ex, at)
+    this.#contentType = request.get('content-type')
+    this.#wanted = request.get(MODEL_FIELD) ?? null
+    this.#use = ex.slots === null ? null : KEY_USE.get(ex)
+    refuseByKind(at, method, settings, this.#use)
+    const bytes = ex.requestBytes ?? Buffer.alloc(0)
+    const isPiece = at.isUpload && /\bupload\b/.test(request.get('x-goog-upload-command') ?? '')
+    this.#request = new StoredRequest(
+      at,
+      { bytes, contentType: this.#contentType ?? '', isPiece, query: ex.query },
+      settings
+    )
+    const { store } = this.#request
+    this.kept = { store, access: null, isAny: store === null }
+    this.#checkModels()
+    request.remove(MODEL_FIELD)
+  }
+
+  write(ex: Exchange, to: ResolvedProvider): SentOperation {
+    const request = this.#request
+    const { api, isUpload } = request.at
+    const { account } = to
+    if (account === undefined) throw new FormatError('', 'the provider has no account')
+    const format = formatAt(to, api)
+    this.#checkProvider(to)
+    const models: string[] = []
+    const map: MapModel = (model, field) => {
+      const name = this.#modelAt(to, model, field)
+      models.push(name)
+      return name
+    }
+    const path = request.path(map)
+    const query = request.query(map)
+    const body = request.body.write(map)
+    if (body !== null) replaceRequestBody(ex, body)
+    const [base, version = ''] = baseAt(to, format).split('?')
+    const parameters = [version, query.slice(1)].filter((part) => part !== '').join('&')
+    const target = `${isUpload ? '/upload' : ''}${base}${path}`
+    address(ex, to.provider, { target, query: '', isNative: true })
+    this.#restore(ex, parameters)
+    this.#account = account
+    return this.#sent(format, models[0] ?? null, account.store)
+  }
+
+  /** The head of the answer. */
+  headAnswered(ex: Exchange): void {
+    const { response } = ex
+    if (response === null || this.#account === null) return
+    const { name, store } = this.#account
+    if (this.#method === 'POST' && ex.status < 300) response.set(PROVIDER_FIELD, name)
+    rewriteHead(ex, this.#request.at, hasMarks(this.#settings) ? sealFor(store, this.#settings) : null)
+  }
+
+  /** What `address` has made that of a chat. */
+  #restore(ex: Exchange, query: string): void {
+    ex.method = this.#method
+    ex.query = query === '' ? '' : `?${query}`
+    if (ex.requestBody === BODY_NONE) ex.request.remove('content-type')
+    else if (this.#contentType !== undefined) ex.request.set('Content-Type', this.#contentType)
+  }
+
+  #sent(providerFormat: FormatName, model: string | null, store: Store): SentOperation {
+    const { api, rest } = this.#request.at
+    const { client } = this
+    const sent = { lost: NONE_DROPPED, model, providerFormat, isNative: true }
+    const isContent = api.contents?.test(`/${[api.collection, ...rest].join('/')}`) === true
+    const seal = hasMarks(this.#settings) ? sealFor(store, this.#settings) : null
+    // What it keeps says where its results are: that is at this gateway, too.
+    const isRewritten = seal !== null || api.collection === MESSAGE_BATCHES
+    if (isContent || !isRewritten) return { ...sent, answerSpec: null }
+    const here = api.collection === MESSAGE_BATCHES ? this.#here : null
+    const spec: StoredAnswerSpec = { of: 'Stored', client, kind: api.kind, seal, here }
+    return { ...sent, answerSpec: spec }
+  }
+
+  #checkModels(): void {
+    const use = this.#use
+    if (use === null) return
+    for (const model of this.#request.models) {
+      if (!use.mayUse(model)) throw new StoredRefusal(403, `the key may not use the model ${JSON.stringify(model)}`)
+    }
+    if (use.isRestricted && this.#request.body.isUnseenBatch === true) {
+      throw new StoredRefusal(403, 'a key with a list of models sends the input of a batch in one piece, to files')
+    }
+    // What is kept has its models checked where they are named: the exchange has none of its own.
+    use.isModelChecked = true
+  }
+
+  /** Whether the client may ask this provider for anything, and wants to. */
+  #checkProvider({ aliases, provider }: ResolvedProvider): void {
+    const { isClosed } = this.#settings
+    if (this.#wanted !== null && isClosed && aliases.find(this.#wanted) === undefined && this.#request.store === null) {
+      throw new FormatError(MODEL_FIELD, `${provider.name} does not serve this model here`)
+    }
+    const use = this.#use
+    if (use === null || !use.isRestricted || !isClosed) return
+    const isOpen = aliases.names.some((name) => use.mayUse(name))
+    if (!isOpen && !use.modelNames.some((name) => aliases.find(name) !== undefined))
+      throw new StoredRefusal(403, 'the key may use no model of the provider that keeps this')
+  }
+
+  #modelAt({ settings, aliases, provider }: ResolvedProvider, model: string, field: string): string {
+    if (this.#settings.isClosed && aliases.find(model) === undefined) {
+      throw new FormatError(field, `${provider.name} does not serve the model ${JSON.stringify(model)} here`)
+    }
+    return providerModel(model, settings.model, aliases)
+  }
+}
+
+/** What no provider is asked for, by whose key it is. */
+function refuseByKind({ api, rest }: StoredPath, method: string, { tenant }: StoreAccess, use: KeyUse | null): void {
+  if (use?.hasBudget === true && api.isPaidLater?.(method, rest) === true) {
+    const why = 'what it costs is known only after the provider has done it'
+    throw new StoredRefusal(403, `a key with a budget cannot use this API: ${why}`)
+  }
+  if (method === 'GET' && rest.length === 0 && tenant !== '') {
+    const why = 'the provider lists what all clients of this gateway have made'
+    throw new StoredRefusal(403, `${api.collection} cannot be listed with a key of this gateway: ${why}; ask by id`)
+  }
+}
+
+const FORMATS_OF: Readonly<Record<StoredFormat, readonly FormatName[]>> = {
+  completions: ['responses', 'completions'],
+  messages: ['messages'],
+  gemini: ['gemini']
+}
+
+/** Of the provider, if it has the API. Throws FormatError. */
+function formatAt(to: ResolvedProvider, { format, collection, kind }: StoredApi): FormatName {
+  const wanted = collection === 'responses' || kind === 'conversation' ? (['responses'] as const) : FORMATS_OF[format]
+  const known = to.provider.formats('')
+  const found = wanted.find((one) => known.includes(one))
+  if (found !== undefined) return operationFormat('stored', to, '', found)
+  const why = collection === 'responses' ? ': answers that are translated for it are not kept' : ''
+  throw new FormatError('', `${to.provider.name} keeps no ${collection}${why}`)
+}
+
+/** Up to the version, with the query that the API needs. */
+function baseAt(to: ResolvedProvider, format: FormatName): string {
+  if (format === 'gemini')
+    return besideChat(to, format, 'model', ':generateContent')
+      .replace(/\/models\/[^/?]*/, '')
+      .split('?')[0]!
+  return besideChat(to, format, '', '').replace(/\/deployments\/[^/?]*/, '')
+}
