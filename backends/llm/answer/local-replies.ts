@@ -7,6 +7,7 @@ import { idFor } from '#backends/llm/formats/request-id.ts'
 import type { ListClient } from '#backends/llm/routes/answer-spec.ts'
 import { type ModelNames, modelList } from '#backends/llm/routes/models.ts'
 import type { BackendContext } from '#engine/contract/backend.ts'
+import { LATER_AGAIN } from '#engine/contract/body.ts'
 import type { Dialect, Exchange, LocalReply } from '#engine/contract/exchange.ts'
 
 /** Answers with the models that the configuration names. */
@@ -60,6 +61,11 @@ export function errorDialectOf(client: FormatName, ex: Exchange): Dialect {
     // What OpenAI says of a key that it does not know; its type is that of every 4xx.
     const code = known ?? (status === 401 && OPENAI.has(client) ? 'invalid_api_key' : null)
     const { body, headers } = errorBody(ex, client, { status, message, code, param: null })
-    return { body: JSON.stringify(body), headers }
+    return { body: JSON.stringify(body), headers: isLater(ex, status) ? [...headers, ...LATER_AGAIN] : headers }
   }
+}
+
+/** Clients of models ask again by themselves: they are told when, also where what refuses does not say. */
+function isLater({ refusalHeaders }: Exchange, status: number): boolean {
+  return status === 503 && !(refusalHeaders ?? []).some((field) => field.toLowerCase() === 'retry-after')
 }

@@ -11,6 +11,7 @@ import { GUARD_JOB } from './job-name.ts'
 import { moderationTarget } from './moderation.ts'
 import {
   BUFFERS_FULL,
+  GUARD_DOWN,
   GuardBuffersFull,
   type GuardCall,
   GuardUnavailable,
@@ -54,9 +55,6 @@ export interface Body {
   readonly side: Side
 }
 
-/** Of a guard that cannot be asked and has to be. */
-const DOWN: AiRejection = { status: 503, message: 'a prompt guard cannot be reached' }
-
 export type Run = (job: GuardJob) => Promise<StepResult>
 
 /** Small bodies are looked at here and big ones in another thread, in the turn of the client of `ex`. */
@@ -81,7 +79,7 @@ export async function guardBody(guards: readonly AiGuard[], body: Body, run: Run
     if (call.signal.aborted) return { kind: 'over' }
     if (judged.kind === 'down') {
       const guard = Array.isArray(step) ? -1 : guards.indexOf(step)
-      return { kind: 'reject', acted, reply: DOWN, guard, rule: -1, failure: judged.why }
+      return { kind: 'reject', acted, reply: GUARD_DOWN, guard, rule: -1, failure: judged.why }
     }
     if (judged.kind === 'reject') {
       const { reply, guard = 0, rule = -1 } = judged

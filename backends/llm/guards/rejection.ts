@@ -7,32 +7,34 @@ import { idFor } from '#backends/llm/formats/request-id.ts'
 import { LATER_AGAIN, replaceResponseBody } from '#engine/contract/body.ts'
 import type { Exchange, LocalReply } from '#engine/contract/exchange.ts'
 import { hasNoContent } from '#engine/http/status.ts'
-import { BUFFERS_FULL } from './service-call.ts'
+import { BUFFERS_FULL, GUARD_DOWN } from './service-call.ts'
 
 /** As events and bodies of errors have it. */
 export function rejectionError({ status, message }: AiRejection): ChatError {
   return { status, type: status === 503 ? 'overloaded' : 'filter', message, code: null, param: null }
 }
 
-/** The words of a rejection: an error of the client's format, or the text alone below 400. */
-export function rejectionBody(client: FormatName, reply: AiRejection): { body: string; contentType: string } {
-  if (reply.status < 400) return { body: reply.message, contentType: 'text/plain; charset=utf-8' }
-  return { body: JSON.stringify(FORMATS[client].writeError(rejectionError(reply))), contentType: 'application/json' }
+interface Written {
+  readonly body: string
+  readonly contentType: string
+  /** Flat. */
+  readonly fields: readonly string[]
 }
 
-/** Fields of a rejection, flat: the id of the request, but none below 400, where it looks like an answer. */
-export function rejectionFields(ex: Exchange, client: FormatName, reply: AiRejection): readonly string[] {
-  const later = reply === BUFFERS_FULL ? LATER_AGAIN : []
-  if (reply.status < 400) return later
+/** An error of the client's format with the id of the request; below 400 the text alone, which looks like an answer. */
+function written(ex: Exchange, client: FormatName, reply: AiRejection): Written {
+  const later = reply === BUFFERS_FULL || reply === GUARD_DOWN ? LATER_AGAIN : []
+  if (reply.status < 400) return { body: reply.message, contentType: 'text/plain; charset=utf-8', fields: later }
   const { field, id } = idFor(ex, client)
-  return [...later, field, id]
+  const error = FORMATS[client].writeError(rejectionError(reply))
+  const body = client === 'messages' ? { ...error, request_id: id } : error
+  return { body: JSON.stringify(body), contentType: 'application/json', fields: [...later, field, id] }
 }
 
 /** Instead of an answer. */
 export function writeRejection(ex: Exchange, client: FormatName, refused: AiRejection): void {
-  const { body, contentType } = rejectionBody(client, refused)
+  const { body, contentType, fields } = written(ex, client, refused)
   ex.error ??= refused === BUFFERS_FULL ? 'BUFFERS_FULL' : 'FORBIDDEN'
-  const fields = rejectionFields(ex, client, refused)
   for (let i = 0; i < fields.length; i += 2) ex.response!.set(fields[i]!, fields[i + 1]!)
   // Ahead of the status: some have no body, and what has been rejected must not stay behind one of them.
   const isBare = hasNoContent(refused.status, ex.method)
@@ -46,5 +48,6 @@ export function writeRejection(ex: Exchange, client: FormatName, refused: AiReje
 export function rejectionReply(ex: Exchange, client: FormatName, reply: AiRejection): LocalReply {
   const isCrowded = reply === BUFFERS_FULL
   ex.error = isCrowded ? 'BUFFERS_FULL' : reply.status === 503 ? 'NO_BACKEND' : 'FORBIDDEN'
-  return { status: reply.status, ...rejectionBody(client, reply), headers: rejectionFields(ex, client, reply) }
+  const { body, contentType, fields } = written(ex, client, reply)
+  return { status: reply.status, body, contentType, headers: fields }
 }

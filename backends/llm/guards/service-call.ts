@@ -53,6 +53,9 @@ export class GuardBuffersFull extends Error {}
 /** The message for the client then. */
 export const BUFFERS_FULL: AiRejection = { status: ERRORS.BUFFERS_FULL.status, message: ERRORS.BUFFERS_FULL.message }
 
+/** The same of a guard that cannot be asked and has to be. */
+export const GUARD_DOWN: AiRejection = { status: 503, message: 'a prompt guard cannot be reached' }
+
 interface TargetUrl {
   readonly url: string
 }
