@@ -4,8 +4,7 @@ import { FORMATS } from '#backends/llm/formats/index.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import type { Peek } from '#engine/contract/filter.ts'
 import { parseJson } from '#engine/kit/json.ts'
-
-const END = /[}\]]\s{0,16}$/
+import { JsonEnd } from '#engine/kit/json-end.ts'
 
 /** Null: it cannot be read. `isLeft`: whether somebody else is asked after it; called once, when all of it is here. */
 export function errorBody(
@@ -15,12 +14,13 @@ export function errorBody(
 ): Peek | null {
   if ((response?.get('content-encoding') ?? 'identity').toLowerCase() !== 'identity') return null
   const pieces: Buffer[] = []
+  const whole = new JsonEnd()
   return {
     look(chunk, start, end) {
       pieces.push(Buffer.from(chunk.subarray(start, end)))
+      if (!whole.push(chunk, start, end)) return 'more'
       const text = Buffer.concat(pieces).toString()
-      // Not all of it is here.
-      if (!END.test(text) || parseJson(text) === undefined) return 'more'
+      if (parseJson(text) === undefined) return 'take'
       return isLeft(FORMATS[format].readError(status, text)) ? 'again' : 'take'
     }
   }

@@ -1,6 +1,7 @@
 /** What requests have in common that are to go the same way. */
 import type { Json } from '#backends/llm/conversation.ts'
 import { isObject } from '#backends/llm/formats/fields.ts'
+import { LargeRequest } from '#backends/llm/offload/large-request.ts'
 import type { ChatRequest } from '#backends/llm/request/chat-request.ts'
 import { REQUEST_HEAD_ROOTS } from '#engine/cel/exchange.ts'
 import { compileExpression } from '#engine/cel/expression.ts'
@@ -29,6 +30,8 @@ const FIRST_TURNS_MAX = 8
  */
 export function promptPrefix(chat: ChatRequest | null, charsMax: number): string | null {
   if (chat === null) return null
+  // To ask for its body would parse it.
+  if (chat instanceof LargeRequest) return bytesOfTurns(chat.bytes, charsMax)
   const { body, bytes } = chat
   const turns = TURNS.map((name) => body[name]).find((value) => value !== undefined)
   if (turns === undefined) return bytesOfTurns(bytes, charsMax)
@@ -43,5 +46,5 @@ function firstTurns(turns: readonly Json[]): readonly Json[] {
 
 function bytesOfTurns(bytes: Buffer, charsMax: number): string | null {
   const from = TURNS.map((name) => bytes.indexOf(`"${name}"`)).find((at) => at >= 0)
-  return from === undefined ? null : bytes.latin1Slice(from, from + charsMax)
+  return from === undefined ? null : bytes.toString('latin1', from, from + charsMax)
 }

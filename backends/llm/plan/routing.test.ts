@@ -81,6 +81,15 @@ test('without its key a prompt stays with the provider that knows its beginning,
   equal(prompts.filter((seen) => seen.length > 0).length > 1, true)
 })
 
+test('a large request whose few words stand at its end goes by them', async (t) => {
+  const targets = [{ model: 'a' }, { model: 'b' }]
+  const { ask: send, counts } = await models(t, { routing: { consistentHash: { targets } } })
+  const tools = [{ type: 'function', function: { name: 'f', description: 'x'.repeat(200_000), parameters: {} } }]
+  const large = { model: 'v', tools, messages: [{ role: 'user', content: 'Hi' }] }
+  for (let i = 0; i < 2; i++) equal((await send(CHAT, large)).status, 200)
+  deepEqual(counts().sort(), [0, 0, 2])
+})
+
 test('a provider that answers that a request is too long: the larger model of the list is asked, and no other', async (t) => {
   const routing = { failover: { targets: [{ model: 'a' }, { model: 'b', priority: 1 }] } }
   const all = await models(t, { routing, fallbacks: [{ on: ['context_window'], models: ['c'] }] })

@@ -20,6 +20,7 @@ import { FORMATS } from '#backends/llm/formats/index.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import type { Peek } from '#engine/contract/filter.ts'
 import { parseJson } from '#engine/kit/json.ts'
+import { JsonEnd } from '#engine/kit/json-end.ts'
 import { type Framing, framingOf } from './framing.ts'
 
 /** What a provider has worked out, or been sent, for an answer that its filter has stopped. */
@@ -54,14 +55,15 @@ const isFilter = (stop: StopReason): boolean => stop === 'filter' || stop === 'r
 
 /** An error stands within the first bytes of its body; members with null are no errors. */
 const LOOK_BYTES = 1024
-const END = /[}\]]\s{0,16}$/
 const ERROR = /"error"\s*:\s*["{]|"detail"\s*:\s*["[{]|"(?:message|__type)"\s*:\s*"|"status_code"\s*:\s*[1-9]/
 
 /** An answer that is whole: most are taken with their first bytes. */
 class WholeError implements Peek {
   readonly #format: FormatName
   readonly #refused: (error: ChatError) => void
+  readonly #end = new JsonEnd()
   #text = ''
+  #mayRefuse = false
 
   constructor(format: FormatName, refused: (error: ChatError) => void) {
     this.#format = format
@@ -71,12 +73,13 @@ class WholeError implements Peek {
   look(chunk: Buffer, start: number, end: number): 'more' | 'take' | 'again' {
     // Latin-1: neither what is looked for nor the shape of the JSON needs more.
     this.#text += chunk.latin1Slice(start, end)
-    const mayBeWhole = END.test(this.#text)
-    if (!ERROR.test(this.#text)) return mayBeWhole || this.#text.length >= LOOK_BYTES ? 'take' : 'more'
-    if (!mayBeWhole) return 'more'
+    const isWhole = this.#end.push(chunk, start, end)
+    // Of a longer one the beginning has been looked at.
+    this.#mayRefuse ||= this.#text.length - (end - start) < LOOK_BYTES && ERROR.test(this.#text)
+    if (!this.#mayRefuse) return isWhole || this.#text.length >= LOOK_BYTES ? 'take' : 'more'
+    if (!isWhole) return 'more'
     const value = parseJson(this.#text) as Json | undefined
-    // Not all of it is here.
-    if (value === undefined) return 'more'
+    if (value === undefined) return 'take'
     return refusesIn(this.#format, value, this.#refused) ? 'again' : 'take'
   }
 }
@@ -85,6 +88,7 @@ class WholeError implements Peek {
 class WholeAnswer implements Peek {
   readonly #format: FormatName
   readonly #beginnings: FilteredBeginnings
+  readonly #end = new JsonEnd()
   #text = ''
 
   constructor(format: FormatName, beginnings: FilteredBeginnings) {
@@ -94,9 +98,9 @@ class WholeAnswer implements Peek {
 
   look(chunk: Buffer, start: number, end: number): 'more' | 'take' | 'again' {
     this.#text += chunk.latin1Slice(start, end)
-    if (!END.test(this.#text)) return 'more'
+    if (!this.#end.push(chunk, start, end)) return 'more'
     const value = parseJson(this.#text) as Json | undefined
-    if (value === undefined) return 'more'
+    if (value === undefined) return 'take'
     if (refusesIn(this.#format, value, this.#beginnings.refused)) return 'again'
     const summary = isObject(value) ? this.#summaryOf(value) : null
     if (summary === null || summary.stops.length === 0 || !summary.stops.every(isFilter)) return 'take'
