@@ -13,15 +13,39 @@ const requestWith = (credentials: string) =>
   `Accept-Encoding: gzip\r\nAuthorization: ${credentials}\r\nX-Request-Id: 7f3c2a10\r\n\r\n`
 const HEAD_END = '\r\n\r\n'
 
-/** Answers every request with ANSWER, on a free port of 127.0.0.1; gives the port. */
+/** What a model is asked, and answers: short for the same reason. */
+const QUESTION = JSON.stringify({ model: 'm', max_tokens: 16, messages: [{ role: 'user', content: 'Hi' }] })
+const callWith = (credentials: string) =>
+  'POST /v1/chat/completions HTTP/1.1\r\nHost: bench.example.com\r\nUser-Agent: bench\r\nAccept: */*\r\n' +
+  `Content-Type: application/json\r\nContent-Length: ${QUESTION.length}\r\nAuthorization: ${credentials}\r\n\r\n${QUESTION}`
+const COMPLETION = JSON.stringify({
+  ...{ id: 'c', object: 'chat.completion', created: 1, model: 'm' },
+  choices: [{ index: 0, message: { role: 'assistant', content: 'Hello' }, finish_reason: 'stop' }],
+  usage: { prompt_tokens: 12, completion_tokens: 7, total_tokens: 19, prompt_tokens_details: { cached_tokens: 4 } }
+})
+const CALL_ANSWER = `HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: ${COMPLETION.length}\r\n\r\n${COMPLETION}`
+const LENGTH = /\r\nContent-Length: (\d+)/i
+
+/** What clients ask for. */
+export type Asks = 'page' | 'model'
+
+const EXCHANGES: { readonly [asks in Asks]: { request: (credentials: string) => string; body: string } } = {
+  page: { request: requestWith, body: BODY },
+  model: { request: callWith, body: COMPLETION }
+}
+
+/** Answers GETs with ANSWER, and all else as a model does, on a free port of 127.0.0.1; gives the port. */
 function serve(): Promise<number> {
   const server = createServer({ noDelay: true }, (socket) => {
     let text = ''
     socket.on('data', (chunk) => {
       text += chunk.toString('latin1')
       for (let end = text.indexOf(HEAD_END); end >= 0; end = text.indexOf(HEAD_END)) {
-        text = text.slice(end + HEAD_END.length)
-        socket.write(ANSWER, 'latin1')
+        const head = text.slice(0, end)
+        const over = end + HEAD_END.length + Number(LENGTH.exec(head)?.[1] ?? 0)
+        if (text.length < over) break
+        text = text.slice(over)
+        socket.write(head.startsWith('GET ') ? ANSWER : CALL_ANSWER, 'latin1')
       }
     })
     // The gateway drops its connections when it closes.
@@ -37,11 +61,13 @@ interface Order {
   readonly connections: number
   readonly count: number
   readonly credentials: string
+  readonly asks: Asks
 }
 
-/** Sends `count` GETs over `connections` connections, one at a time on each. Rejects on any wrong answer. */
-function send({ port, connections, count, credentials }: Order): Promise<void> {
-  const request = requestWith(credentials)
+/** Sends `count` requests over `connections` connections, one at a time on each. Rejects on any wrong answer. */
+function send({ port, connections, count, credentials, asks }: Order): Promise<void> {
+  const { request: requestFor, body } = EXCHANGES[asks]
+  const request = requestFor(credentials)
   let sent = 0
   let answered = 0
   const { promise, resolve, reject } = Promise.withResolvers<void>()
@@ -57,8 +83,8 @@ function send({ port, connections, count, credentials }: Order): Promise<void> {
     socket.on('data', (chunk) => {
       text += chunk.toString('latin1')
       const end = text.indexOf(HEAD_END)
-      if (end < 0 || text.length < end + HEAD_END.length + BODY.length) return
-      if (!text.startsWith('HTTP/1.1 200 ') || !text.endsWith(HEAD_END + BODY))
+      if (end < 0 || text.length < end + HEAD_END.length + Number(LENGTH.exec(text)?.[1] ?? body.length)) return
+      if (!text.startsWith('HTTP/1.1 200 ') || !text.endsWith(HEAD_END + body))
         reject(new Error(`wrong answer: ${text}`))
       text = ''
       answered++

@@ -25,7 +25,10 @@ test('the gate fails above its tolerance only, and asks for a lower number when 
   assert.equal(of(250).passed, true)
   assert.equal(of(252).passed, true)
   assert.equal(of(256).passed, false)
-  assert.match(gateText(of(256)), /^gc: plain: 256 scavenges per 100000 GETs \(2100 bytes per GET\); 250 .* FAILED$/)
+  assert.match(
+    gateText(of(256)),
+    /^gc: plain: 256 scavenges per 100000 requests \(2100 bytes for each\); 250 .* FAILED$/
+  )
   assert.match(gateText(of(240)), /ok; commit the lower number/)
 })
 

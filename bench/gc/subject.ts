@@ -7,7 +7,10 @@ import { GCProfiler } from 'node:v8'
 import { HeaderBlock } from '#engine/http/headers.ts'
 
 /** What engine/testing/gateway.ts offers: the serving stack of one worker in the calling thread. */
-export type StartGateway = (yamlText: string) => Promise<{ port: number; close(): Promise<void> }>
+export type StartGateway = (
+  yamlText: string,
+  options?: { readonly keepSpend?: () => void }
+) => Promise<{ port: number; close(): Promise<void> }>
 
 /** Garbage added per request, to show that the gate sees it; `none` is the control of that experiment. */
 
@@ -16,9 +19,10 @@ export type Extra = 'none' | 'closure' | 'promise'
 export interface SubjectArgs {
   /** URL of a module that exports startGateway. */
   readonly module: string
-  readonly backendPort: number
-  /** Of the one route. */
-  readonly policies: object
+  /** Of the gateway. */
+  readonly config: object
+  /** Records of model calls are made, as for the spend log. */
+  readonly keepsSpend: boolean
   /** Null: the gateway as it is. */
   readonly extra: Extra | null
 }
@@ -46,32 +50,31 @@ function addGarbage(extra: Extra): void {
   }
 }
 
-function configuration(backendPort: number, policies: object): string {
-  return JSON.stringify({
-    config: { adminAddr: 'off', statsAddr: 'off', readinessAddr: 'off', logging: { level: 'warn' } },
-    binds: [{ port: 0, listeners: [{ routes: [{ policies, backends: [{ host: `127.0.0.1:${backendPort}` }] }] }] }]
-  })
-}
-
 /** Garbage since the last count. */
 export interface Garbage {
   readonly scavenges: number
   /** Bytes allocated on the JS heap, collected or not. */
   readonly bytes: number
+  /** Time of the process on processors, and how much of it was its own: the system's varies with what else runs. */
+  readonly cpuMs: number
+  readonly userMs: number
 }
 
 class GarbageCount {
   #profiler = new GCProfiler()
   #heapBytes = 0
+  #cpu = process.cpuUsage()
 
   start(): void {
     this.#profiler = new GCProfiler()
     this.#profiler.start()
     this.#heapBytes = process.memoryUsage().heapUsed
+    this.#cpu = process.cpuUsage()
   }
 
   /** What the heap gained between one collection and the next, added up. */
   stop(): Garbage {
+    const { user, system } = process.cpuUsage(this.#cpu)
     const endBytes = process.memoryUsage().heapUsed
     const collections = this.#profiler.stop()?.statistics ?? []
     let afterBytes = this.#heapBytes
@@ -81,15 +84,15 @@ class GarbageCount {
       afterBytes = afterGC.heapStatistics.usedHeapSize
     }
     const scavenges = collections.filter(({ gcType }) => gcType === 'Scavenge').length
-    return { scavenges, bytes: bytes + endBytes - afterBytes }
+    return { scavenges, bytes: bytes + endBytes - afterBytes, cpuMs: (user + system) / 1000, userMs: user / 1000 }
   }
 }
 
 /** Serves until the gate disconnects. Every message asks for the garbage since the last one. */
-async function serve({ module, backendPort, policies, extra }: SubjectArgs): Promise<void> {
+async function serve({ module, config, keepsSpend, extra }: SubjectArgs): Promise<void> {
   if (extra !== null) addGarbage(extra)
   const { startGateway } = (await import(module)) as { startGateway: StartGateway }
-  const gateway = await startGateway(configuration(backendPort, policies))
+  const gateway = await startGateway(JSON.stringify(config), keepsSpend ? { keepSpend() {} } : {})
   const count = new GarbageCount()
   count.start()
   process.on('message', () => {

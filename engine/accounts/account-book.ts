@@ -111,7 +111,11 @@ export class BookedKey implements Key {
 
   readonly begin: Key['begin'] = (ex, as) => {
     // Looked up for each call: a team may have other limits by now than when the key was made.
-    const accounts = this.row.accounts.flatMap((id) => this.#book.account(id) ?? [])
+    const accounts = []
+    for (const id of this.row.accounts) {
+      const account = this.#book.account(id)
+      if (account !== undefined) accounts.push(account)
+    }
     const { server } = this.#book.parts
     return server === null ? beginCall(ex, accounts, this.#book.parts, as) : beginServerCall(ex, accounts, server, as)
   }

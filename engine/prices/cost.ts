@@ -1,5 +1,13 @@
 /** What usage costs: whole picos, kind by kind. A kind without a price of its own costs what it is a part of. */
-import type { PriceRow, RateKind, RateSet, Rates, TokenKind, UnitKind } from '#engine/contract/price-list.ts'
+import {
+  type PriceRow,
+  type RateKind,
+  type RateSet,
+  type Rates,
+  TOKEN_KINDS,
+  type TokenKind,
+  type UnitKind
+} from '#engine/contract/price-list.ts'
 import { type Picos, plusPicos, timesPrice } from '#engine/kit/money.ts'
 
 /** Tokens: input and output are totals, the others parts of them, and no token is of two kinds. */
@@ -43,10 +51,10 @@ export function costOf(row: PriceRow, tokens: TokenCounts, tier: string | null, 
   if (set === null) return `no price for the service tier ${tier}`
   const rates = ratesFor(set, tokens.input)
   let sum: Picos = rates.request ?? 0
-  for (const kind in tokens) {
-    const count = plainCount(tokens, kind as TokenKind)
+  for (const kind of TOKEN_KINDS) {
+    const count = plainCount(tokens, kind)
     if (count === 0) continue
-    const rate = rateOf(rates, kind as TokenKind)
+    const rate = rateOf(rates, kind)
     if (rate === undefined) return `no price for ${kind}`
     sum = plusPicos(sum, timesPrice(count, rate))
   }

@@ -6,7 +6,7 @@ import type { ExportOutcome } from '#engine/contract/otlp.ts'
 import type { SpendExportPlan } from '#engine/contract/spend.ts'
 import type { Time } from '#engine/contract/time.ts'
 import type { Row } from './record.ts'
-import { recordOf } from './shown.ts'
+import { recordText } from './shown.ts'
 
 /** Pauses between attempts: the first, and the longest, which also bounds what a receiver may ask for. */
 const BACKOFF_MS = 1_000
@@ -93,8 +93,8 @@ export class SpendExport {
       this.#onEmpty?.()
       return
     }
-    const records = rows.map((row) => recordOf((_, place) => row[place]!))
-    this.#request = { body: Buffer.from(JSON.stringify({ records })), records: rows.length, attempts: 0 }
+    const text = rows.map(recordText).join(',')
+    this.#request = { body: Buffer.from(`{"records":[${text}]}`), records: rows.length, attempts: 0 }
     this.#send()
   }
 

@@ -14,6 +14,28 @@ export function cellOf(name: Column, value: Value): Value {
   return value
 }
 
+/** Ahead of each value: `,"cost":`. */
+const MEMBERS = RECORD_NAMES.map((name, i) => `${i === 0 ? '{' : ','}${JSON.stringify(name)}:`)
+
+/** Columns whose values are JSON already, and what stands for none of it. */
+const JSON_COLUMNS: { readonly [name in Column]?: string } = { tags: '[]', guards: '[]' }
+
+/** The text of recordOf: a tenth of the work, which a worker has for each call where there is a webhook. */
+export function recordText(row: readonly (string | number | null)[]): string {
+  let out = ''
+  for (let i = 0; i < row.length; i++) out += MEMBERS[i]! + memberText(COLUMN_NAMES[i]!, row[i]!)
+  return `${out}}`
+}
+
+function memberText(name: Column, value: string | number | null): string {
+  const none = JSON_COLUMNS[name]
+  if (none !== undefined) return value === null ? none : String(value)
+  if (name === 'streamed') return value === 1 ? 'true' : 'false'
+  if (value === null) return 'null'
+  if (name === 'time' || name === 'costNanos') return `"${String(cellOf(name, value))}"`
+  return typeof value === 'number' ? String(value) : JSON.stringify(value)
+}
+
 /** As JSON. */
 export function recordOf(value: (name: Column, place: number) => Value): Readonly<Record<string, unknown>> {
   const out: Record<string, unknown> = {}

@@ -11,6 +11,8 @@ const OTHER = 'other'
 export class CostMetrics {
   readonly #metrics: Metrics
   readonly #counters = new Map<string, Counter>()
+  /** Many calls are of the key of the one before. */
+  #last: { readonly key: string; readonly team: string; readonly counter: Counter } | null = null
 
   constructor(metrics: Metrics) {
     this.#metrics = metrics
@@ -27,6 +29,13 @@ export class CostMetrics {
   }
 
   #counter(key: string, team: string): Counter {
+    if (this.#last?.key === key && this.#last.team === team) return this.#last.counter
+    const counter = this.#find(key, team)
+    this.#last = { key, team, counter }
+    return counter
+  }
+
+  #find(key: string, team: string): Counter {
     const name = JSON.stringify([key, team])
     const known = this.#counters.get(name)
     if (known !== undefined) return known

@@ -14,6 +14,7 @@ import { monotonicClock } from '#engine/kit/monotonic.ts'
 import { SharedRows } from '#engine/kit/shared-rows.ts'
 import { inProcess } from '#engine/lifecycle/in-process.ts'
 import { Prices } from '#engine/prices/book.ts'
+import type { Batch } from '#engine/spend/recorder.ts'
 import { formatErrors, type LoadOptions, loadConfig } from '#engine/standalone/load.ts'
 import { encodeMetrics } from '#engine/telemetry/metric-points.ts'
 import { REGION_BYTES } from '#engine/telemetry/metrics.ts'
@@ -81,6 +82,8 @@ export interface TestOptions {
   readonly server?: ServerBooks
   /** Changes what the file has become: for what no file can say yet. */
   readonly edit?: (snapshot: Snapshot) => Snapshot
+  /** Takes batches of records of model calls, and has kept them at once. Default: there is no spend log. */
+  readonly keepSpend?: (batch: Batch) => void
 }
 
 /** One for all gateways of a test process: its thread takes 0.3 s to load, and keeps no process alive. */
@@ -192,19 +195,25 @@ function recordersOf(telemetry: Telemetry) {
 
 function telemetryOf(
   table: MetricsTable,
-  { log, environment = process.env }: Pick<TestOptions, 'log' | 'environment'>,
+  { log, environment = process.env, keepSpend }: Pick<TestOptions, 'log' | 'environment' | 'keepSpend'>,
   askForMetrics: () => void
 ) {
   const region = new SharedArrayBuffer(REGION_BYTES)
-  return createTelemetry({
+  const telemetry = createTelemetry({
     region,
     worker: 0,
     announce: table.attach('0', region),
     askForMetrics,
     environment,
+    postSpend: keepSpend === undefined ? null : (batch) => keep(batch, keepSpend),
     logging: { level: log === undefined ? 'warn' : 'info', format: log?.format ?? 'text' },
     ...(log === undefined ? {} : { accessLogFd: log.fd })
   })
+  const keep = (batch: Batch, take: (batch: Batch) => void): void => {
+    take(batch)
+    setImmediate(() => telemetry.spendTaken({ count: batch.count, kept: batch.count }))
+  }
+  return telemetry
 }
 
 const chunksOf = (table: MetricsTable) => encodeMetrics(table.sums(), { startedAt: 0, now: Date.now() })

@@ -50,6 +50,13 @@ export type Priced =
 
 const NO_TOKENS = 'the provider did not tell what it has counted'
 
+interface Found {
+  readonly version: number
+  readonly answered: string
+  readonly requested: string
+  readonly price: Price | null
+}
+
 export class ProviderPrices {
   readonly name: string
   readonly #book: PriceBook
@@ -57,7 +64,8 @@ export class ProviderPrices {
   readonly #log: (level: 'warn', message: string) => void
   readonly #warned = new Lru<string, true>(WARNED_MAX)
   /** Most calls are for the model of the one before. */
-  #last: { readonly version: number; readonly key: string; readonly price: Price | null } | null = null
+  #lastAnswered: Found | null = null
+  #lastRequested: Found | null = null
 
   /** `own`: rows of the backend. `log`: hears once of each model without a price. */
   constructor(
@@ -105,8 +113,7 @@ export class ProviderPrices {
     if (price === null) return { unknown: this.#unpriced(responseModel || requestModel), price }
     const counted = countedOf(outcome)
     if (counted === null) return { unknown: NO_TOKENS, price }
-    const { reportedCost: _, ...tokens } = counted
-    const cost = costOf(price.row, tokens, serviceTier, outcome.units)
+    const cost = costOf(price.row, counted, serviceTier, outcome.units)
     if (typeof cost === 'string') return { unknown: cost, price }
     return {
       cost,
@@ -117,11 +124,14 @@ export class ProviderPrices {
 
   #find(answered: string, requested: string): Price | null {
     const { version } = this.#book
-    const key = `${answered}\n${requested}`
-    if (this.#last?.version === version && this.#last.key === key) return this.#last.price
+    // Ahead of an answer nobody knows what answers: estimates and costs have places of their own.
+    const last = answered === '' ? this.#lastRequested : this.#lastAnswered
+    if (last?.version === version && last.answered === answered && last.requested === requested) return last.price
     const models = [answered, requested].filter((model) => model !== '')
     const price = this.#book.find(this.name, models, this.#own)
-    this.#last = { version, key, price }
+    const found = { version, answered, requested, price }
+    if (answered === '') this.#lastRequested = found
+    else this.#lastAnswered = found
     return price
   }
 

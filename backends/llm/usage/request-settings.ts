@@ -11,12 +11,14 @@ const TEXTS_MAX = 16
 type Writable = { -readonly [field in keyof RequestSettings]: RequestSettings[field] }
 type NumberField = 'temperature' | 'topP' | 'topK' | 'maxTokens' | 'frequencyPenalty' | 'presencePenalty' | 'seed'
 
+const MAX_TOKENS = ['max_completion_tokens', 'max_output_tokens', 'max_tokens', 'maxOutputTokens']
+
 /** OpenTelemetry's name (gen_ai.request.*), the field, then the formats' own names. */
 const NUMBERS: readonly (readonly [name: string, field: NumberField, ...keys: string[]])[] = [
   ['temperature', 'temperature', 'temperature'],
   ['top_p', 'topP', 'top_p', 'topP'],
   ['top_k', 'topK', 'top_k', 'topK'],
-  ['max_tokens', 'maxTokens', 'max_completion_tokens', 'max_output_tokens', 'max_tokens', 'maxOutputTokens'],
+  ['max_tokens', 'maxTokens', ...MAX_TOKENS],
   ['frequency_penalty', 'frequencyPenalty', 'frequency_penalty', 'frequencyPenalty'],
   ['presence_penalty', 'presencePenalty', 'presence_penalty', 'presencePenalty'],
   ['seed', 'seed', 'seed']
@@ -76,6 +78,12 @@ export function paramsOf(client: ClientFormat, body: JsonObject): Readonly<Recor
     if (value !== undefined) params[name] = value
   }
   return params
+}
+
+/** The limit of output alone, which budgets ask of every call. */
+export function maxTokensOf(client: ClientFormat, body: JsonObject): number | undefined {
+  const config = configOf(client, body)
+  return config === null ? undefined : firstNumber(config, MAX_TOKENS)
 }
 
 /** What a name or an id is in a span. */

@@ -15,7 +15,7 @@ import type { ErrorCode } from '#engine/contract/errors.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import { noteRefusedModel } from '#engine/contract/model-use.ts'
 import { setRefusalMessage } from '#engine/contract/refuse.ts'
-import { paramsOf } from './request-settings.ts'
+import { maxTokensOf } from './request-settings.ts'
 
 /**
  * Output of a request that sets no limit: what the largest models answer at most as a rule. Where a model may answer
@@ -145,8 +145,8 @@ export function outputTokensMax(
   return (tokens ?? usual) * chat.count
 }
 
-function limitOf(client: ClientFormat, body: Parameters<typeof paramsOf>[1]): number | undefined {
-  const { max_tokens: tokens } = paramsOf(client, body)
+function limitOf(client: ClientFormat, body: Parameters<typeof maxTokensOf>[1]): number | undefined {
+  const tokens = maxTokensOf(client, body)
   return tokens === undefined || tokens < 1 ? undefined : Math.min(Math.ceil(tokens), Number.MAX_SAFE_INTEGER)
 }
 

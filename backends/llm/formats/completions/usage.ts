@@ -54,10 +54,10 @@ export function objectIn(value: JsonObject, name: string): JsonObject {
   return isObject(found) ? found : NOTHING
 }
 
-/** What is no number counts nothing: the answer is worth more than its count. */
+/** What is no count counts nothing: the answer is worth more than that. A prompt below nothing must not make output. */
 function count(value: JsonObject, name: string): number {
   const found = value[name]
-  return typeof found === 'number' ? found : 0
+  return typeof found === 'number' && found > 0 ? found : 0
 }
 
 export function writeUsage(usage: Usage): Writable {
