@@ -149,7 +149,7 @@ class LlmBackend implements CompiledBackend {
       // Keys in the query were for this gateway. From here on it has none.
       const { query } = ex
       ex.query = withoutCredentials(query)
-      const operation = isChat(type) ? null : operationOf(type, ex, bytes, this.#keeping.settingsFor(ex))
+      const operation = isChat(type) ? null : operationOf(type, ex, bytes, () => this.#keeping.settingsFor(ex))
       const isRead = client !== null && operation === null
       // Who looks around with a browser.
       if (isRead && bytes.length === 0) throw new FormatError('', `${NO_BODY}; ${servedPaths(this.#backend.routes)}`)

@@ -35,7 +35,7 @@ export function operationOf(
   type: OperationType,
   ex: Exchange,
   bytes: Buffer,
-  stored: StoredSettings = NO_STORES
+  stored: () => StoredSettings = () => NO_STORES
 ): ActiveOperation | LargeOperation {
   const kind = operationKind(type)
   return 'read' in kind ? operationFor(kind, ex, bytes) : kind.begin(ex, stored)

@@ -144,7 +144,7 @@ export interface BodyOperationKind<Spec extends AnswerSpec = AnswerSpec> extends
 export interface HeadOperationKind<Spec extends AnswerSpec = AnswerSpec> extends AnyOperationKind<Spec> {
   readonly type: Exclude<OperationType, BodyOperationType>
   /** Throws FormatError. */
-  begin(ex: Exchange, stored: StoredSettings): ActiveOperation
+  begin(ex: Exchange, stored: () => StoredSettings): ActiveOperation
   /** The model that is asked for, "" where none is. Absent: as usual, in the path or in the body. */
   modelOf?(ex: Exchange): string
 }

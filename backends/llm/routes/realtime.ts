@@ -49,17 +49,21 @@ class Realtime implements ActiveOperation {
   readonly #query: URLSearchParams
 
   /** Throws FormatError. */
-  constructor({ upgrade, query, request }: Exchange, stored: StoreAccess) {
+  constructor({ upgrade, query, request }: Exchange, stored: () => StoreAccess) {
     if (upgrade !== 'websocket') throw new FormatError('', 'the realtime API is spoken over a WebSocket')
     this.#query = new URLSearchParams(query)
     this.#model = this.#query.get('model') ?? ''
-    const references = new References(stored)
     const call = this.#query.get(CALL)
-    // Beside a call that goes over WebRTC: it is where it was begun (docs/llm-objects.md).
-    if (call !== null) this.#query.set(CALL, references.open(call, 'call', CALL))
-    this.kept =
-      call === null ? NO_KEPT_IDS : { store: references.store, access: null, isAny: references.store === null }
+    this.kept = call === null ? NO_KEPT_IDS : this.#openCall(call, stored())
     showKey(request)
+  }
+
+  /** Beside a call that goes over WebRTC: it is where that was begun (docs/llm-objects.md). */
+  #openCall(call: string, access: StoreAccess): KeptIds {
+    const references = new References(access)
+    this.#query.set(CALL, references.open(call, 'call', CALL))
+    const { store } = references
+    return { store, access: null, isAny: store === null }
   }
 
   write(ex: Exchange, to: ResolvedProvider): SentOperation {

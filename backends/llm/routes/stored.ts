@@ -21,7 +21,7 @@ export const stored: HeadOperationKind<StoredAnswerSpec> = {
   client: storedClient,
   // Nobody looks into files and batches.
   guarded: () => null,
-  begin: (ex, settings) => new StoredCall(ex, settings),
+  begin: (ex, settings) => new StoredCall(ex, settings()),
   rewrites: true,
   answer: storedAnswer
 }

@@ -225,6 +225,12 @@ test("without keys: one account's ids pass, and of several each says where it is
   equal((await only.responses.retrieve(created.id)).id, created.id)
   const { data } = await only.files.list()
   deepEqual(data, [])
+  const before = one.requests.length
+  for (const id of ['a%20b', 'a%3Fb', 'a%23b', '%2e%2e', 'a%2Fb', 'a%00', 'é', 'x'.repeat(600)]) {
+    const { status } = await fetch(`${alone.base}/v1/files/${id}`)
+    ok(status === 404 || status === 400, `${id}: ${status}`)
+  }
+  equal(one.requests.length, before)
 
   const { as, second } = await port(t, {})
   const anyone = as('x')
