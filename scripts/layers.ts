@@ -8,7 +8,7 @@ import { type Import, importsOf, packageOf, resolveImport } from './imports.ts'
 
 /** The engine's modules by layer, the lowest first. Modules of layer 0 may also import those to their right. */
 const LAYERS: readonly (readonly string[])[] = [
-  ['contract', 'schema', 'http2', 'http', 'socket', 'kit'],
+  ['contract', 'schema', 'http2', 'http', 'socket', 'redis', 'kit'],
   ['ir', 'cel', 'routing', 'service', 'proto', 'accounts', 'spend', 'prices'],
   ['lifecycle', 'build', 'downstream', 'upstream', 'telemetry', 'story', 'importers'],
   ['source'],
@@ -45,7 +45,7 @@ const PACKAGES: Readonly<Record<string, { readonly files: RegExp; readonly where
   },
   bcryptjs: { files: /^engine\/kit\/password\/verify\.ts$/, where: 'engine/kit/password/verify.ts' },
   'unix-crypt-td-js': { files: /^engine\/kit\/password\/verify\.ts$/, where: 'engine/kit/password/verify.ts' },
-  ioredis: { files: /^engine\/accounts\/server\/redis\//, where: 'engine/accounts/server/redis' },
+  ioredis: { files: /^engine\/redis\//, where: 'engine/redis' },
   pg: { files: /^engine\/accounts\/server\/postgres\//, where: 'engine/accounts/server/postgres' },
   esbuild: { files: /^(?!)/, where: 'scripts' },
   ws: { files: /^(?!)/, where: 'tests' }

@@ -81,6 +81,7 @@ export class ProcessAccounts {
     log('info', `budgets, limits and keys are those of all replicas with ${serverText(server)}`)
     const control = new ServerControl({
       connect: async (lost) => await connectTo(server, lost),
+      isOpen: server.isOpen,
       folder,
       isLiving: (writer) => this.ledger.isLiving(writer),
       changed: (texts) => {

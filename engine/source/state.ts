@@ -3,84 +3,11 @@ import type { StateServerSpec, StateSpec } from '#engine/contract/accounts.ts'
 import { secret } from '#engine/kit/secret.ts'
 import { positiveDuration } from '#engine/schema/duration.ts'
 import { longString, shortString, z } from '#engine/schema/schema.ts'
+import { type ServerAddress, serverUrl } from '#engine/schema/server-url.ts'
 
 const TIMEOUT_MS = 1_000
 const TIMEOUT_MS_MAX = 10_000
 const PREFIX = 'weir'
-
-const EXPECTED =
-  'must be the URL of a server: redis://HOST:PORT/NUMBER, rediss://, valkey://, valkeys:// or postgres://HOST:PORT/DATABASE'
-
-interface Scheme {
-  readonly kind: StateServerSpec['kind']
-  readonly port: number
-  readonly isTls: boolean
-}
-
-const SCHEMES: Readonly<Record<string, Scheme>> = {
-  'redis:': { kind: 'redis', port: 6379, isTls: false },
-  'rediss:': { kind: 'redis', port: 6379, isTls: true },
-  'valkey:': { kind: 'redis', port: 6379, isTls: false },
-  'valkeys:': { kind: 'redis', port: 6379, isTls: true },
-  'postgres:': { kind: 'postgres', port: 5432, isTls: false },
-  'postgresql:': { kind: 'postgres', port: 5432, isTls: false }
-}
-
-type Address = Pick<StateServerSpec, 'kind' | 'host' | 'port' | 'database' | 'isTls'> & {
-  readonly username: string | null
-  readonly password: string | null
-}
-
-/** A text: it is wrong, and why. Nothing of the URL is in it, since it may have a password. */
-function addressOf(text: string): Address | string {
-  if (!URL.canParse(text)) return EXPECTED
-  const { protocol, hostname, port, pathname, search, hash, username, password } = new URL(text)
-  const scheme = SCHEMES[protocol]
-  if (scheme === undefined || hostname === '' || hash !== '') return EXPECTED
-  const tls = tlsOf(scheme, new URLSearchParams(search))
-  if (typeof tls === 'string') return tls
-  const database = pathname.replace(/^\//, '')
-  if (scheme.kind === 'redis' && !/^\d{0,4}$/.test(database)) return 'must have the number of a database as its path'
-  if (scheme.kind === 'postgres' && !/^[^/]+$/.test(database)) return 'must have the name of a database as its path'
-  const plain = (encoded: string) => (encoded === '' ? null : decoded(encoded))
-  return {
-    kind: scheme.kind,
-    // Of an IPv6 address without its brackets.
-    host: hostname.replace(/^\[(.*)\]$/, '$1'),
-    port: port === '' ? scheme.port : Number(port),
-    database: scheme.kind === 'redis' ? database || '0' : decoded(database),
-    isTls: tls,
-    username: plain(username),
-    password: plain(password)
-  }
-}
-
-/** sslmode is what PostgreSQL's own clients call it; there is no mode that encrypts for anybody. */
-function tlsOf({ kind, isTls }: Scheme, query: URLSearchParams): boolean | string {
-  const names = [...query.keys()]
-  if (kind === 'redis') return names.length === 0 ? isTls : 'must have no query'
-  const mode = query.get('sslmode') ?? 'disable'
-  if (names.some((name) => name !== 'sslmode')) return 'may have sslmode as its query, and nothing else'
-  if (mode === 'disable' || mode === 'verify-full') return mode === 'verify-full'
-  return 'may say sslmode=disable (the default) or sslmode=verify-full: other modes take any certificate'
-}
-
-/** Percent signs that encode nothing stand for themselves. */
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    return text
-  }
-}
-
-const url = () =>
-  longString().transform((text, context): Address => {
-    const address = addressOf(text)
-    if (typeof address !== 'string') return address
-    context.addIssue({ code: 'custom', message: address })
-    return z.NEVER
-  })
 
 const ONLY_WITH_URL = ['username', 'password', 'root', 'prefix', 'timeout', 'failureMode'] as const
 
@@ -94,7 +21,7 @@ export const stateSchema = z
         'What a loss of power may take; the end of the process alone takes nothing. always: nothing. ' +
           'everysec: the last second. no: what the system has not written by itself. Default everysec.'
       ),
-    url: url()
+    url: serverUrl('any')
       .optional()
       .describe(
         'Redis, Valkey or PostgreSQL: budgets, limits, concurrency and keys are those of all replicas with it.'
@@ -144,7 +71,7 @@ export function translateState(input: Input): StateSpec {
   return { path, fsync, server: address === undefined ? null : serverOf(address, input) }
 }
 
-function serverOf(address: Address, input: Input): StateServerSpec {
+function serverOf(address: ServerAddress, input: Input): StateServerSpec {
   const { username = address.username, password = address.password, root = null } = input
   return {
     ...address,

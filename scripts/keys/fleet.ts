@@ -138,6 +138,18 @@ export class Fleet {
     }
   }
 
+  /** A stream whose client leaves when its first piece is there. */
+  async leaveStream(i: number, key: string): Promise<void> {
+    const response = await fetch(`http://127.0.0.1:${this.replicas[i]!.port}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', authorization: `Bearer ${key}` },
+      body: JSON.stringify({ model: 'm', max_tokens: 100, stream: true, messages: [{ role: 'user', content: 'hi' }] })
+    })
+    const reader = response.body!.getReader()
+    await reader.read()
+    await reader.cancel()
+  }
+
   async api<T>(i: number, method: string, path: string, body?: object): Promise<T> {
     const headers = { 'content-type': 'application/json' }
     const sent = body === undefined ? {} : { body: JSON.stringify(body) }

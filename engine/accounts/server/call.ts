@@ -132,8 +132,8 @@ class ServerCall implements KeyUse, EndListener {
 
   exchangeOver(): void {
     this.#isOver = true
-    // Nothing was sent for what nobody has settled by now.
-    if (this.#isOpen) this.settle(0)
+    // The backend settles what it knows in this turn. Nothing was sent for what nobody has settled by then.
+    if (this.#isOpen) queueMicrotask(() => this.#isOpen && this.settle(0))
     if (this.#counted.length > 0) this.#server.end(this.#counted, this.#epoch)
     this.#counted = []
   }

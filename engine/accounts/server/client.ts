@@ -2,8 +2,8 @@
  * A worker's side of the books that replicas share: batches operations, sends facts until the server has them, and says
  * when it is away. Nothing here knows Redis or PostgreSQL (connect.ts).
  */
+import { Link } from '#engine/kit/link.ts'
 import type { FactJournal } from './journal.ts'
-import { Link } from './link.ts'
 import type {
   Answer,
   Applied,
@@ -46,7 +46,6 @@ export interface ServerBooksOptions {
   readonly timeoutMs: number
   /** Null: facts that the server does not have end with the process. */
   readonly journal: FactJournal | null
-  readonly log: (level: 'info' | 'error', message: string) => void
 }
 
 type Question =
@@ -73,7 +72,7 @@ interface Kept {
 export class ServerBooks {
   readonly isOpen: boolean
   readonly #options: ServerBooksOptions
-  readonly #link: Link
+  readonly #link: Link<Connection>
   #isClosed = false
   #number = 0
   /** The last number that was sent over this connection, or that the server had when it began. */
@@ -99,7 +98,7 @@ export class ServerBooks {
     this.#link = new Link({
       connect: options.connect,
       up: async (connection) => await this.#resume(connection),
-      away: (error) => this.#leave(error)
+      away: () => this.#leave()
     })
   }
 
@@ -310,16 +309,12 @@ export class ServerBooks {
     this.#number = Math.max(this.#number, last)
     this.#behind = last
     this.#batches = 0
-    if (this.#link.isAway) this.#options.log('info', 'the server of config.state.url answers again')
     if (this.#whenEmpty !== null && this.#unsettled === 0) this.#whenEmpty()
     setImmediate(() => this.#flush())
   }
 
-  #leave({ message }: Error): void {
-    const then = this.isOpen
-      ? 'calls pass, and what they cost is written down here until then'
-      : 'calls of keys with budgets or limits are refused until then'
-    this.#options.log('error', `the server of config.state.url is away (${message}); ${then}`)
+  /** The main thread (control.ts) says so in the log, once for all workers. */
+  #leave(): void {
     for (const waiting of [...this.#waiting]) this.#giveUp(waiting)
   }
 }

@@ -2,10 +2,11 @@
  * The main thread's side of the server: keys that any replica's API has made, writers that are gone, and what people
  * are shown of budgets.
  */
+
 import { rmSync } from 'node:fs'
+import { Link } from '#engine/kit/link.ts'
 import { DEAD_MS } from './client.ts'
 import { type Left, leftIn } from './journal.ts'
-import { Link } from './link.ts'
 import type { BudgetState, Connection, Operation } from './operations.ts'
 
 /** How late a key of another replica is known at most, and one that is revoked is still let pass. */
@@ -15,6 +16,8 @@ const BATCH_MAX = 128
 
 export interface ServerControlOptions {
   readonly connect: (lost: (error: Error) => void) => Promise<Connection>
+  /** Calls pass while the server is away. */
+  readonly isOpen: boolean
   /** Folder of facts that writers of earlier processes have left; null: there is none. */
   readonly folder: string | null
   readonly isLiving: (writer: string) => boolean
@@ -25,7 +28,7 @@ export interface ServerControlOptions {
 
 export class ServerControl {
   readonly #options: ServerControlOptions
-  readonly #link: Link
+  readonly #link: Link<Connection>
   #version: string | null = null
   #timers: NodeJS.Timeout[] = []
   #isLooking = false
@@ -36,7 +39,8 @@ export class ServerControl {
     this.#link = new Link({
       connect: options.connect,
       up: async (connection) => await this.#up(connection),
-      away: ({ message }) => options.log('error', `config.state.url: the server is away: ${message}`)
+      away: ({ message }) =>
+        options.log('error', `the server of config.state.url is away (${message}); ${this.#meanwhile}`)
     })
     const every = (ms: number, act: (connection: Connection) => Promise<void>) =>
       setInterval(() => void this.#with(act), ms).unref()
@@ -64,6 +68,12 @@ export class ServerControl {
     await this.#link.close()
   }
 
+  get #meanwhile(): string {
+    return this.#options.isOpen
+      ? 'calls pass, and what they cost is written down here until then'
+      : 'calls of keys with budgets or limits are refused until then'
+  }
+
   #connection(): Connection {
     const { connection } = this.#link
     if (connection === null) throw new Error('the server of config.state.url is away')
@@ -75,7 +85,7 @@ export class ServerControl {
     if (this.#isFirst) {
       log('info', `budgets, limits and keys are shared by ${connection.about}`)
       for (const warning of connection.warnings) log('warn', `config.state.url: ${warning}`)
-    } else if (this.#link.isAway) log('info', 'config.state.url: the server answers again')
+    } else if (this.#link.isAway) log('info', 'the server of config.state.url answers again')
     this.#isFirst = false
     await this.#look(connection)
     await this.#sendLeft(connection)

@@ -30,7 +30,7 @@ async function replicas(t: TestContext, key: object, more: object = {}) {
   const gateways = await Promise.all(
     ['a', 'b'].map(async (writer) => {
       const options = { writer, connect: server.connect, isOpen: false, timeoutMs: 60_000, journal: null }
-      const gateway = await startGateway(file, { server: new ServerBooks({ ...options, log: () => {}, ...more }) })
+      const gateway = await startGateway(file, { server: new ServerBooks({ ...options, ...more }) })
       t.after(() => gateway.close())
       return gateway
     })
@@ -78,6 +78,22 @@ test('a client that leaves while the server is asked costs nothing, and holds no
     return true
   }
   equal((await chat(1)).status, 200)
+})
+
+test('a stream that its client leaves is paid for by what has come', async (t) => {
+  const { server, models, chat } = await replicas(t, month('1'))
+  models.instead = (_, response) => {
+    const choices = [{ index: 0, delta: { content: 'word' }, finish_reason: null }]
+    const piece = { id: 'c', object: 'chat.completion.chunk', created: 1, model: 'm', choices }
+    response.writeHead(200, { 'content-type': 'text/event-stream' }).write(`data: ${JSON.stringify(piece)}\n\n`)
+    return true
+  }
+  const { body } = await chat(0, { stream: true })
+  const reader = body!.getReader()
+  await reader.read()
+  await reader.cancel()
+  await until(() => (server.budget(BUDGET)?.spent ?? 0n) > 0n)
+  equal(server.budget(BUDGET)?.used, server.budget(BUDGET)?.spent)
 })
 
 test('limits and requests at a time are those of all replicas', async (t) => {

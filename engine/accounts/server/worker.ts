@@ -22,7 +22,7 @@ export function serverBooks(
   const { isOpen, timeoutMs } = spec
   const journal = folder === null ? null : new FactJournal({ folder: folder.folder, writer, fsync: folder.fsync }, log)
   return new ServerBooks({
-    ...{ writer, isOpen, timeoutMs, journal, log },
+    ...{ writer, isOpen, timeoutMs, journal },
     connect: async (lost) => await connectTo(spec, lost)
   })
 }

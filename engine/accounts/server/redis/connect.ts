@@ -1,83 +1,25 @@
-/**
- * Books in Redis or Valkey. The client is ioredis without its own ways to reconnect and to queue: the writer's
- * (client.ts) know what may be sent twice.
- */
+/** Books in Redis or Valkey. */
 import { createHash } from 'node:crypto'
-import { readFileSync } from 'node:fs'
-import { Redis, type RedisOptions } from 'ioredis'
 import type { Applied, BudgetState, Connection } from '#engine/accounts/server/operations.ts'
 import type { StateServerSpec } from '#engine/contract/accounts.ts'
-import { reveal } from '#engine/kit/secret.ts'
+import { openRedis, type Redis } from '#engine/redis/connect.ts'
 import { SCRIPT } from './script.ts'
 
 const SHA = createHash('sha1').update(SCRIPT).digest('hex')
-/** Of a cluster that moves its slots while one asks. */
-const MOVES_MAX = 4
 const BATCHES_MAX = 16
-const DATABASES = /^\d{1,4}$/
-
-type Options = Omit<RedisOptions, 'replyMapping'>
-
-interface Address {
-  readonly host: string
-  readonly port: number
-}
-
-/** Throws where the file of authorities cannot be read. */
-export function redisOptions(spec: StateServerSpec, { host, port }: Address = spec): Options {
-  const { username, password, database, isTls, root, timeoutMs } = spec
-  return {
-    ...{ host, port, connectTimeout: timeoutMs, commandTimeout: timeoutMs },
-    ...(username === null ? {} : { username }),
-    ...(password === null ? {} : { password: reveal(password) }),
-    db: DATABASES.test(database) ? Number(database) : 0,
-    ...(isTls ? { tls: { servername: spec.host, ...(root === null ? {} : { ca: readFileSync(root) }) } } : {}),
-    // Proxies before Redis often know no other one.
-    protocol: 2,
-    lazyConnect: true,
-    retryStrategy: () => null,
-    enableOfflineQueue: false,
-    autoResendUnfulfilledCommands: false,
-    maxRetriesPerRequest: 0,
-    disableClientInfo: true
-  }
-}
 
 /** `lost`: the connection is of no more use. Rejects in words without secrets. */
 export async function connectRedis(spec: StateServerSpec, lost: (error: Error) => void): Promise<Connection> {
   const base = `{${spec.prefix}}:`
-  let address: Address = spec
-  for (let moves = 0; ; moves++) {
-    const redis = new Redis(redisOptions(spec, address))
-    // What ends it is said by `close`; without a listener it would be thrown.
-    let problem = new Error('the connection is closed')
-    redis.on('error', (error: Error) => {
-      problem = error
-    })
-    try {
-      await redis.connect()
-      await redis.script('LOAD', SCRIPT)
-      await redis.exists(`${base}writers`)
-      redis.on('close', () => lost(problem))
-      return new RedisConnection(redis, base, await describe(redis))
-    } catch (error) {
-      redis.disconnect()
-      const moved = moves < MOVES_MAX ? movedTo(error as Error) : null
-      if (moved === null) throw problemOf(error as Error, problem)
-      address = moved
-    }
+  const prepare = async (redis: Redis) => void (await redis.script('LOAD', SCRIPT))
+  const redis = await openRedis(spec, `${base}writers`, { prepare, lost })
+  try {
+    return new RedisConnection(redis, base, await describe(redis))
+  } catch (error) {
+    redis.disconnect()
+    throw error
   }
 }
-
-/** "MOVED 3999 127.0.0.1:6381": another node of the cluster has the slot. */
-function movedTo({ message }: Error): Address | null {
-  const [, host, port] = /^MOVED \d+ (.+):(\d+)$/.exec(message) ?? []
-  return host === undefined ? null : { host, port: Number(port) }
-}
-
-/** "Connection is closed." says less than the error that has closed it. */
-const problemOf = (error: Error, problem: Error): Error =>
-  /^Connection is closed/.test(error.message) ? problem : error
 
 async function describe(redis: Redis): Promise<Pick<Connection, 'about' | 'warnings'>> {
   const info = await redis.info()

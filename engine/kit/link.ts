@@ -1,6 +1,5 @@
-/** One connection to the server, and the next one when it is lost. */
-import { xorshift32 } from '#engine/kit/random.ts'
-import type { Connection } from './operations.ts'
+/** One connection to a server, and the next one when it is lost. */
+import { xorshift32 } from './random.ts'
 
 /** Until the server is looked for again: the first time, and at most. */
 const RETRY_MS = 50
@@ -8,7 +7,11 @@ const RETRY_MS_MAX = 5_000
 
 const random = xorshift32()
 
-export interface LinkOptions {
+interface Closable {
+  close(): Promise<void>
+}
+
+export interface LinkOptions<Connection extends Closable> {
   readonly connect: (lost: (error: Error) => void) => Promise<Connection>
   /** It is there. Rejects where it is of no use. */
   readonly up: (connection: Connection) => Promise<void>
@@ -16,14 +19,14 @@ export interface LinkOptions {
   readonly away: (error: Error) => void
 }
 
-export class Link {
+export class Link<Connection extends Closable> {
   /** False from when a connection could not be had until there is one again. */
   isAway = false
   #connection: Connection | null = null
   #isClosed = false
-  readonly #options: LinkOptions
+  readonly #options: LinkOptions<Connection>
 
-  constructor(options: LinkOptions) {
+  constructor(options: LinkOptions<Connection>) {
     this.#options = options
     void this.#connect(null)
   }
