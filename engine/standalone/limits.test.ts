@@ -2,6 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { hints, load, mistakes, withRoute } from './testing/fakes.ts'
 
+const kept = (more: string) =>
+  `llm: { models: [{ name: m, provider: openai, params: { apiKey: k } }], cache: { ttl: 1h, ${more} } }`
 const config = (text: string) => `config: { ${text} }\nbinds: []`
 const http = (text: string) => `frontendPolicies: { http: { ${text} } }\nbinds: []`
 const tcp = (text: string) => `frontendPolicies: { tcp: { keepalives: { ${text} } } }\nbinds: []`
@@ -75,6 +77,15 @@ const LIMITS: Record<string, [accepted: string[], refused: string[]]> = {
       config('state: { url: "redis://h/0", timeout: 0s }'),
       config('state: { url: "redis://h/0", prefix: 1a }'),
       config('state: { url: "redis://h/0" }, spendLog: {}')
+    ]
+  ],
+  'kept answers at a server: Redis or Valkey, and what is of it': [
+    [kept('url: "redis://h/1", timeout: 10s'), kept('url: "rediss://u:p@h"')],
+    [
+      kept('url: "postgres://h/d"'),
+      kept('timeout: 1s'),
+      kept('url: "redis://h", timeout: 11s'),
+      kept('url: "redis://u:p@h", password: q')
     ]
   ],
   'spend log: a path of its own or that of state, ages above 0, 16 MiB at least': [

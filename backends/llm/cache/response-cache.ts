@@ -8,6 +8,7 @@ import type { CostTap } from '#backends/llm/stream/cost-tap.ts'
 import { framingOf } from '#backends/llm/stream/framing.ts'
 import { wantsList } from '#backends/llm/stream/list-tap.ts'
 import { modelRefusal, noteRefusal } from '#backends/llm/usage/spending.ts'
+import { whenSettled } from '#backends/shared/when-settled.ts'
 import { REQUEST_ROOTS } from '#engine/cel/exchange.ts'
 import type { BackendContext } from '#engine/contract/backend.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
@@ -16,6 +17,7 @@ import type { CacheStatus } from '#engine/contract/model-use.ts'
 import { cacheKey } from './cache-key.ts'
 import { isKeepable, keptFor, readKept } from './forms.ts'
 import { KeepTap } from './keep-tap.ts'
+import { connectCache, SharedStore } from './shared-store.ts'
 import { Flight, type Kept, Store } from './store.ts'
 
 type HookResult = ReturnType<AnswerHook>
@@ -27,6 +29,8 @@ export class ResponseCache {
   readonly #settings: AiCache
   readonly #context: BackendContext
   readonly #store: Store
+  /** Null: other replicas have none of it, or nobody has asked yet: what is only checked connects to nothing. */
+  #shared: SharedStore | null = null
   /** Null: no equal one. */
   readonly #keyOf: ((ex: Exchange) => string | null) | null
 
@@ -57,9 +61,27 @@ export class ResponseCache {
     const flight = this.#store.flights.get(key)
     if (flight === undefined || wishes.isFresh) {
       this.#lead(state, key, wishes.isFresh ? 'bypass' : 'miss', flight === undefined)
-      return false
+      this.#shared ??= sharedStore(this.#settings, this.#context)
+      if (wishes.isFresh || this.#shared?.isThere !== true) return false
+      this.#look(ex, state, this.#shared.get(key, this.#settings.ttlMs), ask)
+      return true
     }
     return this.#wait(ex, state, flight, ask)
+  }
+
+  /** Whether another replica has it. Equal requests of this worker wait for the outcome. */
+  #look(ex: Exchange, state: Attempts, found: Promise<Kept | null>, ask: () => void): void {
+    const { round, flight } = state
+    // A timeout may have answered meanwhile, or the client may have gone.
+    const isWanted = () => state.round === round && state.flight === flight && ex.response === null && !ex.responseDone
+    whenSettled(found, isWanted, (kept) => {
+      if (kept === null || !this.#reply(ex, state.chat!, kept)) {
+        ask()
+        return
+      }
+      this.#store.set(flight!.key, kept)
+      this.#end(state, kept)
+    })
   }
 
   #lead(state: Attempts, key: string, status: CacheStatus, isFirst: boolean): void {
@@ -155,7 +177,10 @@ export class ResponseCache {
           at: performance.now()
         }
       : null
-    if (kept !== null) this.#store.set(flight.key, kept)
+    if (kept !== null) {
+      this.#store.set(flight.key, kept)
+      this.#shared?.set(flight.key, kept, this.#settings.ttlMs)
+    }
     this.#end(state, kept)
   }
 
@@ -171,6 +196,16 @@ export class ResponseCache {
     if (this.#store.flights.get(led.key) === led.flight) this.#store.flights.delete(led.key)
     led.flight.end(kept)
   }
+}
+
+/** One for each server, kept over reloads. */
+function sharedStore({ server, entryBytesMax }: AiCache, { state, log }: BackendContext): SharedStore | null {
+  if (server === null) return null
+  const connect = async (lost: (error: Error) => void) => await connectCache(server, lost)
+  return state(
+    `ai.cache server ${JSON.stringify(server)} ${entryBytesMax}`,
+    () => new SharedStore({ connect, entryBytesMax, log })
+  )
 }
 
 function bytesFor(kept: Kept, chat: ChatRequest): Buffer | null {

@@ -2,13 +2,19 @@
 import type { AiCache } from '#backends/llm/config/snapshot.ts'
 import { REQUEST_ROOTS } from '#engine/cel/exchange.ts'
 import { expression } from '#engine/cel/expression.ts'
-import { duration } from '#engine/schema/duration.ts'
-import { refusedKeys, whole, z } from '#engine/schema/schema.ts'
+import { secret } from '#engine/kit/secret.ts'
+import type { RedisServer } from '#engine/redis/connect.ts'
+import { duration, positiveDuration } from '#engine/schema/duration.ts'
+import { longString, refusedKeys, shortString, whole, z } from '#engine/schema/schema.ts'
+import { type ServerAddress, serverUrl } from '#engine/schema/server-url.ts'
 
 const MIB = 1024 * 1024
 const SIZE_DEFAULT = 64 * MIB
 const ENTRY_DEFAULT = MIB
 const SIZE_MAX = 16_384 * MIB
+/** A hit saves a second or more; a server that is slow must not cost as much. */
+const TIMEOUT_MS = 100
+const TIMEOUT_MS_MAX = 10_000
 
 export const cache = () =>
   z
@@ -29,9 +35,30 @@ export const cache = () =>
         .boolean()
         .optional()
         .describe('Also answers that call tools. Default false: a call may do something.'),
-      ...refusedKeys('cache setting', ['redis', 'url', 'semantic'])
+      url: serverUrl('redis')
+        .optional()
+        .describe('Redis or Valkey: what one replica keeps is given by all. Each still keeps maxSize itself.'),
+      username: shortString().optional().describe('For the server of url, if it does not stand there.'),
+      password: longString().optional().describe('For the server of url: a variable ($NAME).'),
+      root: longString().optional().describe('PEM: authorities of the server. Default: those that Node.js knows.'),
+      timeout: positiveDuration('must be longer than 0')
+        .refine((ms) => ms <= TIMEOUT_MS_MAX, `must be at most ${TIMEOUT_MS_MAX / 1_000}s`)
+        .optional()
+        .describe('How long a request waits for the server. Default 100ms.'),
+      ...refusedKeys('cache setting', ['redis', 'semantic'])
+    })
+    .superRefine((input, context) => {
+      const alone = ONLY_WITH_URL.find((name) => input[name] !== undefined)
+      if (input.url === undefined && alone !== undefined)
+        context.addIssue({ code: 'custom', path: [alone], message: 'is of the server of url, and there is none' })
+      for (const name of ['username', 'password'] as const) {
+        if (input[name] !== undefined && input.url?.[name] != null)
+          context.addIssue({ code: 'custom', path: [name], message: 'stands in url already: write it once' })
+      }
     })
     .describe('Answers that are kept for equal requests.')
+
+const ONLY_WITH_URL = ['username', 'password', 'root', 'timeout'] as const
 
 export interface FileCache {
   readonly ttl: number
@@ -40,6 +67,11 @@ export interface FileCache {
   readonly maxSize?: number | undefined
   readonly maxEntrySize?: number | undefined
   readonly toolCalls?: boolean | undefined
+  readonly url?: ServerAddress | undefined
+  readonly username?: string | undefined
+  readonly password?: string | undefined
+  readonly root?: string | undefined
+  readonly timeout?: number | undefined
 }
 
 export function cacheOf(file: FileCache | undefined): AiCache | undefined {
@@ -51,6 +83,16 @@ export function cacheOf(file: FileCache | undefined): AiCache | undefined {
     key,
     bytesMax: maxSize,
     entryBytesMax: Math.min(maxEntrySize, maxSize),
-    keepsToolCalls: file.toolCalls ?? false
+    keepsToolCalls: file.toolCalls ?? false,
+    server: file.url === undefined ? null : serverOf(file.url, file)
+  }
+}
+
+function serverOf(address: ServerAddress, file: FileCache): RedisServer {
+  const { host, port, database, isTls } = address
+  const { username = address.username, password = address.password, root = null, timeout = TIMEOUT_MS } = file
+  return {
+    ...{ host, port, database, isTls, username, root, timeoutMs: timeout },
+    password: password === null ? null : secret(password)
   }
 }

@@ -12,6 +12,7 @@ import type { PolicySet, ValueMatch } from '#engine/ir/snapshot.ts'
 import type { BudgetLimits } from '#engine/kit/retry-budget.ts'
 import type { RuleSet } from '#engine/kit/scan/rules.ts'
 import type { Secret } from '#engine/kit/secret.ts'
+import type { RedisServer } from '#engine/redis/connect.ts'
 
 /** Models of LLM providers (docs/specification.md#llm-backends). */
 export interface AiBackend {
@@ -87,6 +88,8 @@ export interface AiCache {
   readonly bytesMax: number
   readonly entryBytesMax: number
   readonly keepsToolCalls: boolean
+  /** Of answers that replicas share; null: each worker keeps its own. */
+  readonly server: RedisServer | null
 }
 
 export type AiRanking =

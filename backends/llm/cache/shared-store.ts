@@ -1,0 +1,93 @@
+/** Answers that replicas share, in Redis or Valkey: what is not there in time is not there. */
+import { Link } from '#engine/kit/link.ts'
+import type { RedisServer } from '#engine/redis/connect.ts'
+import { nameOf, open, seal } from './sealed.ts'
+import type { Kept } from './store.ts'
+
+/** In a cluster all of it is in one slot. */
+const PREFIX = '{weir:cache}:'
+/** Answers on their way to the server; beyond they are not sent. */
+const SENDING_BYTES_MAX = 16 * 1024 * 1024
+
+/** What is used of a connection. */
+export interface CacheServer {
+  get(name: string): Promise<Buffer | null>
+  set(name: string, value: Buffer, ttlMs: number): Promise<void>
+  close(): Promise<void>
+}
+
+export interface SharedStoreOptions {
+  readonly connect: (lost: (error: Error) => void) => Promise<CacheServer>
+  /** Of one answer; a larger one is not taken from the server. */
+  readonly entryBytesMax: number
+  readonly log: (level: 'info' | 'warn', message: string) => void
+}
+
+export class SharedStore {
+  readonly #options: SharedStoreOptions
+  readonly #link: Link<CacheServer>
+  #sendingBytes = 0
+
+  constructor(options: SharedStoreOptions) {
+    this.#options = options
+    const { log } = options
+    this.#link = new Link({
+      connect: options.connect,
+      up: async () => {
+        if (this.#link.isAway) log('info', 'the server of the cache answers again')
+      },
+      away: ({ message }) => log('warn', `the server of the cache is away (${message}): providers are asked instead`)
+    })
+  }
+
+  /** Worth asking: there is a connection. */
+  get isThere(): boolean {
+    return this.#link.connection !== null
+  }
+
+  /** Never rejects. Null: there is none, or none that can be had in time. */
+  async get(digest: string, ttlMs: number): Promise<Kept | null> {
+    const { connection } = this.#link
+    if (connection === null) return null
+    try {
+      const sealed = await connection.get(PREFIX + nameOf(digest))
+      if (sealed === null || sealed.length > 2 * this.#options.entryBytesMax + 65_536) return null
+      const now = performance.now()
+      const kept = open(digest, sealed, now, Date.now())
+      // Another replica may keep answers for longer.
+      return kept === null || now - kept.at >= ttlMs ? null : kept
+    } catch (error) {
+      this.#link.lose(connection, error as Error)
+      return null
+    }
+  }
+
+  /** The server forgets it by itself. */
+  set(digest: string, kept: Kept, ttlMs: number): void {
+    const { connection } = this.#link
+    if (connection === null || this.#sendingBytes + kept.bytes.length > SENDING_BYTES_MAX) return
+    const sealed = seal(digest, kept, performance.now(), Date.now())
+    this.#sendingBytes += sealed.length
+    connection
+      .set(PREFIX + nameOf(digest), sealed, ttlMs)
+      .catch((error: unknown) => this.#link.lose(connection, error as Error))
+      .finally(() => {
+        this.#sendingBytes -= sealed.length
+      })
+  }
+
+  async close(): Promise<void> {
+    await this.#link.close()
+  }
+}
+
+/** The client is loaded where it is used. */
+export async function connectCache(server: RedisServer, lost: (error: Error) => void): Promise<CacheServer> {
+  const { openRedis } = await import('#engine/redis/connect.ts')
+  const redis = await openRedis(server, PREFIX, { lost })
+  return {
+    get: async (name) => await redis.getBuffer(name),
+    set: async (name, value, ttlMs) => void (await redis.set(name, value, 'PX', Math.ceil(ttlMs))),
+    close: async () => redis.disconnect()
+  }
+}
