@@ -45,6 +45,34 @@ test('SIGTERM lets an exchange finish, takes no new one, and exits 0', async (t)
   assert.equal(await program.exited(), 0)
 })
 
+test('SIGTERM lets a stream of a model come to its end, however long its provider takes', async (t) => {
+  const port = await freePort()
+  const chunk = (content: string) =>
+    `data: {"id":"c","model":"m","choices":[{"index":0,"delta":{"content":"${content}"}}]}\n\n`
+  let goOn = (): void => {}
+  const provider = createServer((request, response) => {
+    request.resume()
+    response.writeHead(200, { 'content-type': 'text/event-stream' })
+    response.write(chunk('first'))
+    goOn = () => response.end(`${chunk('last')}data: [DONE]\n\n`)
+  }).listen(0, '127.0.0.1')
+  t.after(() => provider.close())
+  await new Promise((resolve) => provider.once('listening', resolve))
+  const at = `host: '127.0.0.1', port: ${(provider.address() as AddressInfo).port}`
+  const text = config(port, 'x').replace(/- backends: .*/, `- backends: [{ ai: { provider: { custom: {}, ${at} } } }]`)
+  const program = await started(runProgram(['-c', text]))
+  t.after(() => program.stop())
+  const client = await rawClient(port)
+  const body = '{"model":"m","stream":true,"messages":[{"role":"user","content":"Hi"}]}'
+  client.send(`POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nContent-Length: ${body.length}\r\n\r\n${body}`)
+  await client.until('first')
+  program.signal('SIGTERM')
+  await program.logged('draining')
+  goOn()
+  assert.match(await client.untilEnd(), /last[\s\S]*\[DONE\]/)
+  assert.equal(await program.exited(), 0)
+})
+
 test('a drain serves connections that were just opened, and waits for no silent one', async (t) => {
   const port = await freePort()
   const program = await started(runProgram(['-c', config(port, 'x')]))
