@@ -101,6 +101,7 @@ const ROWS: readonly Row[] = [
   chat('Responses', 'responses'),
   chat('Messages', 'messages'),
   chat('GenerateContent', 'gemini'),
+  other('OpenAI', 'TextCompletions', '/v1/completions', { model: 'm', prompt: 'Hi' }),
   other('OpenAI', 'Embeddings', '/v1/embeddings', { model: 'm', input: 'Hi' }),
   other('Gemini', 'Embeddings', '/v1beta/models/m:embedContent', EMBED),
   other('Cohere, Jina', 'Rerank', '/v1/rerank', { model: 'm', query: 'Hi', documents: ['a'] }),

@@ -344,12 +344,16 @@ class LlmBackend implements CompiledBackend {
     if (ex.status === 401 || ex.status === 403) attempt.slot.provider.authenticator.refused()
     const { editedChat: chat, format, operation, sentOperation, dropped } = state
     if (dropped.count > 0) ex.response!.set(DROPPED, droppedList(dropped))
-    if (operation !== null)
-      return this.#answers.translateOperation(ex, operation, sentOperation!, { proceed, fields: state.fields })
-    if (chat === null || format === null) return this.#answers.pass(ex)
     const streamed = (tap: CostTap): void => {
       state.tap = tap
     }
+    if (operation !== null)
+      return this.#answers.translateOperation(ex, operation, sentOperation!, {
+        proceed,
+        fields: state.fields,
+        streamed
+      })
+    if (chat === null || format === null) return this.#answers.pass(ex)
     const translate = (then: Proceed) =>
       this.#answers.translate(ex, { chat, format, proceed: then, fields: state.fields, streamed })
     return this.#cache === null ? translate(proceed) : this.#cache.keeps(ex, state, proceed, translate)

@@ -8,7 +8,7 @@ import type { ChatRequest } from '#backends/llm/request/chat-request.ts'
 import type { Operation, SentOperation } from '#backends/llm/routes/operation.ts'
 import type { StoredAnswerSpec } from '#backends/llm/stored/answer.ts'
 import { streamStored } from '#backends/llm/stored/seal-tap.ts'
-import { asStream, clientTap, streamType } from '#backends/llm/stream/client-tap.ts'
+import { asEvents, asStream, clientTap, streamType } from '#backends/llm/stream/client-tap.ts'
 import type { CostTap } from '#backends/llm/stream/cost-tap.ts'
 import { type Framing, framingFor, framingOf, sseFraming } from '#backends/llm/stream/framing.ts'
 import { LINE_END, wantsList } from '#backends/llm/stream/list-tap.ts'
@@ -86,21 +86,31 @@ export class Answers {
     ex: Exchange,
     operation: Operation,
     sent: SentOperation,
-    by: Pick<Translation, 'proceed' | 'fields'>
+    by: Pick<Translation, 'proceed' | 'fields' | 'streamed'>
   ): HookResult {
     ex.response?.remove('set-cookie')
     operation.headAnswered?.(ex)
     const isError = ex.status >= 400 && this.#guards.guardsAnswers
-    return isError
-      ? this.#guardedError(ex, operation, sent, by.fields)
-      : this.#operationAnswer(ex, operation, sent, by.proceed)
+    return isError ? this.#guardedError(ex, operation, sent, by.fields) : this.#operationAnswer(ex, operation, sent, by)
   }
 
-  #operationAnswer(ex: Exchange, { client, listen }: Operation, sent: SentOperation, proceed: Proceed): HookResult {
+  #operationAnswer(
+    ex: Exchange,
+    { client, listen, streamTap }: Operation,
+    sent: SentOperation,
+    { proceed, streamed }: Pick<Translation, 'proceed' | 'streamed'>
+  ): HookResult {
     const { providerFormat, isNative, answerSpec } = sent
     const passes = ex.status === 101 || (ex.status < 300 && isNative)
     if (passes && listen !== undefined) {
       ex.tap = listen(ex, sent)
+      return CONTINUE
+    }
+    const tap = ex.status < 300 && !isNative && !isCoded(ex) ? (streamTap?.(ex, sent) ?? null) : null
+    if (tap !== null) {
+      ex.tap = tap
+      streamed(tap)
+      asEvents(ex)
       return CONTINUE
     }
     // A list of models that the client has already is as good in any format.

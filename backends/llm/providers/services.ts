@@ -36,6 +36,23 @@ const WIRES: ReadonlyMap<string, { readonly [operation in Operation]?: Wire }> =
   ['voyage', { embeddings: 'outputDimension', rerank: 'rerankTopK' }]
 ])
 
+/** Services that have OpenAI's older completions of texts; OpenAI has them of a few models. */
+const TEXTS: ReadonlySet<string> = new Set([
+  ...['baseten', 'cerebras', 'custom', 'deepinfra', 'fireworks', 'llamacpp', 'lmstudio', 'ollama', 'openrouter'],
+  ...['sglang', 'together', 'vllm']
+])
+const TEXT_MODELS = /^(?:ft:)?(?:gpt-3\.5-turbo-instruct|davinci-002|babbage-002)/
+
+/** Of texts that are gone on with, without a chat. */
+export function hasTexts(
+  { provider, service }: { readonly provider: Provider; readonly service?: string | undefined },
+  model: string
+): boolean {
+  if (!provider.formats(model).includes('completions')) return false
+  if (service === 'openai' || service === 'azureopenai') return TEXT_MODELS.test(model)
+  return service === undefined || TEXTS.has(service)
+}
+
 /** `called`: as price lists have it; `host`: of the file. A server of one's own has what its owner says. */
 export function serviceNamed(called: string, host: string | null): string {
   return called === 'openai' && host !== null && serviceAt(host) === null ? 'custom' : called

@@ -57,7 +57,7 @@ export function applyOperation(
 
 /** Throws FormatError. `bytes`: a large body is not parsed here. */
 export function operationFor(kind: BodyOperationKind, ex: Exchange, bytes: Buffer): ActiveOperation | LargeOperation {
-  const { type, isStrict, name, listen } = kind
+  const { type, isStrict, name, listen, streamTap } = kind
   const contentType = ex.request.get('content-type') ?? ''
   const source = { type, bytes, contentType, path: ex.path, query: ex.query }
   const client = kind.client(ex)
@@ -68,5 +68,5 @@ export function operationFor(kind: BodyOperationKind, ex: Exchange, bytes: Buffe
     applyOperation(ex, source, to.provider, printed)
     return printed
   }
-  return { client, isStrict, name, listen, write }
+  return { client, isStrict, name, listen, streamTap, write }
 }

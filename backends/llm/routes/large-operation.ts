@@ -7,13 +7,15 @@ export class LargeOperation implements Operation {
   readonly isStrict: boolean
   readonly name: string | null
   readonly listen: Operation['listen']
+  readonly streamTap: Operation['streamTap']
   readonly source: OperationSource
 
-  constructor(client: ClientFormat, { isStrict, name, listen }: BodyOperationKind, source: OperationSource) {
+  constructor(client: ClientFormat, { isStrict, name, listen, streamTap }: BodyOperationKind, source: OperationSource) {
     this.client = client
     this.isStrict = isStrict
     this.name = name
     this.listen = listen
+    this.streamTap = streamTap
     this.source = source
   }
 }

@@ -170,3 +170,38 @@ test('guards read what is text; sound does not pass them', async (t) => {
   await rejects(heard, /the prompt guards of this model cannot see what passes here/)
   equal(upstream.requests.length, 3)
 })
+
+test('a transcription that fails at the first provider is asked of the second, with the model that it has', async (t) => {
+  const prices = [{ perSecond: 0.5 }]
+  const { openai, upstream, spent } = await mediaGateway(
+    t,
+    [
+      { name: 'fast-listen', params: { model: 'whisper-large-v3-turbo' }, prices },
+      { name: 'listen', params: { model: 'whisper-1' }, prices }
+    ],
+    {
+      virtualModels: [
+        {
+          name: 'steady-listen',
+          routing: { failover: { targets: [{ model: 'fast-listen' }, { model: 'listen', priority: 1 }] } }
+        }
+      ]
+    }
+  )
+  upstream.instead = (request, response) => {
+    const isFirst = formOf(request).text('model') === 'whisper-large-v3-turbo'
+    response.writeHead(isFirst ? 503 : 200, { 'content-type': 'application/json' })
+    response.end(JSON.stringify(isFirst ? { error: { message: 'busy' } } : { text: 'Ahoy.', duration: 2 }))
+    return true
+  }
+  const heard = await openai.audio.transcriptions.create({ file: await wav(), model: 'steady-listen' })
+  equal(heard.text, 'Ahoy.')
+  deepEqual(
+    upstream.requests.map((request) => [formOf(request).text('model'), formOf(request).file?.equals(WAV)]),
+    [
+      ['whisper-large-v3-turbo', true],
+      ['whisper-1', true]
+    ]
+  )
+  equal(spent(), '1')
+})

@@ -6,6 +6,7 @@ import type { ToleratedFields } from '#backends/llm/formats/tolerated.ts'
 import type { ResolvedProvider } from '#backends/llm/plan/request-plan.ts'
 import { withPathPrefix } from '#backends/llm/request/provider-request.ts'
 import type { KeptIds, StoredSettings } from '#backends/llm/stored/stores.ts'
+import type { CostTap } from '#backends/llm/stream/cost-tap.ts'
 import type { DroppedFields } from '#backends/llm/translate/dropped-fields.ts'
 import type { Exchange, ResponseTap } from '#engine/contract/exchange.ts'
 import type { RequestSettings } from '#engine/contract/model-use.ts'
@@ -59,6 +60,8 @@ export interface Operation {
   readonly kept?: KeptIds
   /** The head of an answer has come. */
   headAnswered?(ex: Exchange): void
+  /** Translates an answer of success that comes as events; null: it comes whole. Absent: all do. */
+  readonly streamTap?: ((ex: Exchange, sent: SentOperation) => CostTap | null) | undefined
 }
 
 /** Of one exchange, for all its attempts. */
@@ -103,7 +106,8 @@ export interface OperationCost {
 }
 
 /** What is known of an operation ahead of any request for it: a line of routes/operations.ts. */
-interface AnyOperationKind<Spec extends AnswerSpec> extends Pick<Operation, 'isStrict' | 'name' | 'listen'> {
+interface AnyOperationKind<Spec extends AnswerSpec>
+  extends Pick<Operation, 'isStrict' | 'name' | 'listen' | 'streamTap'> {
   /** Its name in `routes`. */
   readonly type: OperationType
   /** Of paths: `llm` serves it there. */

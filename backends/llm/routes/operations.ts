@@ -13,19 +13,11 @@ import { realtime } from './realtime.ts'
 import { rerank } from './rerank.ts'
 import { speech, transcriptions, translations } from './sound.ts'
 import { stored } from './stored.ts'
+import { textCompletions } from './text-completions.ts'
 
 export const OPERATIONS: readonly OperationKind[] = [
-  ...[
-    embeddings,
-    rerank,
-    moderations,
-    transcriptions,
-    translations,
-    speech,
-    imageGenerations,
-    imageEdits,
-    imageVariations
-  ],
+  ...[textCompletions, embeddings, rerank, moderations, transcriptions, translations, speech],
+  ...[imageGenerations, imageEdits, imageVariations],
   ...[anthropicCount, geminiCount, models, realtime, stored]
 ]
 

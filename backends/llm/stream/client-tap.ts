@@ -44,6 +44,16 @@ export const streamType = (chat: ChatRequest) => (wantsList(chat) ? 'application
 /** Makes the response a stream of unknown length. */
 export function asStream(ex: Exchange, chat: ChatRequest, format: FormatName): void {
   if (format !== chat.client || wantsList(chat)) ex.response!.set('Content-Type', streamType(chat))
+  asUnknownLength(ex)
+}
+
+/** As asStream, of server-sent events that are written here. */
+export function asEvents(ex: Exchange): void {
+  ex.response!.set('Content-Type', 'text/event-stream')
+  asUnknownLength(ex)
+}
+
+function asUnknownLength(ex: Exchange): void {
   ex.response!.remove('content-length')
   ex.responseBody = BODY_STREAM
   ex.responseLength = 0
