@@ -275,6 +275,8 @@ export interface Usage {
   readonly reasoning: number
   readonly outputAudio: number
   readonly outputImage: number
+  /** Searches of the provider's own tools, which it asks money for; absent: it tells none. */
+  readonly searches?: number
   /** The provider's own figure (usage/reported-cost.ts). */
   readonly reportedCost?: Picos
 }

@@ -253,3 +253,40 @@ test('the example', async (t) => {
   // 1100 x 0.02.
   equal(response.headers.get('x-weir-cost'), '0.000022')
 })
+
+test("searches of Anthropic's own tool are a part of the cost, whole and streamed", async (t) => {
+  const models = await provider(t)
+  const rows = [{ model: 'claude*', input: 3, output: 15, perSearch: 0.01 }]
+  const { ask, lines } = await start(
+    t,
+    { anthropic: {}, host: '127.0.0.1', port: models.port },
+    { prices: { models: rows } }
+  )
+  const usage = { input_tokens: 100, output_tokens: 20, server_tool_use: { web_search_requests: 2 } }
+  const head = { id: 'm', type: 'message', role: 'assistant', model: 'claude-x', content: [], stop_reason: null }
+  models.instead = (request, response) => {
+    if (!JSON.parse(request.bytes.toString()).stream) {
+      const answer = { ...head, content: [{ type: 'text', text: 'a' }], stop_reason: 'end_turn', usage }
+      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(answer))
+      return true
+    }
+    const events = [
+      { type: 'message_start', message: { ...head, usage: { input_tokens: 100, output_tokens: 1 } } },
+      { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
+      { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'a' } },
+      { type: 'content_block_stop', index: 0 },
+      { type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage },
+      { type: 'message_stop' }
+    ]
+    response.writeHead(200, { 'content-type': 'text/event-stream' })
+    response.end(events.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`).join(''))
+    return true
+  }
+  await ask({ ...ASK, model: 'claude-x' })
+  await ask({ ...ASK, model: 'claude-x', stream: true })
+  // 100 x 3 + 20 x 15 millionths, and two searches.
+  deepEqual(
+    (await lines()).map((line) => String(line['gen_ai.usage.cost'])),
+    ['0.0206', '0.0206']
+  )
+})

@@ -113,7 +113,7 @@ export class ProviderPrices {
     if (price === null) return { unknown: this.#unpriced(responseModel || requestModel), price }
     const counted = countedOf(outcome)
     if (counted === null) return { unknown: NO_TOKENS, price }
-    const cost = costOf(price.row, counted, serviceTier, outcome.units)
+    const cost = costOf(price.row, counted, serviceTier, outcome.units ?? searchUnits(usage))
     if (typeof cost === 'string') return { unknown: cost, price }
     return {
       cost,
@@ -144,6 +144,14 @@ export class ProviderPrices {
     }
     return why
   }
+}
+
+/** Of one answer: what is more is no count. */
+const SEARCHES_MAX = 1_000_000
+
+function searchUnits(usage: Usage | null): Units | undefined {
+  const { searches = 0 } = usage ?? {}
+  return searches > 0 ? { counts: { search: Math.min(Math.ceil(searches), SEARCHES_MAX) } } : undefined
 }
 
 /** Null: nothing is known, nor can be told from what came. */

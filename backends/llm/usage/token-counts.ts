@@ -12,7 +12,7 @@ export function boundedUsage(usage: Usage): Usage {
   return { ...usage, ...mapUsage(usage, counted) }
 }
 
-type Tokens = Omit<Usage, 'reportedCost'>
+type Tokens = Omit<Usage, 'reportedCost' | 'searches'>
 
 export function mapUsage(usage: Usage, map: (tokens: number, kind: keyof Tokens) => number): Tokens {
   const mapped: { -readonly [kind in keyof Tokens]: number } = { ...NO_USAGE }

@@ -60,7 +60,8 @@ test('an answer is read field by field, and written as it came', () => {
     cacheWrite5m: 3,
     cacheWrite1h: 4,
     output: 50,
-    reasoning: 20
+    reasoning: 20,
+    searches: 1
   })
   assert.deepEqual([answer.id, answer.model, answer.serviceTier], ['msg_1', 'claude-opus-4-6', 'default'])
   assert.deepEqual(

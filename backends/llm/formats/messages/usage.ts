@@ -1,6 +1,13 @@
 /** Token counts: `input_tokens` of the API leaves out what caches took or gave ("Prompt caching", Tracking cache). */
-import { type FormatName, type JsonObject, NO_USAGE, type StopReason, type Usage } from '#backends/llm/conversation.ts'
-import { compact, type Fields, type Writable } from '#backends/llm/formats/fields.ts'
+import {
+  type FormatName,
+  type Json,
+  type JsonObject,
+  NO_USAGE,
+  type StopReason,
+  type Usage
+} from '#backends/llm/conversation.ts'
+import { compact, type Fields, isObject, type Writable } from '#backends/llm/formats/fields.ts'
 import type { Losses } from '#backends/llm/formats/format.ts'
 
 /**
@@ -26,8 +33,16 @@ export function readUsage(usage: Fields, before: Usage = NO_USAGE): Usage {
     cacheWrite5m,
     cacheWrite1h,
     output: usage.optionalNumber('output_tokens') ?? before.output,
-    reasoning: thoughts?.optionalNumber('thinking_tokens') ?? before.reasoning
+    reasoning: thoughts?.optionalNumber('thinking_tokens') ?? before.reasoning,
+    ...searchesIn(usage.value.server_tool_use, before)
   }
+}
+
+/** Of the web search tool ("Web search tool", usage and pricing). Its field is not read here: it goes on as it came. */
+function searchesIn(tools: Json | undefined, { searches }: Usage): Pick<Usage, 'searches'> {
+  const count = isObject(tools) ? tools.web_search_requests : undefined
+  if (typeof count === 'number' && count > 0) return { searches: count }
+  return searches === undefined ? {} : { searches }
 }
 
 /** The API always has usage: zeros when the provider gave none. Tokens of audio are counted, but not separately. */

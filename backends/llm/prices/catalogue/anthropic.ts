@@ -32,6 +32,9 @@ export const CLAUDE_OLDER = (): readonly Line[] => [
   ['claude-3-haiku', { input: 0.25, cacheRead: 0.03, cacheWrite5m: 0.3, cacheWrite1h: 0.5, output: 1.25, batch: 50 }]
 ]
 
+/** Of the web search tool, at Anthropic's own API: 10 for a thousand. */
+const SEARCH = 0.01
+
 /** Prices without those of tiers. */
 function rest({ batch: _, ...rates }: Dollars): Omit<Dollars, 'batch'> {
   return rates
@@ -41,5 +44,5 @@ export const anthropicList = (): PriceList => ({
   provider: 'anthropic',
   source: 'https://platform.claude.com/docs/en/about-claude/pricing',
   date: '2026-08-21',
-  lines: [...CLAUDE_GLOBAL(), ...CLAUDE_OLDER()]
+  lines: [...CLAUDE_GLOBAL(), ...CLAUDE_OLDER()].map(([models, dollars]) => [models, { ...dollars, search: SEARCH }])
 })

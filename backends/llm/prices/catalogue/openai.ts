@@ -83,7 +83,8 @@ const OLDER: readonly Line[] = [
     'gpt-4o-mini',
     { input: 0.15, cacheRead: 0.075, output: 0.6, batch: 50, priority: { input: 0.25, cacheRead: 0.125, output: 1 } }
   ],
-  ['gpt-4o-search-preview', { input: 2.5, output: 10 }],
+  // Each of its calls searches.
+  ['gpt-4o-search-preview', { input: 2.5, output: 10, request: 0.025 }],
   ['gpt-4o-mini-search-preview', { input: 0.15, output: 0.6 }],
   ['o1', { input: 15, cacheRead: 7.5, output: 60, batch: 50 }],
   ['o1-pro', { input: 150, output: 600, batch: 50 }],
