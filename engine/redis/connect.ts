@@ -3,6 +3,7 @@
  * what may be sent twice.
  */
 import { readFileSync } from 'node:fs'
+import { isIP } from 'node:net'
 import { Redis, type RedisOptions } from 'ioredis'
 import { reveal, type Secret } from '#engine/kit/secret.ts'
 
@@ -29,6 +30,9 @@ export interface RedisServer {
 type Address = Pick<RedisServer, 'host' | 'port'>
 type Options = Omit<RedisOptions, 'replyMapping'>
 
+/** Whose certificate it has to be. Addresses are no names to ask for (RFC 6066 section 3). */
+const tlsName = (host: string) => (isIP(host) === 0 ? { servername: host } : { host })
+
 /** Throws where the file of authorities cannot be read. */
 function optionsOf(server: RedisServer, { host, port }: Address): Options {
   const { username, password, database, isTls, root, timeoutMs } = server
@@ -37,7 +41,7 @@ function optionsOf(server: RedisServer, { host, port }: Address): Options {
     ...(username === null ? {} : { username }),
     ...(password === null ? {} : { password: reveal(password) }),
     db: DATABASES.test(database) ? Number(database) : 0,
-    ...(isTls ? { tls: { servername: server.host, ...(root === null ? {} : { ca: readFileSync(root) }) } } : {}),
+    ...(isTls ? { tls: { ...tlsName(server.host), ...(root === null ? {} : { ca: readFileSync(root) }) } } : {}),
     // Proxies before Redis often know no other one.
     protocol: 2,
     lazyConnect: true,

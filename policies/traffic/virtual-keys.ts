@@ -179,15 +179,24 @@ function authenticate(config: Config, { find, isComplete }: KnownKeys, wallNow: 
       const code = key.refusal(wallNow())
       if (code !== null) return refuse(ex, code, challenge, detailOf('virtualKeys', `the key ${key.name}`))
       const quotas: AccountQuota[] = []
-      const proceed = (refusal: AccountRefusal | null): Verdict => {
-        if (quotas.length > 0) note(ex, quotas)
-        return refusal === null ? CONTINUE : refused(ex, key, refusal)
-      }
       const outcome = key.begin(ex, { allowsUnknownPrice, quotas })
-      return outcome instanceof Promise ? outcome.then(proceed) : proceed(outcome)
+      return outcome instanceof Promise ? decidedLater(ex, key, quotas, outcome) : decided(ex, key, quotas, outcome)
     }
   })
 }
+
+function decided(ex: Exchange, key: Key, quotas: readonly AccountQuota[], refusal: AccountRefusal | null): Verdict {
+  if (quotas.length > 0) note(ex, quotas)
+  return refusal === null ? CONTINUE : refused(ex, key, refusal)
+}
+
+/** By itself: a closure would cost the requests that need not wait. */
+const decidedLater = async (
+  ex: Exchange,
+  key: Key,
+  quotas: readonly AccountQuota[],
+  outcome: Promise<AccountRefusal | null>
+): Promise<Verdict> => decided(ex, key, quotas, await outcome)
 
 const refused = (ex: Exchange, key: Key, refusal: AccountRefusal): Verdict =>
   turnAway(ex, refusal, `key ${key.name}: ${refusal.message}`)

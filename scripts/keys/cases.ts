@@ -6,7 +6,7 @@ import { histories, run as runHistory } from '#engine/accounts/server/books.fixt
 import { connectTo } from '#engine/accounts/server/connect.ts'
 import { stateSchema, translateState } from '#engine/source/state.ts'
 import { becomes, completion, Fleet, NANOS_PER_TOKEN, type Provider, usageOf } from './fleet.ts'
-import type { Server } from './servers.ts'
+import { fakeTime, type Server } from './servers.ts'
 
 export interface CaseParts {
   readonly server: Server
@@ -201,6 +201,26 @@ const CASES: readonly Case[] = [
         equal(conflict.error?.code, 'CONFLICT')
         return `known after ${times.map((ms) => `${Math.round(ms)} ms`).join(', ')}`
       })
+  },
+  {
+    name: 'clocks of replicas that are 40 days ahead and behind begin no month',
+    run: async ({ server: { url }, provider, prefix }) => {
+      const library = fakeTime()
+      ok(library !== null, 'there is no libfaketime')
+      const clock = (FAKETIME: string) => ({ LD_PRELOAD: library, FAKETIME, FAKETIME_DONT_FAKE_MONOTONIC: '1' })
+      const env = [{}, clock('+40d'), clock('-40d')]
+      const budgets = [{ amount: '0.01', period: 'Month' }]
+      const accounts = { teams: [{ name: 'ml', budgets }], keys: [{ name: 'alice', key: KEY, team: 'ml' }] }
+      return await withFleet({ url, provider, prefix, replicas: 3, accounts, env }, async (fleet) => {
+        equal((await fleet.chat(0, KEY, { max_tokens: 10_000 })).status, 200)
+        const statuses = await many(9, async (i) => (await fleet.chat(i % 3, KEY)).status)
+        ok(
+          statuses.every((status) => status === 429),
+          statuses.join(' ')
+        )
+        return 'the month that is used up is so at all three'
+      })
+    }
   },
   {
     name: 'limits and concurrency over replicas',

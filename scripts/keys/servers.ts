@@ -49,17 +49,23 @@ function installed(program: string): string | null {
 }
 
 /** Null: neither the machine nor Debian has it. */
-function redisProgram(): string | null {
-  const own = installed('redis-server')
-  if (own !== null) return own
-  const folder = cacheFolder('debian', 'redis')
-  const program = join(folder, 'usr', 'bin', 'redis-server')
-  if (existsSync(program)) return program
+const redisProgram = (): string | null =>
+  installed('redis-server') ?? unpacked('redis', PACKAGES, join('usr', 'bin', 'redis-server'))
+
+/** A library by which a program sees another time. Null: neither the machine nor Debian has it. */
+export const fakeTime = (): string | null =>
+  unpacked('faketime', ['libfaketime'], join('usr', 'lib', `${arch()}-linux-gnu`, 'faketime', 'libfaketime.so.1'))
+
+/** `file` of Debian's packages, unpacked into the cache. */
+function unpacked(name: string, packages: readonly string[], file: string): string | null {
+  const folder = cacheFolder('debian', name)
+  const path = join(folder, file)
+  if (existsSync(path)) return path
   if (installed('dpkg') === null) return null
-  execFileSync('apt-get', ['download', '-q', ...PACKAGES], { cwd: folder, stdio: 'ignore' })
-  for (const name of readdirSync(folder).filter((file) => file.endsWith('.deb')))
-    execFileSync('dpkg', ['-x', join(folder, name), folder])
-  return existsSync(program) ? program : null
+  execFileSync('apt-get', ['download', '-q', ...packages], { cwd: folder, stdio: 'ignore' })
+  for (const found of readdirSync(folder).filter((entry) => entry.endsWith('.deb')))
+    execFileSync('dpkg', ['-x', join(folder, found), folder])
+  return existsSync(path) ? path : null
 }
 
 /** Where its programs are; null: it is not installed. */

@@ -18,7 +18,8 @@ export async function connectPostgres(spec: StateServerSpec, lost: (error: Error
     ...{ host, port, database, application_name: 'weir', keepAlive: true },
     user: username ?? 'weir',
     ...(password === null ? {} : { password: reveal(password) }),
-    ssl: isTls ? { servername: host, ...(root === null ? {} : { ca: readFileSync(root) }) } : false,
+    // Without `host` the certificate of an address would have to be that of localhost.
+    ssl: isTls ? { host, ...(root === null ? {} : { ca: readFileSync(root) }) } : false,
     connectionTimeoutMillis: timeoutMs,
     query_timeout: timeoutMs,
     statement_timeout: timeoutMs
