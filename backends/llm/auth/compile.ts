@@ -4,9 +4,10 @@ import { providerKind } from '#backends/llm/providers/index.ts'
 import type { AuthenticatorTarget } from '#backends/llm/providers/kind.ts'
 import type { Provider } from '#backends/llm/providers/provider.ts'
 import { googleTokens } from '#backends/shared/auth/google.ts'
+import { signedTokens } from '#backends/shared/auth/signed-token.ts'
 import { beginAttemptHeaders } from '#engine/contract/attempt-headers.ts'
 import type { BackendContext } from '#engine/contract/backend.ts'
-import type { KeyAuth } from '#engine/contract/backend-auth/auth.ts'
+import type { KeyAuth, SignedTokenAuth } from '#engine/contract/backend-auth/auth.ts'
 import { reveal } from '#engine/kit/secret.ts'
 import type { Authenticator } from './authenticator.ts'
 import { awsAuthenticator } from './aws.ts'
@@ -32,6 +33,7 @@ const KINDS: Kinds = {
   key: (auth, { provider }) => keyed(provider, auth),
   aws: (auth, { provider }, context) => awsAuthenticator(auth, provider, context),
   gcp: (auth, { provider, host }, context) => bearing(provider, googleTokens(auth, host, context)),
+  jwtSign: (auth, { provider }) => signing(provider, auth),
   provider: ({ credentials }, place, context) => providerKind(place.type)!.authenticator!(credentials, place, context)
 }
 
@@ -55,6 +57,19 @@ function keyed(provider: Provider, { key: sealed, location }: KeyAuth): Authenti
       removeKeys(ex, provider)
       if (location === null) putKey(ex, provider, key)
       else ex.request.set(location.header, location.prefix + secret)
+      return null
+    },
+    refused: nothing
+  }
+}
+
+function signing(provider: Provider, auth: SignedTokenAuth): Authenticator {
+  const tokenAt = signedTokens(auth)
+  return {
+    wantsClient: false,
+    authorize(ex) {
+      removeKeys(ex, provider)
+      ex.request.append('authorization', `Bearer ${tokenAt(Date.now())}`)
       return null
     },
     refused: nothing

@@ -16,7 +16,7 @@ import { authOf, eitherPlace, type GuardService, serverAt, serviceFields } from 
 
 type Common = Readonly<Record<string, z.ZodOptional>>
 
-const GUARDRAIL = /^(?:[a-z0-9-]+|arn:aws(?:-[^:/?#]+)?:bedrock:[a-z0-9-]{1,20}:[0-9]{12}:guardrail\/[a-z0-9]+)$/
+const GUARDRAIL = /^(?:[a-z0-9-]+|arn:aws(?:-[^:/?#]+)?:[a-z]+:[a-z0-9-]{1,20}:[0-9]{12}:guardrail\/[a-z0-9]+)$/
 const AZURE_HOST =
   /^[a-z0-9-]+(?:\.[a-z0-9-]+)*\.(?:cognitiveservices\.azure\.(?:com|us|cn)|api\.cognitive\.microsoft\.com)$/
 const BLOCKLISTS_MAX = 10
@@ -146,18 +146,18 @@ type CloudParts = Pick<AiCloudGuard, 'kind' | 'asks' | 'server'>
 
 /** Null: none of them is there. Throws a FieldError (checkGuardServices has said where). */
 export function translateCloudGuard(file: FileCloudGuards, sources: DocumentSources): CloudParts | null {
-  const { bedrockGuardrails: bedrock, azureContentSafety: safety, googleModelArmor: armor } = file
-  if (bedrock !== undefined) {
-    const { guardrailIdentifier: id, guardrailVersion: version, region = '' } = bedrock
+  const { bedrockGuardrails: guardrail, azureContentSafety: safety, googleModelArmor: armor } = file
+  if (guardrail !== undefined) {
+    const { guardrailIdentifier: id, guardrailVersion: version, region = '' } = guardrail
     const path = `/guardrail/${encodeURIComponent(id)}/version/${version}/apply`
     const auth: FileAuth = { aws: {} }
-    const server = serverOf('bedrockGuardrails', bedrock, { host: BEDROCK(region), auth }, sources)
-    return { kind: 'cloud', asks: { cloud: 'bedrock', path }, server }
+    const server = serverOf('bedrockGuardrails', guardrail, { host: BEDROCK(region), auth }, sources)
+    return { kind: 'cloud', asks: { cloud: 'guardrail', path }, server }
   }
   if (safety !== undefined) {
     const { severityThreshold = SEVERITY, ...fields } = safety.analyzeText ?? {}
     const analyze = safety.analyzeText === undefined ? null : { severity: severityThreshold, fields }
-    const asks = { cloud: 'azure', analyze, shields: safety.detectJailbreak !== undefined } as const
+    const asks = { cloud: 'contentSafety', analyze, shields: safety.detectJailbreak !== undefined } as const
     const place = { host: safety.endpoint ?? '', auth: undefined }
     return { kind: 'cloud', asks, server: withAzureKey(serverOf('azureContentSafety', safety, place, sources)) }
   }

@@ -168,9 +168,9 @@ export interface AiCloudGuard {
 
 export type CloudGuardSpec =
   /** Of the guardrail's version. */
-  | { readonly cloud: 'bedrock'; readonly path: string }
+  | { readonly cloud: 'guardrail'; readonly path: string }
   | {
-      readonly cloud: 'azure'
+      readonly cloud: 'contentSafety'
       /** From which severity one is rejected, and more fields of the question; null: not asked. */
       readonly analyze: { readonly severity: number; readonly fields: object } | null
       readonly shields: boolean

@@ -25,20 +25,20 @@ export interface CloudQuestion {
 export function cloudTarget(guard: AiCloudGuard, side: Side, part: string, { services }: GuardCall): Target {
   const { asks, timeoutMs } = guard
   const common = { service: services.get(guard)!, headers: {}, timeoutMs }
-  if (asks.cloud === 'bedrock') return { ...common, path: asks.path }
-  if (asks.cloud === 'azure') return { ...common, path: `/contentsafety/text:${part}`, query: AZURE_VERSION }
+  if (asks.cloud === 'guardrail') return { ...common, path: asks.path }
+  if (asks.cloud === 'contentSafety') return { ...common, path: `/contentsafety/text:${part}`, query: AZURE_VERSION }
   return { ...common, path: `${asks.path}:${side === 'request' ? 'sanitizeUserPrompt' : 'sanitizeModelResponse'}` }
 }
 
 /** What it is asked, at least one question. Throws FormatError for more text than is asked about. */
 export function cloudQuestions(asks: CloudGuardSpec, side: Side, messages: readonly Message[]): CloudQuestion[] {
-  if (asks.cloud === 'bedrock') {
+  if (asks.cloud === 'guardrail') {
     const content = messages.map(({ content: text }) => ({ text: { text } }))
     return [{ part: '', body: { source: side === 'request' ? 'INPUT' : 'OUTPUT', content } }]
   }
   const pieces = piecesOf(messages.map(({ content }) => content).join('\n'))
   const questions = pieces.flatMap((text): CloudQuestion[] => {
-    if (asks.cloud === 'azure') {
+    if (asks.cloud === 'contentSafety') {
       const analyze = asks.analyze === null ? [] : [{ part: 'analyze', body: { text, ...asks.analyze.fields } }]
       const shield = asks.shields ? [{ part: 'shieldPrompt', body: { userPrompt: text, documents: [] } }] : []
       return [...analyze, ...shield]
@@ -73,7 +73,7 @@ export function cloudVerdict(
   reply: AiRejection
 ): Verdict {
   if (!isObject(answer)) throw new GuardUnavailable('the guard answers with no judgement')
-  if (asks.cloud === 'bedrock') return bedrockVerdict(answer, count, reply)
+  if (asks.cloud === 'guardrail') return bedrockVerdict(answer, count, reply)
   const isFlagged =
     asks.cloud === 'modelArmor'
       ? isMatch(answer)

@@ -1,10 +1,11 @@
 /** The policy `auth` of backends that are servers: adds credentials to each request. */
 import type { BackendContext } from '#engine/contract/backend.ts'
-import type { AwsAuth, BackendAuth, GcpAuth, KeyAuth } from '#engine/contract/backend-auth/auth.ts'
+import type { AwsAuth, BackendAuth, GcpAuth, KeyAuth, SignedTokenAuth } from '#engine/contract/backend-auth/auth.ts'
 import { reveal } from '#engine/kit/secret.ts'
 import { type AwsCredentials, awsCredentials, awsRequestSigner, type OutgoingRequest } from './aws.ts'
 import { awsScopeOf } from './aws-host.ts'
 import { googleTokens } from './google.ts'
+import { signedTokens } from './signed-token.ts'
 
 export interface RequestAuthenticator {
   /** The signature covers the body, so it must be whole first. */
@@ -35,7 +36,10 @@ type Kinds = {
 
 type AuthenticatorOf = (server: AuthenticatedServer) => RequestAuthenticator
 
-const KINDS: Kinds = { passthrough: () => () => PASSTHROUGH, key: withKey, aws: signing, gcp: withToken }
+const KINDS: Kinds = {
+  passthrough: () => () => PASSTHROUGH,
+  ...{ key: withKey, aws: signing, gcp: withToken, jwtSign: withSignedToken }
+}
 
 /** As `authenticatorsFor`, for one server that the configuration names. */
 export function requestAuthenticator(
@@ -105,6 +109,20 @@ function withToken(auth: GcpAuth, host: string | null, context: BackendContext):
       return null
     },
     refused: () => tokens.refused()
+  }
+  return () => authenticator
+}
+
+function withSignedToken(auth: SignedTokenAuth): AuthenticatorOf {
+  const tokenAt = signedTokens(auth)
+  const authenticator: RequestAuthenticator = {
+    needsBody: false,
+    authorize({ headers }) {
+      headers.strip(AUTHORIZATION)
+      headers.append('authorization', `Bearer ${tokenAt(Date.now())}`)
+      return null
+    },
+    refused: null
   }
   return () => authenticator
 }

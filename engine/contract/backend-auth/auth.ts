@@ -3,7 +3,7 @@ import type { Secret } from '#engine/kit/secret.ts'
 
 export type BackendAuth =
   /** The client's own credential, also the one that a policy of the gateway has taken out. */
-  { readonly kind: 'passthrough' } | KeyAuth | AwsAuth | GcpAuth
+  { readonly kind: 'passthrough' } | KeyAuth | AwsAuth | GcpAuth | SignedTokenAuth
 
 export interface KeyAuth {
   readonly kind: 'key'
@@ -33,6 +33,22 @@ export interface GcpAuth {
   /** Null: the default of Google's libraries. */
   readonly credential: { readonly file: string } | { readonly json: Secret } | null
 }
+
+/** A token that the gateway signs itself (RFC 7519). */
+export interface SignedTokenAuth {
+  readonly kind: 'jwtSign'
+  /** A private key in PEM, which fits `alg`. */
+  readonly key: Secret
+  readonly alg: SigningAlg
+  readonly kid: string | null
+  /** Beside iat and exp. */
+  readonly claims: Readonly<Record<string, unknown>>
+  readonly ttlMs: number
+}
+
+/** Of RFC 7518, and RFC 8037. */
+export const SIGNING_ALGS = ['RS256', 'RS384', 'RS512', 'ES256', 'ES384', 'ES512', 'EdDSA'] as const
+export type SigningAlg = (typeof SIGNING_ALGS)[number]
 
 /** The header field that a server is shown who asks in. */
 export function authHeaderOf(auth: BackendAuth): string {

@@ -12,6 +12,7 @@ import { secretRef } from '#engine/schema/secret-ref.ts'
 import { onlyInFiles, words } from '#engine/schema/spelling.ts'
 import { sound, together } from '#engine/schema/together.ts'
 import type { AwsAuth, BackendAuth, GcpAuth, KeyAuth } from './auth.ts'
+import { jwtSign, readJwtSign } from './jwt-sign.ts'
 
 /** Session tokens of AWS have no fixed length; some have over a thousand characters. */
 const TOKEN_CHARS_MAX = 8_192
@@ -121,6 +122,7 @@ export const backendAuth = () =>
         .describe("The client's own credential, also the one that a policy of the gateway has taken out."),
       aws: aws().optional().describe('Signature Version 4. Without keys: the default chain of AWS.'),
       gcp: gcp().optional().describe('Tokens of Google. Without a credential: its application default credentials.'),
+      jwtSign: onlyInFiles(jwtSign().optional()).describe('Tokens that the gateway signs itself.'),
       ...refusedKeys('backend authentication', ['azure'])
     }),
     { location: location().optional().describe('Of a key. Default: Authorization.') }
@@ -145,6 +147,7 @@ export function readAuth(input: FileAuth, sources: Sources): BackendAuth {
   if (file.secretRef !== undefined) return keyAuth(keyOf(file.secretRef.name, sources), file.location)
   if (file.aws !== undefined) return awsOf(file.aws, sources)
   if (file.gcp !== undefined) return gcpOf(file.gcp)
+  if (file.jwtSign !== undefined) return readJwtSign(file.jwtSign, sources)
   return { kind: 'passthrough' }
 }
 

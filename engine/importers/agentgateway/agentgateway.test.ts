@@ -91,7 +91,7 @@ test('what protects and is not carried closes its route, and no other; what does
   listeners:
   - routes:
     - { matches: [{ path: { pathPrefix: /oidc } }], policies: { oidc: { issuer: a } }, backends: ${host} }
-    - { matches: [{ path: { pathPrefix: /signed } }], policies: { backendAuth: { jwtSign: {} } }, backends: ${host} }
+    - { matches: [{ path: { pathPrefix: /signed } }], policies: { backendAuth: { unheard: {} } }, backends: ${host} }
     - { matches: [{ path: { pathPrefix: /unheard } }], policies: { newPolicy: {} }, backends: ${host} }
     - { matches: [{ path: { pathPrefix: /narrow }, cookies: [a] }], backends: ${host} }
     - { matches: [{ path: { pathPrefix: /slow } }], policies: { delay: { duration: '1' } }, backends: ${host} }
@@ -220,6 +220,23 @@ test('cross-app access: a checked token becomes an assertion, and that the token
   for (const wrong of [{}, { authorization: `Bearer ${mine}x` }])
     equal((await fetch(base, { headers: wrong })).status, 401)
   equal(seen.length, 2)
+})
+
+test('a service with an endpoint picker is a pool, which is served without the picker, too', async (t) => {
+  const server = createServer((_, response) => response.end('the pool')).listen(0, '127.0.0.1')
+  t.after(() => server.close())
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  const routing = '{ inferenceRouting: { endpointPicker: { host: "127.0.0.1:1" }, destinationMode: passthrough } }'
+  const { base, text, notes } = await gateway(
+    t,
+    `services: [{ name: my-model, namespace: default, hostname: 127.0.0.1, vips: [], ports: { ${port}: ${port} } }]
+${onRoute('{}', `[{ service: { name: default/my-model, port: ${port} }, policies: ${routing} }]`)}`
+  )
+  equal(notes.length, 1)
+  match(notes[0]!, /inferenceRouting: the picker chooses from the endpoints of the pool/)
+  match(text, /extProc:\n\s+host: 127\.0\.0\.1:1\n/)
+  equal(await (await fetch(base, { method: 'POST', body: '{}' })).text(), 'the pool')
 })
 
 test('gateways become binds, and an agent of AgentCore a host that is signed for', () => {

@@ -5,13 +5,18 @@ import type { Draft } from '#engine/importers/draft.ts'
 import { entriesOf, objectOf, type Path, type Placed, type Raw, text } from '#engine/schema/placed.ts'
 import { rewriteCrossAppAccess } from './cross-app-access.ts'
 import { weirGuards } from './guards.ts'
+import { rewriteInference, servicesOf } from './inference.ts'
 import { tokenExchange } from './token-exchange.ts'
 
 export function rewriteRoutes(draft: Draft, file: ForeignFile): void {
+  const services = servicesOf(draft)
   for (const bind of entriesOf(draft.value.binds, ['binds'])) {
     for (const listener of entriesOf(bind.raw.listeners, [...bind.path, 'listeners'])) {
       rewriteCrossAppAccess(listener, draft, file)
-      for (const route of entriesOf(listener.raw.routes, [...listener.path, 'routes'])) rewriteRoute(route, draft, file)
+      for (const route of entriesOf(listener.raw.routes, [...listener.path, 'routes'])) {
+        rewriteInference(route, services, draft, file)
+        rewriteRoute(route, draft, file)
+      }
     }
   }
 }

@@ -62,7 +62,7 @@ test('settings that only agentgateway has are one mistake, beside those that are
   mode: internal
   listeners:
   - routes:
-    - policies: { oidc: { issuer: a }, backendAuth: { jwtSign: { alg: ES256 } }, retry: { attempts: x } }
+    - policies: { oidc: { issuer: a }, backendAuth: { crossAppAccess: {} }, retry: { attempts: x } }
       backends: [{ host: 'a:1' }]
 ui: {}
 `

@@ -40,7 +40,7 @@ export function recognise(text: string, value: unknown): Foreign | null {
 
 /** Keys that agentgateway has where weir has others, beside those that weir refuses by name. */
 const OF_AGENTGATEWAY = new Set([
-  ...['crossAppAccess', 'oauthTokenExchange', 'jwtSign', 'azureContentSafety', 'bedrockGuardrails', 'googleModelArmor'],
+  ...['crossAppAccess', 'oauthTokenExchange'],
   ...['rejection', 'prompts', 'conditional']
 ])
 const BY_NAME = /is not in this version of weir/
