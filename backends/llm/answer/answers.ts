@@ -70,7 +70,7 @@ export class Answers {
       return CONTINUE
     }
     if (why === null && isGuarded) return this.#guarded(ex, translation, framing)
-    if (why === null && isNative && ex.status >= 300) return CONTINUE
+    if (why === null && isNative && ex.status >= 300 && !isOfAws(ex)) return CONTINUE
     const later = why !== null ? null : () => convertInPool(ex, chat, format, this.#context)
     return this.#whole(ex, proceed, () => convert(ex, chat, format, why), later)
   }
@@ -233,7 +233,7 @@ export class Answers {
       if (ex.localReply !== null || ex.responseDone) return CONTINUE
       replaceResponseBody(ex, bytes)
       ex.response!.set('Content-Type', streamType(chat))
-    } else if (ex.status >= 300 && format === chat.client) return CONTINUE
+    } else if (ex.status >= 300 && format === chat.client && !isOfAws(ex)) return CONTINUE
     else if ((ex.responseBytes?.length ?? 0) > LARGE_BYTES) await convertInPool(ex, chat, format, this.#context)
     else convert(ex, chat, format, null)
     return CONTINUE
@@ -252,6 +252,9 @@ function tokensInHead({ response }: Exchange): { readonly inputTokens?: number }
   const tokens = Number(response?.get('x-amzn-bedrock-input-token-count') ?? Number.NaN)
   return Number.isSafeInteger(tokens) && tokens >= 0 ? { inputTokens: tokens } : {}
 }
+
+/** It has errors of its own, whatever format its models speak (API reference of Bedrock, "Common Error Types"). */
+const isOfAws = ({ response }: Exchange): boolean => response?.get('x-amzn-requestid') !== undefined
 
 /** An answer that guards judge. */
 interface CollectedAnswer {

@@ -4,7 +4,7 @@ import type { AiBackend, AiProvider } from '#backends/llm/config/snapshot.ts'
 import { applyEdits, withDefaultModel } from '#backends/llm/edits/apply-edits.ts'
 import { ModelPatterns } from '#backends/llm/edits/model-patterns.ts'
 import { formatFor } from '#backends/llm/formats/index.ts'
-import type { LearnedDialect } from '#backends/llm/providers/dialects.ts'
+import { dialectFor, type LearnedDialect } from '#backends/llm/providers/dialects.ts'
 import { compileProvider } from '#backends/llm/providers/index.ts'
 import type { Provider } from '#backends/llm/providers/provider.ts'
 import type { ChatRequest } from '#backends/llm/request/chat-request.ts'
@@ -57,5 +57,7 @@ function planFor(
   const { path, pathPrefix, edits } = settings
   const model = providerModel(requested, settings.model, aliases)
   const format = formatFor(provider, client, model)
-  return { provider, format, model, path, pathPrefix, caching: edits.caching, dialect: learned.dialect }
+  const named = provider.dialect?.(model) ?? null
+  const dialect = named === null ? learned.dialect : dialectFor(named, '')
+  return { provider, format, model, path, pathPrefix, caching: edits.caching, dialect }
 }

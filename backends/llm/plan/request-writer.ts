@@ -12,7 +12,7 @@ import { applyOperation } from '#backends/llm/routes/body-operation.ts'
 import { LargeOperation } from '#backends/llm/routes/large-operation.ts'
 import type { Operation, SentOperation } from '#backends/llm/routes/operation.ts'
 import { sealFor } from '#backends/llm/stored/stores.ts'
-import { type DroppedFields, droppedOf, NONE_DROPPED } from '#backends/llm/translate/dropped-fields.ts'
+import { type DroppedFields, droppedOf, NONE_DROPPED, withMore } from '#backends/llm/translate/dropped-fields.ts'
 import { settingsOf } from '#backends/llm/usage/request-settings.ts'
 import { beginOperationRecord, beginUsageRecord } from '#backends/llm/usage/usage-record.ts'
 import type { BackendContext } from '#engine/contract/backend.ts'
@@ -151,8 +151,8 @@ export class RequestWriter {
       caching: settings.edits.caching,
       dialect: learned.dialect
     }
-    applyChat(ex, state.editedChat!, plan, made.bytes === null ? null : bufferOf(made.bytes))
-    return made.lost
+    const left = applyChat(ex, state.editedChat!, plan, made.bytes === null ? null : bufferOf(made.bytes))
+    return left.length === 0 ? made.lost : withMore(made.lost, left)
   }
 
   async #callElsewhere(

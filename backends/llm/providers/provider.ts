@@ -1,5 +1,6 @@
 /** What the gateway knows of an LLM provider: where it is, what it speaks, and how it wants to be shown a key. */
 import type { FormatName, JsonObject } from '#backends/llm/conversation.ts'
+import type { DialectName } from './compatible.ts'
 
 export interface Provider {
   /** As telemetry says it (OpenTelemetry GenAI conventions, gen_ai.provider.name). */
@@ -17,8 +18,14 @@ export interface Provider {
   readonly fields: readonly string[]
   /** Where its API is not quite the format's: the body as it wants it. Absent: as the format has it. */
   readonly adapt?: (format: FormatName, body: JsonObject) => JsonObject
+  /** Where a model is spoken to in a dialect of chat completions (compatible.ts), whatever else is. */
+  dialect?(model: string): DialectName | null
+  /** Headers of a format that its API has in the body (request/header-members.ts); absent: none. */
+  readonly headerMembers?: { readonly [format in FormatName]?: HeaderMember }
   /** Where counting tokens is not quite the format's. */
   readonly counting?: {
+    /** Of the formats that it speaks, the one to count in; absent: as all providers do. */
+    readonly format?: FormatName
     /** Ends of the path, instead of those of the format. */
     readonly ends: { readonly [format in FormatName]?: string }
     body(format: FormatName, model: string, body: JsonObject): JsonObject
@@ -33,6 +40,16 @@ export interface Provider {
   readonly signingRegion?: string
   /** A server of one's own may want another Authorization than a key: a user name and a password. */
   readonly takesPasswords?: true
+}
+
+/** A header with a list of words that goes into a member of the body. */
+export interface HeaderMember {
+  readonly header: string
+  readonly member: string
+  /** Words that the API takes, by the client's; the others are left out, and noted. */
+  readonly words: ReadonlyMap<string, string>
+  /** Other headers that say nothing there. */
+  readonly without: readonly string[]
 }
 
 /** What is asked of providers beside chat (capabilities.ts). */

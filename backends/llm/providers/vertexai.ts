@@ -1,6 +1,7 @@
 /**
- * Models on Vertex AI: Google's by generateContent, Anthropic's by rawPredict, others by the OpenAI-compatible
- * endpoint. Sources: "Generate content with the Gemini API in Vertex AI", "Request predictions with Claude models",
+ * Models on Vertex AI: Google's by generateContent, Anthropic's and Mistral's by rawPredict, others by the
+ * OpenAI-compatible endpoint. Sources: "Generate content with the Gemini API in Vertex AI", "Request predictions with
+ * Claude models", "Mistral AI models",
  * "OpenAI compatibility" and "Locations" of Google Cloud's documentation.
  */
 import type { FormatName, JsonObject } from '#backends/llm/conversation.ts'
@@ -44,11 +45,12 @@ export const vertexai: ProviderKind<Output<typeof fields>, Cloud> = {
   compile: ({ cloud }) => compile(cloud)
 }
 
-type Publisher = 'google' | 'anthropic' | 'other'
+type Publisher = 'google' | 'anthropic' | 'mistralai' | 'other'
 
 const FORMAT: Readonly<Record<Publisher, FormatName>> = {
   google: 'gemini',
   anthropic: 'messages',
+  mistralai: 'completions',
   other: 'completions'
 }
 /** Instead of the header and of the body's model. */
@@ -61,9 +63,10 @@ function compile({ projectId, region }: Cloud): Provider {
     host: hostOf(region),
     formats: (model) => [FORMAT[publisherOf(model)]],
     target: (format, model, isStreamed) => {
+      const method = isStreamed ? 'streamRawPredict' : 'rawPredict'
+      if (publisherOf(model) === 'mistralai') return `${place}/publishers/mistralai/models/${nameOf(model)}:${method}`
       if (format === 'completions') return `${place}/endpoints/openapi/chat/completions`
       if (format === 'gemini') return `${place}/publishers/google/models/${nameOf(model)}:${methodOf(isStreamed)}`
-      const method = isStreamed ? 'streamRawPredict' : 'rawPredict'
       return `${place}/publishers/anthropic/models/${datedName(model)}:${method}`
     },
     // Keys of the express mode are Google's API keys; all else are access tokens.
@@ -76,7 +79,8 @@ function compile({ projectId, region }: Cloud): Provider {
     // "Get text embeddings": newer models are asked as the Gemini API is, for one text at a time.
     wire: (_, model) => (/\bgemini-embedding-(?!001)/.test(model) ? 'embedContent' : 'predict'),
     lacks: { models: 'no list of its models', realtime: 'no realtime API', stored: 'no files and batches here' },
-    adapt: (format, body) => (format === 'messages' ? withoutModel(body) : body),
+    adapt: (format, body) => (format === 'messages' ? withoutModel(body) : withName(body)),
+    dialect: (model) => (publisherOf(model) === 'mistralai' ? 'mistral' : null),
     counting: {
       ends: { messages: CLAUDE_COUNT },
       body: (format, model, body) => (format === 'gemini' ? geminiCount(body) : claudeCount(model, body))
@@ -94,9 +98,10 @@ function hostOf(region: string): string {
 /** Names may be "publishers/google/models/x" or "google/x", as Google's own clients take them. */
 function publisherOf(model: string): Publisher {
   const [publisher, name] = partsOf(model)
-  if (publisher === 'google' || publisher === 'anthropic') return publisher
+  if (publisher === 'google' || publisher === 'anthropic' || publisher === 'mistralai') return publisher
   if (publisher !== '') return 'other'
   if (name.startsWith('claude')) return 'anthropic'
+  if (/^(?:mistral|ministral|codestral|magistral)/.test(name)) return 'mistralai'
   return /^(?:gemini|gemma|learnlm|text-embedding|text-multilingual-embedding|textembedding-gecko)/.test(name)
     ? 'google'
     : 'other'
@@ -127,6 +132,14 @@ function geminiCount(body: JsonObject): JsonObject {
   if (!isObject(inner)) return body
   const { model: _, ...parts } = inner
   return parts
+}
+
+/** Mistral's own API in a path of Google's: the body has the model's name alone. */
+function withName(body: JsonObject): JsonObject {
+  const { model } = body
+  if (typeof model !== 'string' || publisherOf(model) !== 'mistralai') return body
+  const [, name] = partsOf(model)
+  return name === model ? body : { ...body, model: name }
 }
 
 function withoutModel(body: JsonObject): JsonObject {

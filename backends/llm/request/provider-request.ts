@@ -20,6 +20,7 @@ import { changesMeaning, partAt } from '#backends/llm/translate/tolerance.ts'
 import { replaceRequestBody } from '#engine/contract/body.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import type { ChatRequest } from './chat-request.ts'
+import { moveHeader } from './header-members.ts'
 
 /** Fields of one vendor's clients that mean nothing to another's servers. */
 const VENDOR_FIELDS = /^(?:openai-|anthropic-|x-stainless-|x-goog-|x-amz)/
@@ -51,7 +52,8 @@ export interface RequestPlan {
 export function writeChat(ex: Exchange, chat: ChatRequest, plan: RequestPlan): Losses {
   const losses = new Losses()
   const body = providerBody(chat, plan, losses)
-  applyChat(ex, chat, plan, body === null ? null : Buffer.from(JSON.stringify(body)))
+  const lost = applyChat(ex, chat, plan, body === null ? null : Buffer.from(JSON.stringify(body)))
+  for (const field of lost) losses.add(field, 'harmless')
   return losses
 }
 
@@ -66,8 +68,8 @@ export function providerBody(chat: ChatRequest, plan: RequestPlan, losses: Losse
   return sent === null || (sent === chat.body && !chat.isEdited) ? null : sent
 }
 
-/** `bytes`: what providerBody has made. */
-export function applyChat(ex: Exchange, chat: ChatRequest, plan: RequestPlan, bytes: Buffer | null): void {
+/** `bytes`: what providerBody has made. Returns what of the client's header is left out. */
+export function applyChat(ex: Exchange, chat: ChatRequest, plan: RequestPlan, bytes: Buffer | null): readonly string[] {
   const { provider, format, model, path, pathPrefix } = plan
   if (bytes !== null) replaceRequestBody(ex, bytes)
   // An attempt before this one may have sent another body.
@@ -77,7 +79,11 @@ export function applyChat(ex: Exchange, chat: ChatRequest, plan: RequestPlan, by
   const query = isNative ? chat.query : ''
   if (format === 'gemini') address(ex, provider, { ...framed(target, chat.isStreamed, query), isNative })
   else address(ex, provider, { target, query, isNative })
+  const moved = isNative ? provider.headerMembers?.[format] : undefined
+  return moved === undefined ? NONE : moveHeader(ex, bytes ?? chat.bytes, moved)
 }
+
+const NONE: readonly string[] = []
 
 /** The provider's own path below another prefix than "/v1" or "/v1beta". */
 export function withPathPrefix(target: string, prefix: string | null): string {

@@ -118,7 +118,7 @@ class Count implements ReadOperation {
   plan(to: ResolvedProvider): OperationPlan {
     const { client } = this
     const model = providerModel(this.model, to.settings.model, to.aliases)
-    const providerFormat = operationFormat('count', to, model)
+    const providerFormat = operationFormat('count', to, model, to.provider.counting?.format)
     const isNative = providerFormat === client
     const losses = new Losses()
     const { prompt } = to.settings.edits

@@ -8,10 +8,12 @@ import { clientCallsWriter } from '#backends/llm/translate/client-tools.ts'
 import { CaptureTap } from '#backends/llm/usage/capture-tap.ts'
 import { BODY_STREAM, type Exchange } from '#engine/contract/exchange.ts'
 import type { Offload } from '#engine/contract/policy.ts'
+import { SseReader } from '#engine/http/sse.ts'
 import type { CostTap } from './cost-tap.ts'
-import type { Framing } from './framing.ts'
+import { type Framing, isSse } from './framing.ts'
 import { ListTap, wantsList } from './list-tap.ts'
 import { nativeTap } from './native-tap.ts'
+import { ReframingTap } from './reframing-tap.ts'
 import { TranslatingTap } from './translating-tap.ts'
 
 /** `framing`: makes readers of the bytes that the tap will get. */
@@ -30,11 +32,14 @@ export function clientTap(
   const { client, clientTools, count } = chat
   const writer = () =>
     clientCallsWriter(FORMATS[client].streamWriter(answerContextOf(chat), losses), clientTools, client)
+  const reads = framing()
+  const isReframed = isNative && !(reads instanceof SseReader)
   const native = isNative ? nativeTap({ format, reader: from.streamReader(count), writer, hidesUsage, offload }) : null
   const { seal } = chat
   const sealed = native === null || seal === null ? native : new ChatSealTap(native, seal)
-  const inner =
-    sealed ?? new TranslatingTap({ from, framing: framing(), writer: writer(), losses, isNative, count, giveUp })
+  const heard =
+    sealed ?? new TranslatingTap({ from, framing: reads, writer: writer(), losses, isNative, count, giveUp })
+  const inner = isReframed ? new ReframingTap({ inner: heard, framing: reads, writer, giveUp }) : heard
   const tap = wantsList(chat) ? new ListTap({ inner, losses, giveUp }) : inner
   return chat.capture === null ? tap : new CaptureTap(tap, chat.capture, format, framing())
 }
@@ -43,7 +48,8 @@ export const streamType = (chat: ChatRequest) => (wantsList(chat) ? 'application
 
 /** Makes the response a stream of unknown length. */
 export function asStream(ex: Exchange, chat: ChatRequest, format: FormatName): void {
-  if (format !== chat.client || wantsList(chat)) ex.response!.set('Content-Type', streamType(chat))
+  const isOwn = format === chat.client && !wantsList(chat) && isSse(ex.response!.get('content-type') ?? '')
+  if (!isOwn) ex.response!.set('Content-Type', streamType(chat))
   asUnknownLength(ex)
 }
 

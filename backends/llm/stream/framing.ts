@@ -1,9 +1,10 @@
 /** How a streamed answer is cut into events on the wire, by its content type. */
 
-import type { WireEvent } from '#backends/llm/formats/format.ts'
+import { parsedObject } from '#backends/llm/formats/fields.ts'
+import { FormatError, type WireEvent } from '#backends/llm/formats/format.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import { SseReader } from '#engine/http/sse.ts'
-import { EventStreamDecoder } from './aws-event-stream.ts'
+import { type EventMessage, EventStreamDecoder } from './aws-event-stream.ts'
 
 export interface Framing {
   /** Adds the events that bytes [start, end) of `chunk` complete. Throws SseTooLong or FormatError. */
@@ -14,12 +15,30 @@ class EventStream implements Framing {
   readonly #decoder = new EventStreamDecoder()
 
   push(chunk: Buffer, start: number, end: number, events: WireEvent[]): void {
-    for (const message of this.#decoder.push(chunk.subarray(start, end))) events.push(message)
+    for (const message of this.#decoder.push(chunk.subarray(start, end))) events.push(unwrapped(message))
   }
 }
 
+/**
+ * InvokeModelWithResponseStream has an event of the model's own format, in base64, in each of its own, which are called
+ * "chunk" (API reference of Amazon Bedrock Runtime, PayloadPart). Throws FormatError.
+ */
+function unwrapped(message: EventMessage): WireEvent {
+  if (message.kind !== 'event' || message.name !== 'chunk') return message
+  const { bytes } = parsedObject(message.data)
+  if (typeof bytes !== 'string') throw new FormatError('bytes', 'is required in a chunk, and must be a string')
+  const data = Buffer.from(bytes, 'base64').toString()
+  const { type } = parsedObject(data)
+  return { name: typeof type === 'string' ? type : '', data }
+}
+
+/** What AWS says instead of an event. */
+export const isException = ({ name }: WireEvent): boolean => name.endsWith('Exception')
+
 const SSE = /^text\/event-stream\b/i
 const EVENT_STREAM = /^application\/vnd\.amazon\.eventstream\b/i
+
+export const isSse = (contentType: string): boolean => SSE.test(contentType)
 
 /** Null: an answer of this content type is no stream of events. */
 export function framingOf(contentType: string): Framing | null {

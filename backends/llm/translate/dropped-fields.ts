@@ -28,6 +28,11 @@ export function droppedOf(fields: readonly string[], kinds: readonly Loss[] = []
   return { fields: fields.slice(0, DROPPED_MAX), count: fields.length, changed }
 }
 
+/** `more`: fields that change nothing. */
+export function withMore({ fields, count, changed }: DroppedFields, more: readonly string[]): DroppedFields {
+  return { fields: [...fields, ...more].slice(0, DROPPED_MAX), count: count + more.length, changed }
+}
+
 /** Why `provider` is not asked without the fields; null: it is. */
 export function refusalOfDropped(
   { fields, changed }: DroppedFields,

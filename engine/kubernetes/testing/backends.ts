@@ -55,7 +55,12 @@ export const backends: Table = {
           { name: 'vertex', vertexai: { model: 'gemini', projectId: 'project', region: 'us-central1' } },
           {
             name: 'bedrock',
-            bedrock: { model: 'nova', region: 'eu-west-1', guardrail: { identifier: 'a', version: '1' } }
+            bedrock: {
+              model: 'nova',
+              region: 'eu-west-1',
+              api: 'converse',
+              guardrail: { identifier: 'a', version: '1' }
+            }
           },
           { name: 'own', custom: { model: 'llama', formats: ['completions'] }, host: 'vllm', port: 8000 }
         ]
@@ -83,6 +88,7 @@ export const backends: Table = {
         ]
       ]),
       [
+        'ai.groups[0].providers[0].bedrock.api: "converse"',
         'ai.groups[0].providers[0].bedrock.region: "us-east-1"',
         'ai.groups[0].providers[1].azureopenai.apiVersion: "v1"'
       ]
@@ -267,6 +273,12 @@ export const backends: Table = {
       provider({ bedrock: { guardrail: { version: '1' } } }),
       'ai.provider.bedrock.guardrail.identifier',
       'Required'
+    ],
+    [
+      'a guardrail with the API that takes none',
+      provider({ bedrock: { api: 'invoke', guardrail: { identifier: 'a', version: '1' } } }),
+      'ai.provider.bedrock.guardrail',
+      'goes with api: converse'
     ],
     [
       'a server of models without a host',

@@ -27,7 +27,9 @@ export function readError(status: number, body: string): ChatError {
   const answer = isObject(value) ? value : Array.isArray(value) && isObject(value[0] as Json) ? value[0] : null
   const error = answer === null ? null : (answer as JsonObject).error
   if (isObject(error)) return errorOf(error, status)
-  const message = typeof error === 'string' && error !== '' ? error : body.trim().slice(0, MESSAGE_CHARS_MAX)
+  // AWS has it at the top.
+  const reason = typeof error === 'string' && error !== '' ? error : (answer as JsonObject | null)?.message
+  const message = typeof reason === 'string' && reason !== '' ? reason : body.trim().slice(0, MESSAGE_CHARS_MAX)
   const fallback = message === '' ? `The provider answered with status ${status}.` : message
   return { status, type: typeOfStatus(status), message: fallback, code: null, param: null }
 }

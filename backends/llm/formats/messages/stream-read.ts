@@ -1,6 +1,7 @@
 /** Server-sent events of POST /v1/messages with `stream: true` ("Streaming messages") as chat events. */
 
 import type { ChatEvent, Json, JsonObject, Usage } from '#backends/llm/conversation.ts'
+import { readStreamError } from '#backends/llm/formats/converse/error.ts'
 import { Fields, isObject, jsonText, parsedObject } from '#backends/llm/formats/fields.ts'
 import { type Finish, FormatError, type StreamReader, type WireEvent } from '#backends/llm/formats/format.ts'
 import { toolCallPart } from '#backends/llm/formats/parts.ts'
@@ -34,6 +35,8 @@ export class MessagesReader implements StreamReader {
 
   read({ name, data }: WireEvent): readonly ChatEvent[] {
     if (name === 'ping') return NOTHING
+    // Of Bedrock, whose streams have these events in a framing of its own.
+    if (name.endsWith('Exception')) return [{ kind: 'error', error: readStreamError(name, data) }]
     const event = parsedObject(data)
     if (event.type === 'content_block_delta') return this.#delta(event)
     switch (event.type) {
