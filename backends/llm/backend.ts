@@ -35,7 +35,7 @@ import { Shadow } from './plan/shadow.ts'
 import { modelsOfBackend } from './prices/named-models.ts'
 import { NO_BODY } from './request/json-body.ts'
 import type { ListClient } from './routes/answer-spec.ts'
-import { clientOf, isChat, isOtherApi, OTHER_API, operationOf, refersTo, servedPaths, typeOf } from './routes/index.ts'
+import { clientOf, isChat, isOtherApi, OTHER_API, operationOf, servedPaths, typeOf } from './routes/index.ts'
 import { type ModelNames, namedModels } from './routes/models.ts'
 import { Keeping } from './stored/keeping.ts'
 import type { KeptIds } from './stored/stores.ts'
@@ -139,7 +139,7 @@ class LlmBackend implements CompiledBackend {
 
   #start(ex: Exchange, type: AiRouteType, client: ClientFormat | null): void {
     const go = (kept: KeptIds | FormatError) => finishPreparation(ex, () => this.#first(ex, type, client, kept))
-    this.#try(ex, client, () => this.#keeping.open(ex, refersTo(type) ? client : null, go))
+    this.#try(ex, client, () => this.#keeping.begin(ex, type, client, go))
   }
 
   #first(ex: Exchange, type: AiRouteType, client: ClientFormat | null, kept: KeptIds | FormatError): void {
@@ -149,7 +149,7 @@ class LlmBackend implements CompiledBackend {
       // Keys in the query were for this gateway. From here on it has none.
       const { query } = ex
       ex.query = withoutCredentials(query)
-      const operation = isChat(type) ? null : operationOf(type, ex, bytes, () => this.#keeping.settingsFor(ex))
+      const operation = isChat(type) ? null : operationOf(type, ex, bytes, () => this.#keeping.settingsFor(ex, kept))
       const isRead = client !== null && operation === null
       // Who looks around with a browser.
       if (isRead && bytes.length === 0) throw new FormatError('', `${NO_BODY}; ${servedPaths(this.#backend.routes)}`)

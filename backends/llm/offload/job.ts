@@ -18,9 +18,15 @@ import { type PrintedOperation, printOperation, readOperation } from '#backends/
 import type { OperationSource } from '#backends/llm/routes/operation.ts'
 import { type OperationAnswer, translateOperationAnswer } from '#backends/llm/routes/operation-answer.ts'
 import { sealedAnswer } from '#backends/llm/stored/answer.ts'
-import { openChat } from '#backends/llm/stored/open-chat.ts'
+import {
+  type OpenedIds,
+  type OpenTask,
+  openIds,
+  readStored,
+  type StoredReading,
+  type StoredTask
+} from '#backends/llm/stored/jobs.ts'
 import type { Seal } from '#backends/llm/stored/seal.ts'
-import type { StoreAccess } from '#backends/llm/stored/stores.ts'
 import { withToolStops } from '#backends/llm/stream/event-order.ts'
 import { type ClientTools, NO_CLIENT_TOOLS, withClientCalls } from '#backends/llm/translate/client-tools.ts'
 import { type DroppedFields, droppedOf, NONE_DROPPED } from '#backends/llm/translate/dropped-fields.ts'
@@ -42,12 +48,6 @@ interface JobBody {
 export interface ModelJob extends JobBody {
   readonly kind: 'model'
   readonly contentType: string
-}
-
-/** Its ids of what providers keep are opened. */
-export interface OpenJob extends JobBody {
-  readonly kind: 'open'
-  readonly access: StoreAccess
 }
 
 /** What one provider is sent for it. */
@@ -94,7 +94,19 @@ export interface EventJob {
   readonly bytes: Uint8Array
 }
 
-export type LargeJob = ModelJob | OpenJob | RequestJob | OperationJob | AnswerJob | OperationAnswerJob | EventJob
+/** About what providers keep. */
+export type OpenJob = JobBody & OpenTask
+export type StoredJob = JobBody & StoredTask
+
+export type LargeJob =
+  | ModelJob
+  | OpenJob
+  | StoredJob
+  | RequestJob
+  | OperationJob
+  | AnswerJob
+  | OperationAnswerJob
+  | EventJob
 
 /** The body has to be sent to the thread (again). */
 export interface EvictedBody {
@@ -105,6 +117,8 @@ export interface RefusedRequest {
   readonly kind: 'refused'
   readonly field: string
   readonly message: string
+  /** Absent: 400. */
+  readonly status?: FormatError['status']
   /** No provider could be asked. */
   readonly isUnreadable: boolean
   /** Null: it has not come so far. */
@@ -157,16 +171,9 @@ export interface EventReading {
   readonly isUnread: boolean
 }
 
-export interface OpenedIds {
-  readonly kind: 'open'
-  /** Null: those of the client will do. */
-  readonly bytes: Uint8Array | null
-  /** Of the account; null: none. */
-  readonly tag: string | null
-}
-
 export type JobResult =
   | OpenedIds
+  | StoredReading
   | EvictedBody
   | RefusedRequest
   | WrittenRequest
@@ -184,7 +191,7 @@ export function runLargeJob(job: LargeJob): JobResult {
   const bytes = bodies.take(job)
   if (bytes === null) return { kind: 'evicted' }
   if (job.kind === 'model') return readModel(bytes, job)
-  if (job.kind === 'open') return openIds(bytes, job)
+  if (job.kind === 'open' || job.kind === 'stored') return readKept(bytes, job)
   return job.kind === 'operation' ? writeOperation(bytes, job) : writeRequest(bytes, job)
 }
 
@@ -230,13 +237,11 @@ function readModel(bytes: Buffer, { contentType }: ModelJob): JobResult {
   }
 }
 
-function openIds(bytes: Buffer, { access }: OpenJob): JobResult {
+function readKept(bytes: Buffer, job: OpenTask | StoredTask): JobResult {
   try {
-    parseAhead(bytes)
-    const { body, store } = openChat(bytes, access)
-    return { kind: 'open', bytes: body === null ? null : jsonBytes(body), tag: store?.tag ?? null }
+    return job.kind === 'open' ? openIds(bytes, job) : readStored(bytes, job)
   } catch (error) {
-    return refusal(error, true, null)
+    return refusal(error, job.kind === 'open', null)
   }
 }
 
@@ -278,7 +283,8 @@ function writeOperation(bytes: Buffer, { type, contentType, path, query, spec }:
 /** Throws what is no fault of the request. */
 function refusal(error: unknown, isUnreadable: boolean, facts: RequestFacts | null): RefusedRequest {
   if (error instanceof FormatError) {
-    return { kind: 'refused', field: error.field, message: error.message, isUnreadable, facts }
+    const { field, message, status } = error
+    return { kind: 'refused', field, message, status, isUnreadable, facts }
   }
   if (error instanceof RangeError) {
     return { kind: 'refused', field: '', message: TOO_DEEP, isUnreadable: true, facts }

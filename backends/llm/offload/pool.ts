@@ -1,5 +1,6 @@
 /** The offload pool, as this thread calls it. Each call rejects when too much waits. */
 import type { FormatName } from '#backends/llm/conversation.ts'
+import type { OpenedIds, StoredReading, StoredTask } from '#backends/llm/stored/jobs.ts'
 import type { StoreAccess } from '#backends/llm/stored/stores.ts'
 import type { Offload } from '#engine/contract/policy.ts'
 import { allocShared } from '#engine/kit/shared-bytes.ts'
@@ -9,13 +10,13 @@ import type {
   EventReading,
   EvictedBody,
   ModelJob,
-  OpenedIds,
   OpenJob,
   OperationAnswerJob,
   OperationJob,
   RefusedRequest,
   RequestedModel,
   RequestJob,
+  StoredJob,
   TranslatedAnswer,
   WrittenOperation,
   WrittenRequest
@@ -41,6 +42,15 @@ export function openIdsInPool(
   access: StoreAccess
 ): Promise<OpenedIds | RefusedRequest> {
   return ask<OpenedIds>(offload, bytes, { kind: 'open', access } satisfies OfRequest<OpenJob>)
+}
+
+/** What a request about what is kept says, and, for a provider, what that is sent. */
+export function readStoredInPool(
+  offload: Offload,
+  bytes: Buffer,
+  job: StoredTask
+): Promise<StoredReading | RefusedRequest> {
+  return ask<StoredReading>(offload, bytes, job)
 }
 
 /** What one provider is sent for `bytes`. */
@@ -84,10 +94,10 @@ export async function readEventInPool(offload: Offload, format: FormatName, even
   return (await offload.run(LARGE_JOB, { kind: 'event', format, bytes } satisfies EventJob)) as EventReading
 }
 
-async function ask<T extends OpenedIds | RequestedModel | WrittenRequest | WrittenOperation>(
+async function ask<T extends OpenedIds | StoredReading | RequestedModel | WrittenRequest | WrittenOperation>(
   offload: Offload,
   bytes: Buffer,
-  job: OfRequest<ModelJob> | OfRequest<OpenJob> | OfRequest<RequestJob> | OfRequest<OperationJob>
+  job: OfRequest<ModelJob> | OfRequest<OpenJob> | OfRequest<StoredJob> | OfRequest<RequestJob> | OfRequest<OperationJob>
 ): Promise<T | RefusedRequest> {
   const known = knownId(bytes)
   if (known !== undefined) {

@@ -4,13 +4,14 @@ import type { FormatName } from '#backends/llm/conversation.ts'
 import { FormatError, Losses } from '#backends/llm/formats/format.ts'
 import type { RefusedRequest, WrittenOperation, WrittenRequest } from '#backends/llm/offload/job.ts'
 import { LargeRequest, type RequestFacts } from '#backends/llm/offload/large-request.ts'
-import { writeOperationInPool, writeRequestInPool } from '#backends/llm/offload/pool.ts'
+import { readStoredInPool, writeOperationInPool, writeRequestInPool } from '#backends/llm/offload/pool.ts'
 import type { Dialect } from '#backends/llm/providers/dialect/dialect.ts'
 import type { ChatRequest } from '#backends/llm/request/chat-request.ts'
 import { applyChat, providerBody, type RequestPlan, writeChat } from '#backends/llm/request/provider-request.ts'
 import { applyOperation } from '#backends/llm/routes/body-operation.ts'
 import { LargeOperation } from '#backends/llm/routes/large-operation.ts'
-import type { Operation, SentOperation } from '#backends/llm/routes/operation.ts'
+import type { LaterWriting, Operation, SentOperation } from '#backends/llm/routes/operation.ts'
+import type { StoredTask } from '#backends/llm/stored/jobs.ts'
 import { sealFor } from '#backends/llm/stored/stores.ts'
 import { type DroppedFields, droppedOf, NONE_DROPPED, withMore } from '#backends/llm/translate/dropped-fields.ts'
 import { settingsOf } from '#backends/llm/usage/request-settings.ts'
@@ -50,13 +51,26 @@ export class RequestWriter {
     if (operation instanceof LargeOperation) return this.#callElsewhere(ex, state, operation, choice)
     try {
       if (chat !== null) return this.#chat(ex, state, chat, choice)
-      return operation === null
-        ? NONE_DROPPED
-        : operationOutcome(ex, state, operation, choice, operation.write(ex, choice))
+      if (operation === null) return NONE_DROPPED
+      const { later = null } = operation
+      if (later === null) return operationOutcome(ex, state, operation, choice, operation.write(ex, choice))
+      return this.#keptElsewhere(ex, state, { operation, later, task: later.task(ex, choice) }, choice)
     } catch (error) {
       if (error instanceof FormatError) return error
       throw error
     }
+  }
+
+  async #keptElsewhere(
+    ex: Exchange,
+    state: Attempts,
+    call: { readonly operation: Operation; readonly later: LaterWriting; readonly task: StoredTask },
+    choice: ProviderRuntime
+  ): Promise<ApplyWritten> {
+    const { operation, later, task } = call
+    const made = await readStoredInPool(offloadFor(ex, this.#context.offload), ex.requestBytes!, task)
+    if (made.kind === 'refused') return () => new FormatError(made.field, made.message)
+    return (now) => operationOutcome(now, state, operation, choice, later.apply(now, choice, made.written!))
   }
 
   #chat(ex: Exchange, state: Attempts, chat: ChatRequest, choice: ProviderRuntime): WriteOutcome {

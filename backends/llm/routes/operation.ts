@@ -3,8 +3,11 @@ import type { ClientFormat, FormatName, Json, JsonObject, Usage } from '#backend
 import { FormatError } from '#backends/llm/formats/format.ts'
 import { FORMATS } from '#backends/llm/formats/index.ts'
 import type { ToleratedFields } from '#backends/llm/formats/tolerated.ts'
+import type { ProviderRuntime } from '#backends/llm/plan/provider-runtime.ts'
 import type { ResolvedProvider } from '#backends/llm/plan/request-plan.ts'
 import { withPathPrefix } from '#backends/llm/request/provider-request.ts'
+import type { StoredTask } from '#backends/llm/stored/jobs.ts'
+import type { WrittenStored } from '#backends/llm/stored/request.ts'
 import type { KeptIds, StoredSettings } from '#backends/llm/stored/stores.ts'
 import type { CostTap } from '#backends/llm/stream/cost-tap.ts'
 import type { DroppedFields } from '#backends/llm/translate/dropped-fields.ts'
@@ -64,10 +67,20 @@ export interface Operation {
   readonly streamTap?: ((ex: Exchange, sent: SentOperation) => CostTap | null) | undefined
 }
 
+/** What is written in another thread. */
+export interface LaterWriting {
+  /** Throws FormatError. */
+  task(ex: Exchange, to: ProviderRuntime): StoredTask
+  /** Makes ex the request for `to`. */
+  apply(ex: Exchange, to: ProviderRuntime, written: WrittenStored): SentOperation
+}
+
 /** Of one exchange, for all its attempts. */
 export interface ActiveOperation extends Operation {
   /** Makes ex the request for `to`. Throws FormatError. */
   write(ex: Exchange, to: ResolvedProvider): SentOperation
+  /** Instead of `write`, where another thread does it; null or absent: this one does. */
+  readonly later?: LaterWriting | null
 }
 
 /** The request as it came. */

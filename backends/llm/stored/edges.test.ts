@@ -118,6 +118,37 @@ test('bodies: one that is too long is a 413, a large chat is opened in another t
   }
 })
 
+test('a large file of a batch is read and written in another thread', async (t) => {
+  const [keeper, other] = [await startKeeper(t), await startKeeper(t)]
+  const models = [
+    { name: 'm', provider: 'openai', params: { ...at(keeper), model: 'gpt-m' } },
+    { name: 'n', provider: 'openai', params: { ...at(other, 'sk-account-of-the-second'), model: 'gpt-n' } }
+  ]
+  const { ann, bob } = await portOf(t, { models })
+  const line = (model: string, more: object = {}) =>
+    JSON.stringify({ custom_id: 'a', body: { model, input: 'x'.repeat(900), ...more } })
+  const fileOf = (...last: string[]) =>
+    toFile(Buffer.from([...Array(300).fill(line('n')), ...last].join('\n')), 'in.jsonl')
+  const made = await ann.files.create({ file: await fileOf(), purpose: 'batch' })
+  const [raw] = [...other.objects.keys()]
+  ok(made.id.startsWith(raw!))
+  const lines = other.contents.get(raw!)!.toString().trim().split('\n')
+  deepEqual([lines.length, JSON.parse(lines[299]!).body.model], [300, 'gpt-n'])
+  equal(keeper.requests.length, 0)
+  await rejects(ann.files.create({ file: await fileOf(line('elsewhere')), purpose: 'batch' }), {
+    status: 400,
+    message: /file: line \d+: body\.model: openai does not serve the model/
+  })
+  const foreign = await fileOf(line('n', { previous_response_id: made.id }))
+  await rejects(bob.files.create({ file: foreign, purpose: 'batch' }), {
+    status: 400,
+    message: /line 301: body\.previous_response_id: there is no response/
+  })
+  // The id in the path is read with the body.
+  const attributes = { text: 'x'.repeat(200_000) }
+  await rejects(bob.conversations.update(made.id, { metadata: attributes }), { status: 404 })
+})
+
 test('a provider without such an API says so; an answer that was translated is kept nowhere', async (t) => {
   const keeper = await startKeeper(t)
   const claude = [{ name: 'c', provider: 'anthropic', params: at(keeper) }]

@@ -1,10 +1,11 @@
 /** What one backend needs to know of what its providers keep: their accounts, and whose ids are whose. */
-import type { AiBackend, AiProvider } from '#backends/llm/config/snapshot.ts'
+import type { AiBackend, AiProvider, AiRouteType } from '#backends/llm/config/snapshot.ts'
 import type { ClientFormat } from '#backends/llm/conversation.ts'
 import { FormatError } from '#backends/llm/formats/format.ts'
-import { TOO_DEEP } from '#backends/llm/offload/job.ts'
-import { openIdsInPool } from '#backends/llm/offload/pool.ts'
+import { type RefusedRequest, TOO_DEEP } from '#backends/llm/offload/job.ts'
+import { openIdsInPool, readStoredInPool } from '#backends/llm/offload/pool.ts'
 import { LARGE_BYTES } from '#backends/llm/offload/threshold.ts'
+import { refersTo } from '#backends/llm/routes/index.ts'
 import { whenSettled } from '#backends/shared/when-settled.ts'
 import type { BackendContext } from '#engine/contract/backend.ts'
 import { replaceRequestBody } from '#engine/contract/body.ts'
@@ -12,7 +13,9 @@ import { offloadFor } from '#engine/contract/client-key.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import { bufferOf } from '#engine/kit/shared-bytes.ts'
 import { openChatBytes } from './open-chat.ts'
+import { storedTask } from './operation.ts'
 import { mayRefer } from './references.ts'
+import { StoredRefusal } from './request.ts'
 import {
   hasMarks,
   type KeptIds,
@@ -49,16 +52,38 @@ export class Keeping {
     return this.#stores.get(provider)!
   }
 
-  settingsFor(ex: Exchange): StoredSettings {
-    return { ...this.#accessFor(ex), isClosed: this.#isClosed }
+  settingsFor(ex: Exchange, kept: KeptIds = NO_KEPT_IDS): StoredSettings {
+    return { ...this.#accessFor(ex), isClosed: this.#isClosed, facts: kept.facts }
   }
 
   #accessFor(ex: Exchange): StoreAccess {
     return { stores: this.#all, tenant: tenantOf(ex, this.#scope) }
   }
 
+  /** Ahead of all attempts. `client`: null, nothing of the body is read. */
+  begin(ex: Exchange, type: AiRouteType, client: ClientFormat | null, then: Then): void {
+    if (type === 'Stored') this.#read(ex, then)
+    else this.#open(ex, refersTo(type) ? client : null, then)
+  }
+
+  /** Reads a large request about what is kept, in another thread. */
+  #read(ex: Exchange, then: Then): void {
+    const bytes = ex.requestBytes
+    const job = bytes === null || bytes.length <= LARGE_BYTES ? null : storedTask(ex, this.settingsFor(ex))
+    if (job === null) then(NO_KEPT_IDS)
+    else {
+      const { offload, fail } = this.#context
+      const isOpen = () => ex.response === null && !ex.responseDone
+      whenSettled(readStoredInPool(offloadFor(ex, offload), bytes!, job), isOpen, (made) => {
+        if (made === null) fail(ex, 'BODY_OVERLOAD')
+        else if (made.kind === 'refused') then(refusalOf(made))
+        else then({ ...NO_KEPT_IDS, facts: made.facts })
+      })
+    }
+  }
+
   /** Opens the ids in a chat's body. `client`: null, it is none. */
-  open(ex: Exchange, client: ClientFormat | null, then: Then): void {
+  #open(ex: Exchange, client: ClientFormat | null, then: Then): void {
     const bytes = ex.requestBytes
     // As a rule: one account, and nobody to tell apart.
     if (client === null || bytes === null || (this.#all.length === 1 && ex.identity === null)) then(NO_KEPT_IDS)
@@ -98,4 +123,8 @@ function openHere(ex: Exchange, bytes: Buffer, access: StoreAccess): KeptIds | F
     if (error instanceof RangeError) return new FormatError('', TOO_DEEP)
     throw error
   }
+}
+
+function refusalOf({ field, message, status = 400 }: RefusedRequest): FormatError {
+  return status === 400 ? new FormatError(field, message) : new StoredRefusal(status, message)
 }

@@ -2,26 +2,35 @@
  * Calls about what providers keep (docs/llm-objects.md): each goes to the account that has the object, under the
  * provider's own ids, and its answer comes back with those of this gateway.
  */
+
+import { withoutCredentials } from '#backends/llm/auth/query-keys.ts'
 import { operationFormat } from '#backends/llm/capabilities.ts'
 import type { ClientFormat, FormatName } from '#backends/llm/conversation.ts'
 import { FormatError } from '#backends/llm/formats/format.ts'
 import type { ResolvedProvider } from '#backends/llm/plan/request-plan.ts'
-import { address, providerModel } from '#backends/llm/request/provider-request.ts'
-import { type ActiveOperation, besideChat, type SentOperation } from '#backends/llm/routes/operation.ts'
+import { address } from '#backends/llm/request/provider-request.ts'
+import {
+  type ActiveOperation,
+  besideChat,
+  type LaterWriting,
+  type SentOperation
+} from '#backends/llm/routes/operation.ts'
 import { NONE_DROPPED } from '#backends/llm/translate/dropped-fields.ts'
 import { KEY_USE, type KeyUse } from '#engine/contract/accounts.ts'
 import { replaceRequestBody } from '#engine/contract/body.ts'
 import { BODY_NONE, type Exchange } from '#engine/contract/exchange.ts'
+import { bufferOf } from '#engine/kit/shared-bytes.ts'
 import type { StoredAnswerSpec } from './answer.ts'
 import { type StoredApi, type StoredFormat, type StoredPath, storedPathOf } from './apis.ts'
-import type { MapModel } from './body.ts'
-import { StoredRefusal, StoredRequest } from './request.ts'
+import type { StoredTask } from './jobs.ts'
+import { factsOf, StoredRefusal, StoredRequest, type StoredSource, type WrittenStored, writeStored } from './request.ts'
 import {
   type Account,
   hasMarks,
   type KeptIds,
   type Store,
   type StoreAccess,
+  type StoredFacts,
   type StoredSettings,
   sealFor
 } from './stores.ts'
@@ -49,7 +58,10 @@ export class StoredCall implements ActiveOperation {
   readonly isStrict = false
   readonly name = null
   readonly kept: KeptIds
-  readonly #request: StoredRequest
+  readonly #at: StoredPath
+  readonly #facts: StoredFacts
+  /** Null: it is in another thread. */
+  readonly #request: StoredRequest | null
   readonly #settings: StoredSettings
   /** Of the client. */
   readonly #method: string
@@ -75,43 +87,52 @@ export class StoredCall implements ActiveOperation {
     this.#wanted = request.get(MODEL_FIELD) ?? null
     this.#use = ex.slots === null ? null : KEY_USE.get(ex)
     refuseByKind(at, method, settings, this.#use)
-    const bytes = ex.requestBytes ?? Buffer.alloc(0)
-    const isPiece = at.isUpload && /\bupload\b/.test(request.get('x-goog-upload-command') ?? '')
-    this.#request = new StoredRequest(
-      at,
-      { bytes, contentType: this.#contentType ?? '', isPiece, query: ex.query },
-      settings
-    )
-    const { store } = this.#request
+    this.#at = at
+    const { facts } = settings
+    this.#request = facts === undefined ? new StoredRequest(at, sourceOf(ex, at), settings) : null
+    this.#facts = facts ?? factsOf(this.#request!)
+    const store = settings.stores.find(({ tag }) => tag === this.#facts.tag) ?? null
     this.kept = { store, access: null, isAny: store === null }
     this.#checkModels()
     request.remove(MODEL_FIELD)
   }
 
   write(ex: Exchange, to: ResolvedProvider): SentOperation {
-    const request = this.#request
-    const { api, isUpload } = request.at
-    const { account } = to
-    if (account === undefined) throw new FormatError('', 'the provider has no account')
-    const format = formatAt(to, api)
-    this.#checkProvider(to)
-    const models: string[] = []
-    const map: MapModel = (model, field) => {
-      const name = this.#modelAt(to, model, field)
-      models.push(name)
-      return name
+    const format = this.#formatAt(to)
+    return this.#apply(ex, to, format, writeStored(this.#request!, to, this.#settings.isClosed))
+  }
+
+  /** Null: it is written here. */
+  get later(): LaterWriting | null {
+    if (this.#request !== null) return null
+    return {
+      task: (ex, to) => {
+        this.#formatAt(to)
+        return { ...storedTask(ex, this.#settings)!, spec: to.spec }
+      },
+      apply: (ex, to, written) => this.#apply(ex, to, this.#formatAt(to), written)
     }
-    const path = request.path(map)
-    const query = request.query(map)
-    const body = request.body.write(map)
-    if (body !== null) replaceRequestBody(ex, body)
+  }
+
+  #apply(ex: Exchange, to: ResolvedProvider, format: FormatName, written: WrittenStored): SentOperation {
+    const { path, query, bytes, model } = written
+    if (bytes !== null) replaceRequestBody(ex, bufferOf(bytes))
     const [base, version = ''] = baseAt(to, format).split('?')
     const parameters = [version, query.slice(1)].filter((part) => part !== '').join('&')
-    const target = `${isUpload ? '/upload' : ''}${base}${path}`
+    const target = `${this.#at.isUpload ? '/upload' : ''}${base}${path}`
     address(ex, to.provider, { target, query: '', isNative: true })
     this.#restore(ex, parameters)
+    const account = to.account!
     this.#account = account
-    return this.#sent(format, models[0] ?? null, account.store)
+    return this.#sent(format, model, account.store)
+  }
+
+  /** If the client may ask it. Throws FormatError. */
+  #formatAt(to: ResolvedProvider): FormatName {
+    if (to.account === undefined) throw new FormatError('', 'the provider has no account')
+    const format = formatAt(to, this.#at.api)
+    this.#checkProvider(to)
+    return format
   }
 
   /** The head of the answer. */
@@ -120,7 +141,7 @@ export class StoredCall implements ActiveOperation {
     if (response === null || this.#account === null) return
     const { name, store } = this.#account
     if (this.#method === 'POST' && ex.status < 300) response.set(PROVIDER_FIELD, name)
-    rewriteHead(ex, this.#request.at, hasMarks(this.#settings) ? sealFor(store, this.#settings) : null)
+    rewriteHead(ex, this.#at, hasMarks(this.#settings) ? sealFor(store, this.#settings) : null)
   }
 
   /** What `address` has made that of a chat. */
@@ -132,7 +153,7 @@ export class StoredCall implements ActiveOperation {
   }
 
   #sent(providerFormat: FormatName, model: string | null, store: Store): SentOperation {
-    const { api, rest } = this.#request.at
+    const { api, rest } = this.#at
     const { client } = this
     const sent = { lost: NONE_DROPPED, model, providerFormat, isNative: true }
     const isContent = api.contents?.test(`/${[api.collection, ...rest].join('/')}`) === true
@@ -148,10 +169,10 @@ export class StoredCall implements ActiveOperation {
   #checkModels(): void {
     const use = this.#use
     if (use === null) return
-    for (const model of this.#request.models) {
+    for (const model of this.#facts.models) {
       if (!use.mayUse(model)) throw new StoredRefusal(403, `the key may not use the model ${JSON.stringify(model)}`)
     }
-    if (use.isRestricted && this.#request.body.isUnseenBatch === true) {
+    if (use.isRestricted && this.#facts.isUnseenBatch) {
       throw new StoredRefusal(403, 'a key with a list of models sends the input of a batch in one piece, to files')
     }
     // What is kept has its models checked where they are named: the exchange has none of its own.
@@ -161,7 +182,7 @@ export class StoredCall implements ActiveOperation {
   /** Whether the client may ask this provider for anything, and wants to. */
   #checkProvider({ aliases, provider }: ResolvedProvider): void {
     const { isClosed } = this.#settings
-    if (this.#wanted !== null && isClosed && aliases.find(this.#wanted) === undefined && this.#request.store === null) {
+    if (this.#wanted !== null && isClosed && aliases.find(this.#wanted) === undefined && this.kept.store === null) {
       throw new FormatError(MODEL_FIELD, `${provider.name} does not serve this model here`)
     }
     const use = this.#use
@@ -170,12 +191,32 @@ export class StoredCall implements ActiveOperation {
     if (!isOpen && !use.modelNames.some((name) => aliases.find(name) !== undefined))
       throw new StoredRefusal(403, 'the key may use no model of the provider that keeps this')
   }
+}
 
-  #modelAt({ settings, aliases, provider }: ResolvedProvider, model: string, field: string): string {
-    if (this.#settings.isClosed && aliases.find(model) === undefined) {
-      throw new FormatError(field, `${provider.name} does not serve the model ${JSON.stringify(model)} here`)
-    }
-    return providerModel(model, settings.model, aliases)
+function sourceOf(ex: Exchange, { isUpload }: StoredPath): StoredSource {
+  const { request, query } = ex
+  const isPiece = isUpload && /\bupload\b/.test(request.get('x-goog-upload-command') ?? '')
+  return { bytes: ex.requestBytes ?? Buffer.alloc(0), contentType: request.get('content-type') ?? '', isPiece, query }
+}
+
+/** For another thread; null: nothing of the body is read. */
+export function storedTask(ex: Exchange, settings: StoredSettings): StoredTask | null {
+  const at = storedAt(ex)
+  if (at === null) return null
+  const { isPiece, contentType } = sourceOf(ex, at)
+  if (isPiece) return null
+  const { stores, tenant, isClosed } = settings
+  const query = withoutCredentials(ex.query)
+  const access = { stores, tenant }
+  return {
+    kind: 'stored',
+    path: ex.path,
+    query,
+    contentType,
+    isAnthropic: isAnthropic(ex),
+    access,
+    isClosed,
+    spec: null
   }
 }
 

@@ -1,12 +1,14 @@
 /** A request for what providers keep, for all providers that may be asked: its ids are opened, its models are known. */
 import { FormatError } from '#backends/llm/formats/format.ts'
+import type { ResolvedProvider } from '#backends/llm/plan/request-plan.ts'
 import { segment } from '#backends/llm/providers/provider.ts'
 import { decodedName, modelPathOf } from '#backends/llm/request/model-path.ts'
+import { providerModel } from '#backends/llm/request/provider-request.ts'
 import type { StoredPath } from './apis.ts'
 import { type BodySource, type MapModel, openBody, type StoredBody } from './body.ts'
 import { References } from './references.ts'
 import { isRawId, type StoredKind } from './seal.ts'
-import type { Store, StoreAccess } from './stores.ts'
+import type { Store, StoreAccess, StoredFacts } from './stores.ts'
 
 export interface StoredSource extends BodySource {
   /** With its question mark, or empty. */
@@ -137,4 +139,37 @@ function modelSegments([text = '', ...more]: readonly string[], map: MapModel): 
   const all = [text, ...more].join('/')
   const found = modelPathOf(`/models/${all}`)
   return found === null ? [all] : [`${segment(map(decodedName(found.name), 'model'))}:${found.method}`]
+}
+
+/** Throws FormatError. */
+export function factsOf({ store, models, body }: StoredRequest): StoredFacts {
+  return { tag: store?.tag ?? null, models, isUnseenBatch: body.isUnseenBatch === true }
+}
+
+/** What one provider is sent. Plain data. */
+export interface WrittenStored {
+  /** Behind the version. */
+  readonly path: string
+  readonly query: string
+  /** Null: the client's own will do. */
+  readonly bytes: Uint8Array | null
+  /** By the provider's name; null: none is named. */
+  readonly model: string | null
+}
+
+type ModelTable = Pick<ResolvedProvider, 'aliases' | 'settings' | 'provider'>
+
+/** `isClosed`: as of StoredSettings. Throws FormatError. */
+export function writeStored(request: StoredRequest, to: ModelTable, isClosed: boolean): WrittenStored {
+  let first: string | null = null
+  const map: MapModel = (model, field) => {
+    if (isClosed && to.aliases.find(model) === undefined) {
+      throw new FormatError(field, `${to.provider.name} does not serve the model ${JSON.stringify(model)} here`)
+    }
+    const name = providerModel(model, to.settings.model, to.aliases)
+    first ??= name
+    return name
+  }
+  const [path, query, bytes] = [request.path(map), request.query(map), request.body.write(map)]
+  return { path, query, bytes, model: first }
 }

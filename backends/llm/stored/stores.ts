@@ -97,10 +97,21 @@ export interface StoreAccess {
   readonly tenant: string
 }
 
+/** What of a request is known without its body. Plain data. */
+export interface StoredFacts {
+  /** Of the account; null: the ids do not say. */
+  readonly tag: string | null
+  /** By the client's names. */
+  readonly models: readonly string[]
+  readonly isUnseenBatch: boolean
+}
+
 /** As an operation has them. */
 export interface StoredSettings extends StoreAccess {
   /** Only models that the providers' aliases name are known: the others are not of this port. */
   readonly isClosed: boolean
+  /** Of a large body, which another thread has read; absent: it is read here. */
+  readonly facts?: StoredFacts | undefined
 }
 
 export const NO_STORES: StoredSettings = { stores: [], tenant: '', isClosed: false }
@@ -128,6 +139,8 @@ export interface KeptIds {
   readonly access: StoreAccess | null
   /** Any account will do that can, the first of the configuration ahead. */
   readonly isAny: boolean
+  /** Of a large body about what is kept. */
+  readonly facts?: StoredFacts
 }
 
 export const NO_KEPT_IDS: KeptIds = { store: null, access: null, isAny: false }
