@@ -69,7 +69,13 @@ export function routeTypeOf(
   return route?.type ?? 'Completions'
 }
 
-const isBelow = (path: string, suffix: string): boolean => suffix !== '*' && path.includes(`${suffix}/`)
+/** On the path of every request, for each route: nothing is put together for it. */
+function isBelow(path: string, suffix: string): boolean {
+  for (let at = path.indexOf(suffix); at >= 0; at = path.indexOf(suffix, at + 1)) {
+    if (path[at + suffix.length] === '/') return suffix !== '*'
+  }
+  return false
+}
 
 export const OTHER_API =
   'this is the path of another API than chat: it is served where the routes of the backend name it'
@@ -95,7 +101,7 @@ export function isOtherApi(routes: Parameters<typeof routeTypeOf>[0], path: stri
 
 /** Behind one of its own ends. */
 function goesOn(path: string, suffix: string, type: AiRouteType): boolean {
-  if (!path.includes(`${suffix}/`)) return false
+  if (!isBelow(path, suffix)) return false
   if (type === 'Responses') return true
   if (!isOperation(type)) return false
   const { pathEnds, goesOn } = operationKind(type)
