@@ -23,10 +23,6 @@ const COMMON: ReadonlySet<string> = new Set([
 const EXCEPTIONS: readonly string[] = [
   // The service of AWS that requests are signed for, whatever provider they go to.
   "auth/aws.ts: 'bedrock'",
-  // Guards that clouds run, whatever model is asked.
-  ...["config/cloud-guards.ts: 'azure'", "config/cloud-guards.ts: 'bedrock'", 'config/cloud-guards.ts: bedrock:'],
-  ...["config/snapshot.ts: 'azure'", "config/snapshot.ts: 'bedrock'"],
-  ...["guards/cloud.ts: 'azure'", "guards/cloud.ts: 'bedrock'"],
   // Who made a model, of which Bedrock has several.
   ...["'cohere'", "'mistral'", 'cohere:', 'mistral:'].map((family) => `formats/converse/models.ts: ${family}`)
 ]
