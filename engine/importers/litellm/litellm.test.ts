@@ -8,6 +8,14 @@ import { loadConfig } from '#engine/standalone/load.ts'
 import { startGateway } from '#engine/testing/gateway.ts'
 import { policies } from '#policies/index.ts'
 import { deployment, gateway, HI, modelsOf } from './litellm.fixture.ts'
+import { PROVIDERS } from './providers.ts'
+
+/** Of those that have no one address. */
+const PLACES: Readonly<Record<string, string>> = {
+  azure: ', api_base: "https://x.openai.azure.com", api_version: "2024-10-21"',
+  bedrock: ', aws_region_name: us-east-1',
+  vertex_ai: ', vertex_project: p, vertex_location: us-central1'
+}
 
 test('a wildcard passes the rest of the name on', async (t) => {
   const models = await provider(t)
@@ -275,4 +283,17 @@ test('the list of models is that of the groups', async (t) => {
     data.map(({ id }: { id: string }) => id),
     ['m']
   )
+})
+
+test('each provider that LiteLLM knows by a prefix is one that loads', () => {
+  const prefixes = Object.keys(PROVIDERS).filter((name) => name !== 'azure_ai' && name !== 'databricks')
+  const entries = prefixes.map((name) => {
+    const { provider: row, baseUrl } = PROVIDERS[name]!
+    const server = row === undefined && baseUrl === undefined ? ', api_base: "http://127.0.0.1:1/v1"' : ''
+    return `  - { model_name: "${name}", litellm_params: { model: "${name}/m", api_key: k${PLACES[name] ?? server} } }`
+  })
+  const { text, notes } = imported('litellm', `model_list:\n${entries.join('\n')}\n`)
+  deepEqual(notes, [])
+  for (const name of prefixes) ok(text.includes(`name: ${name}\n`), name)
+  match(text, /provider: perplexity\n/)
 })
