@@ -70,10 +70,14 @@ export function decimalText(amount: number | bigint, places: number): string {
   return `${sign}${digits.slice(0, -places)}${fraction === '' ? '' : `.${fraction}`}`
 }
 
-/** Picos of `count` units at `price` picos each; both whole and not negative. PICOS_MAX at most. */
+/**
+ * Picos of `count` units at `price` picos each, both whole and not negative: from 0 to PICOS_MAX. Providers say counts,
+ * and clients: endless many of what is free cost nothing, and less than none gives nothing back.
+ */
 export function timesPrice(count: number, price: Picos): Picos {
   // A product of whole numbers below 2^53 is exact where the result is below it too.
-  return Math.min(count * price, PICOS_MAX)
+  const product = count * price
+  return product > 0 ? Math.min(product, PICOS_MAX) : 0
 }
 
 /** Sum of two amounts of picos. PICOS_MAX at most. */

@@ -126,6 +126,34 @@ test('pictures: by tokens, by the picture, and as events', async (t) => {
   equal(upstream.requests.at(-1)!.path, '/v1/images/variations')
 })
 
+test('numbers that are none cost nothing, and stop no worker: of a client, and of an answer', async (t) => {
+  const { post, upstream, spent } = await mediaGateway(t, [
+    { name: 'draw', prices: [{ input: 0, output: 0, perImage: 1 }] },
+    { name: 'free', prices: [{ input: 0, output: 0, perSecond: 0 }] }
+  ])
+  sendsJson(upstream, { created: 1, data: [] })
+  const pictures: readonly (readonly [n: string, spentAfter: string])[] = [
+    ['1e999', '1'],
+    ['-1', '2'],
+    ['"3"', '5'],
+    ['[3]', '6']
+  ]
+  for (const [n, spentAfter] of pictures) {
+    const { status } = await post('/v1/images/generations', `{"model":"draw","prompt":"x","n":${n}}`)
+    deepEqual([status, spent()], [200, spentAfter], n)
+  }
+  for (const answer of ['{"text":"","duration":1e999}', '{"text":"","usage":{"seconds":1e999}}']) {
+    sends(upstream, 'application/json', answer)
+    const form = new FormData()
+    form.set('model', 'free')
+    form.set('file', new Blob(['x']), 'a.wav')
+    const encoded = new Response(form)
+    const headers = { 'content-type': encoded.headers.get('content-type')! }
+    const heard = await post('/v1/audio/transcriptions', await encoded.text(), headers)
+    deepEqual([heard.status, await heard.text(), spent()], [200, answer, '6'])
+  }
+})
+
 test('moderation', async (t) => {
   const { openai, upstream, spent } = await mediaGateway(t, [
     { name: 'judge', params: { model: 'omni-moderation-latest' } }

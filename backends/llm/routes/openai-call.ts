@@ -113,7 +113,7 @@ class JsonCall extends Call {
     }
     const number = (name: string) => {
       const value = this.#body[name]
-      return typeof value === 'number' ? value : null
+      return numberOf(typeof value === 'number' ? value : text(name))
     }
     return { bytesLength: this.#length, text, number }
   }
@@ -136,14 +136,17 @@ class FormCall extends Call {
 
   protected get fields(): CallFields {
     const text = (name: string) => singleText(this.#form, name)
-    const number = (name: string) => {
-      const value = Number(text(name) ?? Number.NaN)
-      return Number.isFinite(value) ? value : null
-    }
+    const number = (name: string) => numberOf(text(name))
     return { bytesLength: this.#form.bytes.length, text, number }
   }
 
   protected renamed(model: string): Buffer {
     return withFields(this.#form, new Map([['model', model]]))
   }
+}
+
+/** Some servers take numbers as texts, in JSON too. Null: it is no number. */
+function numberOf(value: number | string | null): number | null {
+  const number = value === null || value === '' ? Number.NaN : Number(value)
+  return Number.isFinite(number) ? number : null
 }
