@@ -20,6 +20,8 @@ export interface StoredApi {
   readonly below?: Readonly<Record<string, StoredKind>>
   /** Ends whose answers are bytes that are passed on as they come. */
   readonly contents?: RegExp
+  /** What is made has a model: the provider's usual one where none is named. */
+  readonly hasModel?: true
   /** What is begun there is paid for later, where nobody counts it: a key with a budget may not. */
   readonly isPaidLater?: (method: string, rest: readonly string[]) => boolean
 }
@@ -52,12 +54,25 @@ export const STORED_APIS: readonly StoredApi[] = [
     isPaidLater: create
   },
   { format: 'completions', collection: 'skills', kind: 'skill', contents: /\/content$/ },
-  { format: 'completions', collection: 'fine_tuning/jobs', kind: 'job', isPaidLater: create },
+  { format: 'completions', collection: 'fine_tuning/jobs', kind: 'job', hasModel: true, isPaidLater: create },
   { format: 'completions', collection: 'evals', kind: 'eval', isPaidLater: always },
-  { format: 'completions', collection: 'realtime/calls', kind: 'call', contents: /\/calls$/, isPaidLater: create },
-  { format: 'completions', collection: 'realtime/client_secrets', kind: 'call', isPaidLater: create },
-  { format: 'completions', collection: 'realtime/sessions', kind: 'call', isPaidLater: create },
-  { format: 'completions', collection: 'realtime/transcription_sessions', kind: 'call', isPaidLater: create },
+  {
+    format: 'completions',
+    collection: 'realtime/calls',
+    kind: 'call',
+    contents: /\/calls$/,
+    hasModel: true,
+    isPaidLater: create
+  },
+  { format: 'completions', collection: 'realtime/client_secrets', kind: 'call', hasModel: true, isPaidLater: create },
+  { format: 'completions', collection: 'realtime/sessions', kind: 'call', hasModel: true, isPaidLater: create },
+  {
+    format: 'completions',
+    collection: 'realtime/transcription_sessions',
+    kind: 'call',
+    hasModel: true,
+    isPaidLater: create
+  },
   { format: 'messages', collection: 'messages/batches', kind: 'batch', contents: /\/results$/, isPaidLater: create },
   { format: 'messages', collection: 'files', kind: 'file', contents: /\/content$/ },
   { format: 'messages', collection: 'skills', kind: 'skill' },

@@ -5,7 +5,7 @@ import { FormatError } from '#backends/llm/formats/format.ts'
 import { parseBody } from '#backends/llm/request/json-body.ts'
 import { type Form, isForm, readForm, singleText, withFields } from '#backends/llm/request/multipart.ts'
 import type { StoredApi } from './apis.ts'
-import { kindOfField, type References } from './references.ts'
+import { isOpaque, kindOfField, type References } from './references.ts'
 
 /** The provider's name for a model of the client's. `field`: where that stands. Throws FormatError. */
 export type MapModel = (model: string, field: string) => string
@@ -14,8 +14,12 @@ export type MapModel = (model: string, field: string) => string
 export interface StoredBody {
   /** What is sent with the models of `map`; null: the client's own bytes will do. Throws FormatError. */
   readonly write: (map: MapModel) => Buffer | null
-  /** Input of a batch that comes in parts: what models it names is not seen. */
+  /** Input of a batch that comes in parts, or has: what models and ids it names is not seen. */
   readonly isUnseenBatch?: boolean
+  /** It asks for what all clients of the account have made. */
+  readonly readsAll?: boolean
+  /** Models that are sent as they are named here. */
+  readonly otherModels?: readonly string[]
 }
 
 export interface BodySource {
@@ -36,14 +40,44 @@ export function openBody({ collection }: StoredApi, source: BodySource, referenc
   // A description of a call (RFC 8866).
   if (/^application\/sdp\b/i.test(contentType) && collection === 'realtime/calls') return AS_IT_IS
   const body = references.openBody(parseBody(bytes))
-  const isUnseenBatch = collection === 'uploads' && body.purpose === 'batch'
-  return { write: (map) => Buffer.from(JSON.stringify(withModels(collection, body, map))), isUnseenBatch }
+  return {
+    write: (map) => Buffer.from(JSON.stringify(withModels(collection, body, map))),
+    isUnseenBatch: isUnseen(collection, body),
+    readsAll: collection === 'evals' && readsAll(body),
+    otherModels: collection.startsWith('realtime/') ? modelsBelow(body.session ?? body) : []
+  }
+}
+
+/** Whatever else it says: Together has "batch-api". */
+const isBatchInput = (purpose: Json | undefined): boolean => isString(purpose) && /batch/i.test(purpose)
+
+/** OpenAI's uploads in parts; a file of Google's, which comes in pieces. */
+function isUnseen(collection: string, body: JsonObject): boolean {
+  if (collection === 'uploads') return isBatchInput(body.purpose)
+  if (collection !== 'models') return false
+  const batch = memberOf(body, 'batch')
+  const config = { ...memberOf(batch, 'inputConfig'), ...memberOf(batch, 'input_config') }
+  return (config.fileName ?? config.file_name ?? null) !== null
+}
+
+/** Evaluations of the answers that the account has kept ("Evals": data sources). */
+function readsAll(body: JsonObject): boolean {
+  const types = [memberOf(body, 'data_source_config').type, memberOf(memberOf(body, 'data_source'), 'source').type]
+  return types.some((type) => isString(type) && KEPT_SOURCES.has(type))
+}
+
+const KEPT_SOURCES: ReadonlySet<string> = new Set(['logs', 'responses', 'stored_completions'])
+
+function memberOf(body: JsonObject, name: string): JsonObject {
+  const member = body[name]
+  return isObject(member) ? member : {}
 }
 
 // --- JSON ---
 
 function withModels(collection: string, body: JsonObject, map: MapModel): JsonObject {
   if (collection === 'messages/batches') return withRequests(body, map)
+  if (DEEP.has(collection)) return withModelsBelow(body, '', 0, map) as JsonObject
   const outer = withModel(body, '', map)
   return isObject(outer.session) ? { ...outer, session: withModel(outer.session, 'session.', map) } : outer
 }
@@ -54,6 +88,33 @@ function withModel(holder: JsonObject, at: string, map: MapModel): JsonObject {
   if (!isString(model)) return holder
   const prefix = model.startsWith('models/') ? 'models/' : ''
   return { ...holder, model: prefix + map(model.slice(prefix.length), `${at}model`) }
+}
+
+/** Graders, runs and requests within a batch name models of their own. */
+const DEEP: ReadonlySet<string> = new Set(['evals', 'fine_tuning/jobs', 'models'])
+const DEPTH_MAX = 64
+
+/** Throws FormatError. */
+function withModelsBelow(value: Json, at: string, depth: number, map: MapModel): Json {
+  if (depth > DEPTH_MAX) throw new FormatError(at, 'is nested too deeply')
+  if (Array.isArray(value)) return value.map((one: Json, i) => withModelsBelow(one, `${at}[${i}]`, depth + 1, map))
+  if (!isObject(value)) return value
+  const prefix = at === '' ? '' : `${at}.`
+  const members = Object.entries(withModel(value, prefix, map)).map(([name, member]) => {
+    return [name, isOpaque(name) ? member : withModelsBelow(member, `${prefix}${name}`, depth + 1, map)] as const
+  })
+  return Object.fromEntries(members)
+}
+
+/** Below the session, whose own is the first: of transcriptions. Throws FormatError. */
+function modelsBelow(session: Json): readonly string[] {
+  const models: string[] = []
+  const note: MapModel = (model) => {
+    models.push(model)
+    return model
+  }
+  withModelsBelow(session, 'session', 0, note)
+  return models.slice(isObject(session) && isString(session.model) ? 1 : 0)
 }
 
 /** Of a batch of messages, which has its requests in it. */
@@ -72,11 +133,14 @@ function withRequests(body: JsonObject, map: MapModel): JsonObject {
 function openForm(collection: string, bytes: Buffer, contentType: string, references: References): StoredBody {
   const form = readForm(bytes, contentType)
   const opened = withOpenFields(form, references)
-  const purpose = singleText(form, 'purpose')
-  if (collection === 'files' && purpose === 'batch') return batchFile(readForm(opened, contentType), references)
+  const isBatch = isBatchInput(singleText(form, 'purpose') ?? undefined)
+  if (collection === 'files' && isBatch) return batchFile(readForm(opened, contentType), references)
   const session = collection === 'realtime/calls' ? singleText(form, 'session') : null
-  if (session !== null) return { write: (map) => withSession(readForm(opened, contentType), session, map) }
-  return { write: () => (opened === bytes ? null : opened) }
+  if (session !== null) {
+    const otherModels = modelsBelow(parseBody(Buffer.from(session)))
+    return { write: (map) => withSession(readForm(opened, contentType), session, map), otherModels }
+  }
+  return { write: () => (opened === bytes ? null : opened), isUnseenBatch: collection === 'uploads' && isBatch }
 }
 
 /** Fields that name an object, as in JSON. */

@@ -41,6 +41,9 @@ const MODEL_FIELD = 'x-weir-model'
 /** Which provider has been asked, by its name in the configuration. */
 const PROVIDER_FIELD = 'X-Weir-Provider'
 
+/** Google's servers, and others, would do what these say, not what was allowed here. */
+const METHOD_FIELDS = ['x-http-method-override', 'x-http-method', 'x-method-override']
+
 const MESSAGE_BATCHES = 'messages/batches'
 
 const isAnthropic = ({ request }: Pick<Exchange, 'request'>): boolean => request.get('anthropic-version') !== undefined
@@ -93,8 +96,9 @@ export class StoredCall implements ActiveOperation {
     this.#facts = facts ?? factsOf(this.#request!)
     const store = settings.stores.find(({ tag }) => tag === this.#facts.tag) ?? null
     this.kept = { store, access: null, isAny: store === null }
+    this.#checkBody()
     this.#checkModels()
-    request.remove(MODEL_FIELD)
+    for (const name of [MODEL_FIELD, ...METHOD_FIELDS]) request.remove(name)
   }
 
   write(ex: Exchange, to: ResolvedProvider): SentOperation {
@@ -166,15 +170,32 @@ export class StoredCall implements ActiveOperation {
     return { ...sent, answerSpec: spec }
   }
 
+  /** Whether all that it names can be seen, and is the client's. */
+  #checkBody(): void {
+    const { isUnseenBatch, readsAll } = this.#facts
+    const isOneOfMany = this.#settings.tenant !== ''
+    if (isUnseenBatch && (isOneOfMany || this.#use?.isRestricted === true)) {
+      const instead = this.client === 'gemini' ? 'has its requests in its body' : 'is sent in one piece, to files'
+      throw new StoredRefusal(
+        403,
+        `what is in a file that comes in pieces is not seen: the input of a batch ${instead}`
+      )
+    }
+    if (readsAll && isOneOfMany)
+      throw new StoredRefusal(403, 'the provider would evaluate what all clients of this gateway have asked')
+  }
+
   #checkModels(): void {
     const use = this.#use
     if (use === null) return
-    for (const model of this.#facts.models) {
+    const { models } = this.#facts
+    const { api, rest } = this.#at
+    for (const model of models) {
       if (!use.mayUse(model)) throw new StoredRefusal(403, `the key may not use the model ${JSON.stringify(model)}`)
     }
-    if (use.isRestricted && this.#facts.isUnseenBatch) {
-      throw new StoredRefusal(403, 'a key with a list of models sends the input of a batch in one piece, to files')
-    }
+    const needsModel = rest.length === 0 && this.#method === 'POST' && api.hasModel === true
+    if (use.isRestricted && needsModel && models.length === 0)
+      throw new StoredRefusal(403, 'a key with a list of models must name one: the provider would take one of its own')
     // What is kept has its models checked where they are named: the exchange has none of its own.
     use.isModelChecked = true
   }
@@ -220,13 +241,16 @@ export function storedTask(ex: Exchange, settings: StoredSettings): StoredTask |
   }
 }
 
+/** What of a collection is no list of it. */
+const MAKING: ReadonlySet<string> = new Set(['POST', 'PUT'])
+
 /** What no provider is asked for, by whose key it is. */
 function refuseByKind({ api, rest }: StoredPath, method: string, { tenant }: StoreAccess, use: KeyUse | null): void {
   if (use?.hasBudget === true && api.isPaidLater?.(method, rest) === true) {
     const why = 'what it costs is known only after the provider has done it'
     throw new StoredRefusal(403, `a key with a budget cannot use this API: ${why}`)
   }
-  if (method === 'GET' && rest.length === 0 && tenant !== '') {
+  if (!MAKING.has(method) && rest.length === 0 && tenant !== '') {
     const why = 'the provider lists what all clients of this gateway have made'
     throw new StoredRefusal(403, `${api.collection} cannot be listed with a key of this gateway: ${why}; ask by id`)
   }

@@ -46,11 +46,31 @@ const OPAQUE: ReadonlySet<string> = new Set([
   ...['responseSchema', 'responseJsonSchema', 'response_schema', 'filters']
 ])
 
+/**
+ * What answers repeat of a request, or of a server of the client's own (arguments of shells, rows of evaluations, tools
+ * of MCP servers). An id in there is no word of the provider's: sealed, it would open what others have made.
+ */
+const REPEATED: ReadonlySet<string> = new Set([
+  ...['datasource_item', 'env', 'headers', 'item_schema', 'sample', 'sample_schema', 'variables']
+])
+
+function isRepeated(name: string, holder: JsonObject): boolean {
+  // An item of a stream has an event around it, which says its type.
+  return REPEATED.has(name) || (name === 'item' ? !isString(holder.type) : isToolList(name, holder))
+}
+
+const isToolList = (name: string, { type }: JsonObject): boolean => name === 'tools' && type === 'mcp_list_tools'
+
+/** Members whose names are those of a client's own data. */
+export const isOpaque = (name: string): boolean => OPAQUE.has(name) || name === 'item'
+
 /** What tools of the client got, in Anthropic's format; elsewhere `input` is the conversation itself. */
 const TOOL_USES: ReadonlySet<unknown> = new Set(['tool_use', 'server_tool_use', 'mcp_tool_use'])
 
 /** Google's names are of files only where they stand in its collection; other URIs are those of others. */
 const GOOGLE_FILE = /(?:^|\/)(files\/[A-Za-z0-9-]+)$/
+/** Where nothing else is: a URI that Google would read as that of a file, however it is spelled, is none of others. */
+const GOOGLE_HOST = 'generativelanguage.googleapis.com'
 const OF_GOOGLE: ReadonlySet<string> = new Set([...['fileUri', 'file_uri', 'fileName', 'file_name', 'responsesFile']])
 
 const DEPTH_MAX = 64
@@ -112,6 +132,7 @@ function mapped(value: Json, path: string, depth: number, mapping: Mapping): Jso
   let copy: { [name: string]: Json } | null = null
   for (const [name, member] of Object.entries(value)) {
     if (OPAQUE.has(name) || (name === 'input' && TOOL_USES.has(value.type))) continue
+    if (mapping.own !== undefined && isRepeated(name, value)) continue
     const field = path === '' ? name : `${path}.${name}`
     const made = mappedMember(value, name, member, { field, depth, mapping })
     if (made === member) continue
@@ -165,19 +186,28 @@ function mapId(text: string, kind: StoredKind, field: string, { map }: Mapping):
 /** Whether the value of the field is an id of a provider's: some fields also name what is public. */
 function refers(name: string, value: string): boolean {
   if (value === '') return false
-  if (OF_GOOGLE.has(name)) return GOOGLE_FILE.test(value)
+  if (OF_GOOGLE.has(name)) return GOOGLE_FILE.test(value) || isAtGoogle(value)
   // Skills of the provider itself ("pptx") are for all.
   return name !== 'skill_id' || value.startsWith('skill_')
 }
 
+function isAtGoogle(value: string): boolean {
+  const text = value.trim()
+  return text.startsWith('files/') || URL.parse(text)?.hostname === GOOGLE_HOST
+}
+
 /** What the members `id`, `name`, `uri` of an object in an answer are, by what that says of itself. */
 function ownKind(holder: JsonObject, name: string, { own }: Mapping): StoredKind | null {
+  // The rows of an evaluation: {type: 'file_id', id}.
+  if (name === 'id' && holder.type === 'file_id') return 'file'
   if (own === undefined) return null
   if (name === 'id') {
     const called = isString(holder.object) ? holder.object : holder.type
     return isString(called) ? (OBJECTS.get(called) ?? null) : null
   }
   if (name === 'first_id' || name === 'last_id') return own
+  // Chats tell no names of Google's objects; a page on the web that one quotes may look like it.
+  if (own === null) return null
   const text = holder[name]
   if (name === 'uri') return isString(text) && GOOGLE_FILE.test(text) ? 'file' : null
   if (name !== 'name' || !isString(text)) return null

@@ -51,10 +51,12 @@ export class StoredRequest {
   }
 
   query(map: MapModel): string {
-    if (!this.#query.includes('model=')) return this.#query
+    if (this.#query === '') return this.#query
+    // Names can be percent-encoded, too.
     const query = new URLSearchParams(this.#query)
     const model = query.get('model')
-    if (model !== null) query.set('model', map(model, 'model'))
+    if (model === null) return this.#query
+    query.set('model', map(model, 'model'))
     return `?${query}`
   }
 
@@ -68,6 +70,7 @@ export class StoredRequest {
     this.path(note)
     this.query(note)
     this.body.write(note)
+    for (const model of this.body.otherModels ?? []) models.add(model)
     return [...models]
   }
 }
@@ -143,7 +146,12 @@ function modelSegments([text = '', ...more]: readonly string[], map: MapModel): 
 
 /** Throws FormatError. */
 export function factsOf({ store, models, body }: StoredRequest): StoredFacts {
-  return { tag: store?.tag ?? null, models, isUnseenBatch: body.isUnseenBatch === true }
+  return {
+    tag: store?.tag ?? null,
+    models,
+    isUnseenBatch: body.isUnseenBatch === true,
+    readsAll: body.readsAll === true
+  }
 }
 
 /** What one provider is sent. Plain data. */

@@ -103,7 +103,9 @@ export interface StoredFacts {
   readonly tag: string | null
   /** By the client's names. */
   readonly models: readonly string[]
+  /** As of StoredBody. */
   readonly isUnseenBatch: boolean
+  readonly readsAll: boolean
 }
 
 /** As an operation has them. */

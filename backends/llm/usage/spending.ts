@@ -118,8 +118,12 @@ function reserve(
 function isBackground({ chat }: Attempts): boolean {
   if (chat?.client !== 'responses') return false
   // A large body is not parsed here: a text with these words is refused, too.
-  return chat instanceof LargeRequest ? chat.bytes.includes('background') : chat.body.background === true
+  return chat instanceof LargeRequest ? mayBeBackground(chat.bytes) : chat.body.background === true
 }
+
+/** A letter of the name may be written as an escape, which no client needs. */
+const mayBeBackground = (bytes: Buffer): boolean =>
+  bytes.includes('background') || ['\\u006', '\\u007'].some((spelled) => bytes.includes(spelled))
 
 const PAID_LATER: AccountRefusal = {
   code: 'MODEL_NOT_ALLOWED',
