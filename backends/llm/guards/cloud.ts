@@ -12,6 +12,8 @@ import { type GuardCall, GuardUnavailable, type Side, type Target, type Verdict 
 
 /** Azure takes so many code points in one question; Model Armor's filters read at least so many. */
 const PIECE_CHARS = 10_000
+/** Of a piece that are in the next one, too: what is forbidden could be parted between two of them. */
+const OVERLAP_CHARS = 200
 /** Of one body: what is longer is refused, since a guard that reads a part of it has judged nothing. */
 const QUESTIONS_MAX = 64
 const AZURE_VERSION = '?api-version=2024-09-01'
@@ -53,15 +55,18 @@ export function cloudQuestions(asks: CloudGuardSpec, side: Side, messages: reado
 function piecesOf(text: string): string[] {
   if (text.length <= PIECE_CHARS) return [text]
   const pieces: string[] = []
-  for (let at = 0; at < text.length; ) {
-    let end = Math.min(at + PIECE_CHARS, text.length)
-    const isLow = /^[\uDC00-\uDFFF]$/.test(text.charAt(end))
-    if (isLow) end--
+  for (let at = 0; ; ) {
+    const end = wholeAt(text, at + PIECE_CHARS)
     pieces.push(text.slice(at, end))
-    at = end
-    if (pieces.length > QUESTIONS_MAX) break
+    if (end === text.length || pieces.length > QUESTIONS_MAX) return pieces
+    at = wholeAt(text, end - OVERLAP_CHARS)
   }
-  return pieces
+}
+
+/** The place, or the one before it, within a pair. */
+function wholeAt(text: string, place: number): number {
+  if (place >= text.length) return text.length
+  return /^[\uDC00-\uDFFF]$/.test(text.charAt(place)) ? place - 1 : place
 }
 
 /** Throws GuardUnavailable when `answer` is no judgement. */
@@ -114,8 +119,13 @@ function actionsIn(value: unknown, found = new Set<unknown>(), depth = 0): Reado
 function isHarm({ blocklistsMatch, categoriesAnalysis }: Fields, severity: number): boolean {
   if (!Array.isArray(categoriesAnalysis)) throw new GuardUnavailable('the guard answers with no judgement')
   const isListed = Array.isArray(blocklistsMatch) && blocklistsMatch.length > 0
-  return isListed || categoriesAnalysis.some((one: unknown) => !isObject(one) || !(Number(one.severity) < severity))
+  // A category at least has been looked for, unless a list had the text first.
+  if (!isListed && categoriesAnalysis.length === 0) throw new GuardUnavailable('the guard answers with no judgement')
+  return isListed || categoriesAnalysis.some((one: unknown) => !isObject(one) || !isBelow(one.severity, severity))
 }
+
+/** What is no number, such as null, has judged nothing. */
+const isBelow = (value: unknown, severity: number): boolean => typeof value === 'number' && value < severity
 
 function isAttack({ userPromptAnalysis }: Fields): boolean {
   const detected = isObject(userPromptAnalysis) ? userPromptAnalysis.attackDetected : null
