@@ -1,10 +1,12 @@
 /** A key that a request shows: where it is looked for, what refuses it, and what becomes of it. */
+
 import { type Detail, placeOf } from '#engine/contract/detail.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
-import { CONTINUE, type Hook, type Verdict } from '#engine/contract/filter.ts'
+import type { Hook, Verdict } from '#engine/contract/filter.ts'
 import { type Claims, identityOf } from '#engine/contract/identity.ts'
 import { refuse } from '#engine/contract/refuse.ts'
 import { credentialAt, credentialElsewhere, type Location, placeText, SEVERAL } from './credential.ts'
+import { asNobody } from './nobody.ts'
 
 export interface KeyReader<K> {
   /** For the log. */
@@ -38,7 +40,7 @@ export function readKey<K>(reader: KeyReader<K>): Hook {
     const elsewhere = inUsual === null && isAnyPlace ? credentialElsewhere(ex) : null
     const credential = elsewhere ?? usual
     const found = elsewhere === null ? inUsual : elsewhere.find(ex)
-    if (found === null) return mode === 'Strict' ? refuse(ex, 'API_KEY_MISSING', challenge, missing) : CONTINUE
+    if (found === null) return mode === 'Strict' ? refuse(ex, 'API_KEY_MISSING', challenge, missing) : asNobody(ex)
     if (found === SEVERAL) {
       credential.hide(ex)
       return refuse(ex, 'API_KEY_REPEATED', null, repeated)
@@ -46,7 +48,7 @@ export function readKey<K>(reader: KeyReader<K>): Hook {
     const key = find(found)
     if (key === undefined) {
       // A key for the provider, which a client may bring along, stands in the same place.
-      if (elsewhere !== null && mode === 'Optional') return CONTINUE
+      if (elsewhere !== null && mode === 'Optional') return asNobody(ex)
       // It may be right elsewhere, or by all but one character.
       credential.hide(ex)
       return reader.refuseUnknown?.(ex) ?? refuse(ex, 'API_KEY_INVALID', challenge, wrong)

@@ -21,6 +21,7 @@ import { secretRef } from '#engine/schema/secret-ref.ts'
 import { filledIn, onlyInFiles, words } from '#engine/schema/spelling.ts'
 import { parseBasic } from '#policies/shared/basic-credentials.ts'
 import { type Credential, credentialAt, SEVERAL } from '#policies/shared/credential.ts'
+import { asNobody } from '#policies/shared/nobody.ts'
 import { type Answer, PasswordVerifier } from '#policies/shared/password-verifier.ts'
 
 type Mode = 'Strict' | 'Optional'
@@ -210,7 +211,7 @@ function authenticate(mode: Mode, users: Users, verifier: PasswordVerifier, chal
   const credential = credentialAt(HEADER)
   return (ex) => {
     const text = credential.find(ex)
-    if (text === null) return mode === 'Strict' ? refuse(ex, 'BASIC_MISSING', challenge, missing) : CONTINUE
+    if (text === null) return mode === 'Strict' ? refuse(ex, 'BASIC_MISSING', challenge, missing) : asNobody(ex)
     if (text === SEVERAL) return refuse(ex, 'BASIC_REPEATED', null, repeated)
     const login = parseBasic(text)
     if (login === null) return refuse(ex, 'BASIC_INVALID', challenge, wrong)

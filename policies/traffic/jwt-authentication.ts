@@ -28,6 +28,7 @@ import {
   SEVERAL
 } from '#policies/shared/credential.ts'
 import type { Verifier } from '#policies/shared/jwt-verifier.ts'
+import { asNobody } from '#policies/shared/nobody.ts'
 import {
   CLOSED_ISSUER,
   EARLY_MS,
@@ -172,7 +173,7 @@ function authenticate(
     const elsewhere = inUsual === null && isAnyPlace ? tokenElsewhere(ex) : null
     const credential = elsewhere ?? usual
     const token = elsewhere === null ? inUsual : elsewhere.find(ex)
-    if (token === null) return mode === 'Strict' ? refuse(ex, 'JWT_MISSING', NO_TOKEN, missing) : CONTINUE
+    if (token === null) return mode === 'Strict' ? refuse(ex, 'JWT_MISSING', NO_TOKEN, missing) : asNobody(ex)
     if (token === SEVERAL) return decide(ex, '', 'JWT_REPEATED', mode, credential, verifier)
     const answer = verifier.check(token)
     if (!(answer instanceof Promise)) return decide(ex, token, answer, mode, credential, verifier)
@@ -195,7 +196,7 @@ function decide(
   verifier: Verifier
 ): Verdict {
   if (typeof answer === 'string') {
-    if (mode === 'Permissive') return CONTINUE
+    if (mode === 'Permissive') return asNobody(ex)
     // One for another audience works there.
     credential.hide(ex)
     // A refused token has cost a hash at least: that its claims are kept for the log is little beside it.

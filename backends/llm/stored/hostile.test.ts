@@ -147,6 +147,32 @@ test('an answer in the background is found in a large body, however its name is 
   equal(keeper.requests.length, 0)
 })
 
+test('who shows no key, where that is optional, gets less than those who do', async (t) => {
+  const keeper = await startKeeper(t)
+  const provider = {
+    openai: {},
+    host: '127.0.0.1',
+    port: keeper.port,
+    policies: { auth: { key: 'sk-account-of-all' } }
+  }
+  const routes = { '/vector_stores': 'Stored', '/responses': 'Responses' }
+  const ai = { groups: [{ providers: [{ name: 'one', ...provider }] }], routes }
+  const policies = { apiKey: { mode: 'optional', keys: [{ key: ANN, metadata: { id: 'ann' } }] } }
+  const { base } = await gatewayOf(t, {
+    binds: [{ port: 0, listeners: [{ routes: [{ policies, backends: [{ ai }] }] }] }]
+  })
+  const ask = (path: string, method: string, headers: Record<string, string> = {}) =>
+    fetch(`${base}${path}`, { method, headers, ...(method === 'POST' ? { body: '{}' } : {}) })
+  const ann = { authorization: `Bearer ${ANN}`, 'content-type': 'application/json' }
+  const { id } = await jsonOf(await ask('/v1/vector_stores', 'POST', ann))
+  const [raw] = [...keeper.objects.keys()]
+  ok(id.startsWith(raw) && id !== raw)
+  for (const path of [`/v1/vector_stores/${raw}`, `/v1/vector_stores/${id}`])
+    equal((await ask(path, 'GET')).status, 404)
+  equal((await ask('/v1/vector_stores', 'GET')).status, 403)
+  equal((await ask(`/v1/vector_stores/${id}`, 'GET', ann)).status, 200)
+})
+
 test('a body of another shape is an error of the client', async (t) => {
   const { send } = await port(t)
   const deep = `${'{"a":'.repeat(3000)}1${'}'.repeat(3000)}`

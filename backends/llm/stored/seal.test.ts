@@ -120,5 +120,6 @@ test('tenants: keys by name, tokens by subject, teams where they share', () => {
   notEqual(of({ jwt: { iss: 'i', sub: 's' } }), of({ jwt: { iss: 'j', sub: 's' } }))
   equal(of(key('a'), 'all'), '')
   equal(tenantOf({ identity: null }, 'key'), '')
-  equal(of({}), '')
+  // Who has shown nothing, where others show who they are.
+  equal(of({}), '["nobody"]')
 })

@@ -16,5 +16,6 @@ export function tenantOf({ identity }: Pick<Exchange, 'identity'>, scope: AiStor
     apiKey === null ? null : ['key', typeof id === 'string' ? id : (rawKey ?? apiKey)],
     basicAuth === null ? null : ['user', basicAuth.username ?? null]
   ]
-  return parts.every((part) => part === null) ? '' : JSON.stringify(parts)
+  // Who need not say who they are get no more than those who do: together they are one tenant.
+  return JSON.stringify(parts.every((part) => part === null) ? ['nobody'] : parts)
 }
