@@ -49,6 +49,26 @@ test('the message for a misplaced setting names its place', () => {
   ])
 })
 
+test('a dialect of a provider with a format of its own, and one beside params, are refused', () => {
+  const models = [
+    { name: 'a', provider: 'anthropic', params: { dialect: 'vllm' } },
+    { name: 'b', provider: 'openai', dialect: 'vllm' },
+    { name: 'c', provider: 'openai', params: { dialect: 'vllm' } },
+    { name: 'd', provider: 'groq', params: { dialect: { limit: 'max_tokens' } } }
+  ]
+  deepEqual(mistakes({ llm: { models } }), [
+    'llm.models[0].params.dialect: is for openai, azureopenai, custom: only they are asked in the format of chat completions',
+    'llm.models[1].dialect: belongs into params'
+  ])
+})
+
+test("LiteLLM's way to name a variable is no key", () => {
+  const models = [{ name: 'a', provider: 'openai', params: { apiKey: 'os.environ/OPENAI_API_KEY' } }]
+  deepEqual(mistakes({ llm: { models } }), [
+    'llm.models[0].params.apiKey: is how LiteLLM names a variable: write $NAME, not os.environ/NAME'
+  ])
+})
+
 test('each repeated provider name is reported at its place', () => {
   const group = (...names: string[]) => ({ providers: names.map((name) => ({ name, openai: {} })) })
   deepEqual(inAi({ groups: [group('a', 'b'), group('c', 'a'), group('b')] }), [

@@ -3,6 +3,9 @@ import { randomBytes } from 'node:crypto'
 import type { AccountsSpec, KeySpec } from '#engine/contract/accounts.ts'
 import { secret } from '#engine/kit/secret.ts'
 import { duration } from '#engine/schema/duration.ts'
+import { type Path, pathText } from '#engine/schema/placed.ts'
+import type { z } from '#engine/schema/schema.ts'
+import { wordHint } from '#engine/schema/suggest.ts'
 import type { KeyStorage, StoredKey, StoredValue } from './key-store.ts'
 import { keyDigest, keySpecOf, madeKeySchema } from './schema.ts'
 
@@ -140,12 +143,7 @@ export class KeyApi {
 
   #validated(input: unknown) {
     const result = madeKeySchema().safeParse(input)
-    const [problem] = result.error?.issues ?? []
-    if (!result.success) {
-      const text = problem?.code === 'unrecognized_keys' ? 'is no field of a key' : (problem?.message ?? 'is no key')
-      const keys = problem?.code === 'unrecognized_keys' ? problem.keys : []
-      throw new ApiError('INVALID', text, [...(problem?.path ?? []), ...keys.slice(0, 1)].join('.') || undefined)
-    }
+    if (!result.success) throw invalid(result.error.issues[0]!)
     const { teams, organisations } = this.#parts.configured()
     const { team, organisation } = result.data
     if (team !== undefined && !teams.some(({ name }) => name === team))
@@ -160,6 +158,22 @@ export class KeyApi {
     this.#parts.audit(`key ${key.name} ${what} (by the admin API)`)
     this.#parts.changed()
   }
+}
+
+/** The first mistake in the fields of a key, with what is allowed there. */
+function invalid(issue: z.core.$ZodIssue): ApiError {
+  const unknown = issue.code === 'unrecognized_keys' ? issue.keys[0]! : null
+  const field = pathText([...(issue.path as Path), ...(unknown === null ? [] : [unknown])])
+  return new ApiError('INVALID', textOf(issue, unknown), field === '' ? undefined : field)
+}
+
+function textOf(issue: z.core.$ZodIssue, unknown: string | null): string {
+  if (issue.code === 'invalid_value') return `must be one of ${issue.values.join(', ')}`
+  if (unknown === null) return issue.message
+  // What lies deeper is a budget or a limit, whose fields the page lists.
+  const known = issue.path.length === 0 ? Object.keys(madeKeySchema().shape) : []
+  const hint = wordHint(unknown, known)
+  return hint === undefined ? 'is not a known field' : `is no field of a key; ${hint}`
 }
 
 const changedMeanwhile = (name: string): ApiError =>

@@ -79,6 +79,7 @@ test('a clock that goes back, and forth again, gives no second budget', () => {
 test('a rolling budget gets room again when what was spent is old enough', () => {
   const { ledger, clock, put, spend } = stand()
   put(accounts(key({ budgets: [daily(2, 3_600_000)] })))
+  equal(ledger.budgets[0]!.period, 'in 1h')
   equal(spend(1), true)
   ledger.tick()
   clock.now += 1_800_000

@@ -13,7 +13,7 @@ import { type AccountEntry, accountEntries, claimsOf } from './entries.ts'
 import type { StateFolder } from './journal/store.ts'
 import { partOf } from './journal/totals.ts'
 import type { JournalPlace } from './journal/writer.ts'
-import { partMs, periodAt } from './periods.ts'
+import { partMs, periodAt, spanText } from './periods.ts'
 import type { AccountChanges, AccountRow, BudgetRow, KeyRow } from './rows.ts'
 import type { ServerControl } from './server/control.ts'
 import type { ServerPlace } from './server/worker.ts'
@@ -346,7 +346,7 @@ export class Ledger {
 
   #text({ amount, period, timeZone }: BudgetSpec): string {
     const money = `${decimalText(amount, NANO_PLACES)} ${this.#options.currency?.() ?? 'USD'}`
-    if (typeof period === 'number') return `${money} in ${period / 1_000}s`
+    if (typeof period === 'number') return `${money} in ${spanText(period)}`
     if (period === 'Total') return `${money} in all`
     return `${money} per ${period.toLowerCase()}${timeZone === 'UTC' ? '' : `, ${timeZone}`}`
   }

@@ -33,6 +33,12 @@ export function periodAt({ period, timeZone, startsAt }: BudgetSpec, now: number
   return now < found.start ? { start: utcOf(timeZone, before(period, start, anchor)), end: found.start } : found
 }
 
+/** As a file says it: "24h", "90s". `ms`: whole seconds. */
+export function spanText(ms: number): string {
+  if (ms % HOUR_MS === 0) return `${ms / HOUR_MS}h`
+  return ms % MINUTE_MS === 0 ? `${ms / MINUTE_MS}m` : `${ms / 1_000}s`
+}
+
 /** Milliseconds of one part of a rolling budget. */
 export function partMs(rollingMs: number): number {
   return Math.max(1_000, Math.ceil(rollingMs / ROLLING_PARTS))

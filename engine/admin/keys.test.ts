@@ -111,6 +111,19 @@ test('mistakes are JSON with code and field, and change nothing', async (t) => {
   deepEqual((await without('POST', '/api/v1/keys', ALICE)).json.error.code, 'NO_STATE')
 })
 
+test('a mistake in a field names its place and what is allowed there', async (t) => {
+  const { call } = stand(t)
+  const errorOf = async (fields: object) => (await call('POST', '/api/v1/keys', { ...ALICE, ...fields })).json.error
+  const period = await errorOf({ budgets: [{ amount: 5, period: 'Daily' }] })
+  equal(period.field, 'budgets[0].period')
+  match(period.message, /^must be one of Hour, Day, /)
+  const unknown = await errorOf({ budget: 5 })
+  equal(unknown.field, 'budget')
+  match(unknown.message, /^is no field of a key; did you mean "budgets"\? allowed: name, .*limits/)
+  const deep = await errorOf({ budgets: [{ amount: 5, period: 'Day', max: 5 }] })
+  deepEqual([deep.field, deep.message], ['budgets[0].max', 'is not a known field'])
+})
+
 test('a line that was being written is left out, and one that is damaged is an error', async (t) => {
   const { call, file, logged, restart } = stand(t)
   await call('POST', '/api/v1/keys', ALICE)

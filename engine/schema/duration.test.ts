@@ -17,6 +17,13 @@ test('Go durations become milliseconds', () => {
   for (const [text, ms] of cases) assert.equal(duration().parse(text), ms, text)
 })
 
+test('days and weeks are not units, and the message says how to write them', () => {
+  for (const text of ['30d', '7 days', '2w']) {
+    assert.match(duration().safeParse(text).error!.issues[0]!.message, /in hours.*"720h" for 30 days/, text)
+  }
+  assert.match(duration().safeParse('soon').error!.issues[0]!.message, /such as "30s"/)
+})
+
 test('an invalid duration is refused', () => {
   for (const text of ['', '15', '-1s', '1 s', 's', '1d', '1.s', '.5s', '1sx', '99999999999h', 15]) {
     assert.equal(duration().safeParse(text).success, false, String(text))

@@ -17,12 +17,17 @@ const PART = /([0-9.]+)(ms|us|µs|ns|h|m|s)/g
 const DURATION_MAX_MS = 1e12
 const DURATION_CHARS_MAX = 64
 const EXPECTED = 'must be a duration such as "30s", "1m30s" or "250ms"'
+const IN_DAYS = /^[0-9.]+ ?(?:d|days?|w|weeks?|mo|months?)$/
+const EXPECTED_HOURS = 'must be a duration in hours, minutes or seconds, such as "24h" for a day or "720h" for 30 days'
 
 /** A non-negative duration -> whole milliseconds, rounded up so that a short limit never becomes "no limit". */
 export const duration = once(() =>
   z
     .string({ error: says(EXPECTED) })
-    .check(z.maxLength(DURATION_CHARS_MAX, EXPECTED), z.regex(DURATION, EXPECTED))
+    .check(
+      z.maxLength(DURATION_CHARS_MAX, EXPECTED),
+      z.regex(DURATION, { error: ({ input }) => (IN_DAYS.test(String(input)) ? EXPECTED_HOURS : EXPECTED) })
+    )
     .transform(parseDuration)
     .refine((ms) => ms <= DURATION_MAX_MS, {
       error: 'is too long a duration',

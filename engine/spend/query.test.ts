@@ -23,6 +23,11 @@ test('CSV is asked for by parameter or by Accept', () => {
   assert.equal(sums('', 'application/json').format, 'json')
 })
 
+test('records are narrowed to copies, or to what clients have asked', () => {
+  assert.deepEqual(records('purpose=shadow').filters, { purpose: ['shadow'] })
+  assert.deepEqual(records('purpose=').filters, { purpose: [''] })
+})
+
 for (const [params, field] of [
   ['groupBy=keys', 'groupBy'],
   ['groupBy=key,key', 'groupBy'],

@@ -11,7 +11,7 @@ const FILTERS = ['key', 'team', 'organisation', 'model', 'provider'] as const
 const RECORD_FILTERS = [
   ...FILTERS,
   ...(['id', 'owner', 'subject', 'clientModel', 'requestModel', 'backend', 'route'] as const),
-  ...(['status', 'errorType', 'cache', 'costBasis', 'traceId'] as const)
+  ...(['status', 'errorType', 'cache', 'costBasis', 'traceId', 'purpose'] as const)
 ] as const satisfies readonly Column[]
 
 const DAY_MS = 86_400_000

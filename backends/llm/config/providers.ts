@@ -32,6 +32,9 @@ const kinds = () =>
 
 const WITH_DIALECT = PROVIDERS.filter(({ hasDialect }) => hasDialect).map(({ name }) => name)
 
+/** Of `dialect` at a provider that has its own format. */
+export const NO_DIALECT = `is for ${WITH_DIALECT.join(', ')}: only they are asked in the format of chat completions`
+
 const WITHOUT_HOST = PROVIDERS.filter(({ needsHost }) => needsHost).map(({ name }) => name)
 
 /** What one provider says, beside its name. */
@@ -64,7 +67,7 @@ export const provider = (others: Record<string, z.ZodType> = {}) =>
     })
     .refine((input: FileProvider) => input.dialect === undefined || WITH_DIALECT.some((kind) => kind in input), {
       path: ['dialect'],
-      error: `is for ${WITH_DIALECT.join(', ')}: only they are asked in the format of chat completions`,
+      error: NO_DIALECT,
       when: sound(),
       params: cel(
         ['!has(self.dialect)', ...WITH_DIALECT.flatMap(namesOf).map((kind) => `has(self.${kind})`)].join(' || ')

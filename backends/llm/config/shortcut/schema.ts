@@ -4,6 +4,7 @@ import { cache, type FileCache } from '#backends/llm/config/cache.ts'
 import { edits, type FileEdits } from '#backends/llm/config/edits.ts'
 import { type FileFailover, failoverSettings } from '#backends/llm/config/failover.ts'
 import { type FileGuards, promptGuard } from '#backends/llm/config/guards.ts'
+import { NO_DIALECT } from '#backends/llm/config/providers.ts'
 import type { AiProvider } from '#backends/llm/config/snapshot.ts'
 import { type FileStored, stored } from '#backends/llm/config/stored.ts'
 import { dialect, type FileDialect } from '#backends/llm/providers/dialect/schema.ts'
@@ -84,13 +85,22 @@ const ownParams = () =>
 /** "aws" of "awsRegion". */
 const vendorOf = (key: string): string => key.replace(/[A-Z].*/, '')
 
+/** LiteLLM's way to name a variable, which would be sent as the key itself. */
+const OF_LITELLM = 'os.environ/'
+
+const apiKey = () =>
+  authKey(API_KEY_CHARS_MAX).refine(
+    (text) => !text.startsWith(OF_LITELLM),
+    `is how LiteLLM names a variable: write $NAME, not ${OF_LITELLM}NAME`
+  )
+
 const params = () =>
   z
     .strictObject({
       model: shortString()
         .optional()
         .describe("The provider's name of the model; its star is what the name's stands for. Default: the client's."),
-      apiKey: authKey(API_KEY_CHARS_MAX).optional().describe("Default: the client's own credential."),
+      apiKey: apiKey().optional().describe("Default: the client's own credential."),
       baseUrl: baseUrl().optional().describe("Where the provider's API is, up to its version: https://host/v1."),
       host: host().optional().describe('Instead of baseUrl: the host, without TLS.'),
       port: port().optional().describe('Of host.'),
@@ -132,7 +142,7 @@ const changes = () => ({
   ...refusedKeys('LLM setting', LATER_SETTINGS)
 })
 
-const OF_PARAMS = ['apiKey', 'key', 'baseUrl', 'host', 'port', 'path', 'pathPrefix', 'model']
+const OF_PARAMS = ['apiKey', 'key', 'baseUrl', 'host', 'port', 'path', 'pathPrefix', 'model', 'dialect']
 
 const provider = () =>
   z.strictObject({
@@ -312,6 +322,9 @@ function checkAddress(
       if (isPresent && own?.name !== name) report([...at, 'params', key], `is for ${name} only`)
       else if (isNeeded && !isPresent && own?.name === name) report([...at, 'provider'], `needs params.${key}`)
     }
+  }
+  if (own !== undefined && own.hasDialect !== true && params?.dialect !== undefined) {
+    report([...at, 'params', 'dialect'], NO_DIALECT)
   }
   const problem = own?.shortcut?.check?.(params ?? {}) ?? null
   if (problem !== null) report([...at, 'params', problem.key], problem.message)
