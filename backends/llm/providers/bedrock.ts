@@ -65,7 +65,7 @@ export const bedrock: ProviderKind<Output<typeof fields>, Cloud> = {
 }
 
 /** Ids, and inference profiles and ARNs that have them. */
-const TITAN = /\btitan-embed-text/
+const TITAN = /\btitan-embed-(?:g1-)?text/
 const COHERE = /\bcohere\.embed/
 
 function compile({ region, guardrail, api }: Cloud): Provider {

@@ -56,6 +56,7 @@ test('Cohere on Bedrock, which counts in the header', async (t) => {
     made.data.map(({ embedding }) => embedding),
     [[1], [2]]
   )
+  deepEqual(made.usage, { prompt_tokens: 7, total_tokens: 7 })
   const request = { texts: ['a', 'b'], input_type: 'search_document', embedding_types: ['float'] }
   deepEqual(seen(), ['/model/eu.cohere.embed-v4%3A0/invoke', request])
   await google.models.embedContent({ model: 'm', contents: ['a', 'b'], config: { taskType: 'RETRIEVAL_QUERY' } })
@@ -85,6 +86,9 @@ test("Vertex AI: :predict, and :embedContent of newer models; other makers' have
   const single = await newer.openai.embeddings.create({ model: 'm', input: 'a' })
   deepEqual([single.data[0]!.embedding, single.usage.prompt_tokens], [[3], 5])
   deepEqual(newer.seen(), [`${at}/gemini-embedding-2:embedContent`, { content: { parts: [{ text: 'a' }] } }])
+  const config = { taskType: 'RETRIEVAL_QUERY', outputDimensionality: 768 }
+  await newer.google.models.embedContent({ model: 'm', contents: ['a'], config })
+  deepEqual(newer.seen()[1], { content: { parts: [{ text: 'a' }] }, embedContentConfig: config })
   const other = await cloud(t, vertex('claude-opus-4-5'), GOOGLE)
   match(await refusal(other.openai.embeddings.create({ model: 'm', input: 'a' })), /gcp\.vertex_ai has no embeddings/)
 })

@@ -1,6 +1,7 @@
 /**
  * Embeddings as vendors ask for them that have neither OpenAI's words nor the Gemini API's. Sources: Amazon Bedrock,
- * "Amazon Titan Embeddings Text", "Cohere Embed"; Vertex AI, "Text embeddings API"; Voyage AI and Jina, "Embeddings".
+ * "Amazon Titan Embeddings Text", "Cohere Embed"; Vertex AI, "Text embeddings API" and the reference of
+ * publishers.models.embedContent; Voyage AI and Jina, "Embeddings".
  */
 import { type Json, type JsonObject, NO_USAGE, type Usage } from '#backends/llm/conversation.ts'
 import { compact, Fields, isObject } from '#backends/llm/formats/fields.ts'
@@ -86,12 +87,12 @@ const WIRES: { readonly [wire in Wire]?: EmbeddingWire } = {
   embedContent: {
     end: ':embedContent',
     takesTask: true,
-    write: (wanted) =>
-      compact({
-        content: { parts: [{ text: single(wanted) }] },
-        taskType: wanted.task,
-        outputDimensionality: wanted.dimensions
-      }),
+    // Beside `content` these are deprecated.
+    write: (wanted) => {
+      const settings = compact({ taskType: wanted.task, outputDimensionality: wanted.dimensions })
+      const content = { parts: [{ text: single(wanted) }] }
+      return Object.keys(settings).length === 0 ? { content } : { content, embedContentConfig: settings }
+    },
     vectors: (answer) => [valuesIn(answer.object('embedding'))],
     tokens: (answer) => answer.optionalObject('usageMetadata')?.optionalNumber('promptTokenCount') ?? null
   }

@@ -188,15 +188,15 @@ function usageOf({ providerFormat, wire }: EmbeddingsAnswerSpec, body: Json): Us
 }
 
 /** For a client of another format. Throws FormatError. */
-function embeddingsAnswer(spec: EmbeddingsAnswerSpec, body: Json): JsonObject {
+function embeddingsAnswer(spec: EmbeddingsAnswerSpec, body: Json, counted: Usage | null): JsonObject {
   const vectors = vectorsIn(spec, Fields.of(body, ''))
-  const cost = usageOf(spec, body)
+  const cost = usageOf(spec, body) ?? counted
   const usage = cost === null ? null : boundedUsage(cost)
   if (spec.client === 'completions') return toOpenai(spec, vectors, usage)
   const embeddings = vectors.map((values) => ({ values }))
-  const counted = usage === null ? {} : { usageMetadata: { promptTokenCount: usage.input } }
+  const metadata = usage === null ? {} : { usageMetadata: { promptTokenCount: usage.input } }
   const written = spec.isBatch ? { embeddings } : { embedding: embeddings[0] ?? { values: [] } }
-  return { ...written, ...counted }
+  return { ...written, ...metadata }
 }
 
 function vectorsIn({ providerFormat, wire }: EmbeddingsAnswerSpec, answer: Fields): readonly (readonly Json[])[] {

@@ -4,7 +4,7 @@
  */
 
 import { maskedError } from '#backends/llm/answer/masked-errors.ts'
-import { type FormatName, type Json, type JsonObject, NO_USAGE } from '#backends/llm/conversation.ts'
+import { type FormatName, type Json, type JsonObject, NO_USAGE, type Usage } from '#backends/llm/conversation.ts'
 import { reasonOf } from '#backends/llm/formats/format.ts'
 import { FORMATS } from '#backends/llm/formats/index.ts'
 import { jsonBytes } from '#engine/kit/shared-bytes.ts'
@@ -58,7 +58,7 @@ export function translateOperationAnswer({
     // It is owed also when the rest cannot be read.
     cost = costIn(answerSpec, body)
     if (cost.usage === null && inputTokens !== undefined) cost = { ...cost, usage: { ...NO_USAGE, input: inputTokens } }
-    return { ...cost, bytes: isNative ? null : jsonBytes(bodyOf(answerSpec, body)), problem: null }
+    return { ...cost, bytes: isNative ? null : jsonBytes(bodyOf(answerSpec, body, cost.usage)), problem: null }
   } catch (error) {
     // What is of the client's own format it may judge by itself.
     return { ...cost, bytes: null, problem: isNative ? null : reasonOf(error) }
@@ -76,8 +76,8 @@ export function costIn(spec: AnswerSpec, body: Json): OperationCost {
 }
 
 /** For a client of another format. Throws FormatError. */
-export function bodyOf(spec: AnswerSpec, body: Json): JsonObject {
-  const made = operationKind(spec.of).answer?.(spec, body)
+export function bodyOf(spec: AnswerSpec, body: Json, counted: Usage | null = null): JsonObject {
+  const made = operationKind(spec.of).answer?.(spec, body, counted)
   if (made === undefined) throw new Error(`${spec.of} has answers of one format`)
   return made
 }

@@ -144,8 +144,11 @@ interface AnyOperationKind<Spec extends AnswerSpec>
   readonly refers?: true
   /** An answer is written anew for a client of the same format, too: what it says is not what the client gets. */
   readonly rewrites?: true
-  /** A whole answer of success for a client of another format; absent: all providers speak as the client does. */
-  answer?(spec: Spec, body: Json): JsonObject
+  /**
+   * A whole answer of success for a client of another format; absent: all providers speak as the client does.
+   * `counted`: what is known of its tokens, also where a field of the header says them.
+   */
+  answer?(spec: Spec, body: Json, counted: Usage | null): JsonObject
 }
 
 /** With a body that is read, in another thread where it is large. */
