@@ -324,7 +324,12 @@ export const COMPATIBLE = {
     key: 'ARK_API_KEY',
     dialect: OLD_LIMIT
   },
-  voyage: { baseUrl: 'https://api.voyageai.com/v1', hosts: ['api.voyageai.com'], key: 'VOYAGE_API_KEY' },
+  // Keys of MongoDB Atlas ("al-...") are good at its own host only (voyageai-python, util.py).
+  voyage: {
+    baseUrl: 'https://api.voyageai.com/v1',
+    hosts: ['api.voyageai.com', 'ai.mongodb.com'],
+    key: 'VOYAGE_API_KEY'
+  },
   wandb: {
     baseUrl: 'https://api.inference.wandb.ai/v1',
     hosts: ['api.inference.wandb.ai'],

@@ -70,8 +70,13 @@ export type Operation =
 
 /** Bodies of operations that several vendors have, each its own: routes/rerank.ts and routes/embeddings/ know them. */
 export type Wire =
-  /** Cohere's second version of rerank; Voyage's; of Bedrock's models, by InvokeModel. */
+  /**
+   * Cohere's second version of rerank; Jina's, which gives documents back unless told not to; Fireworks', whose answers
+   * have `data` for `results`; Voyage's; of Bedrock's models, by InvokeModel.
+   */
   | 'rerankV2'
+  | 'rerankEcho'
+  | 'rerankData'
   | 'rerankTopK'
   | 'invokeRerank'
   /** Embeddings of Bedrock's models by InvokeModel: Titan's, Cohere's. Of Vertex AI: `:predict`, `:embedContent`. */

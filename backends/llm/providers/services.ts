@@ -7,13 +7,12 @@ import type { Operation, Provider, Wire } from './provider.ts'
 
 const SOUND = ['transcriptions', 'translations', 'speech'] as const
 
-const OPENAI = [
-  ...(['embeddings', 'imageEdits', 'imageGenerations', 'imageVariations', 'moderations', 'realtime'] as const),
-  ...SOUND
-]
+/** Azure has these; it has no moderation, and varies no pictures. */
+const AZURE = [...(['embeddings', 'imageEdits', 'imageGenerations', 'realtime'] as const), ...SOUND]
+const OPENAI = [...AZURE, 'imageVariations', 'moderations'] as const
 
 const SERVICES: ReadonlyMap<string, readonly Operation[]> = new Map<string, readonly Operation[]>([
-  ['azureopenai', OPENAI],
+  ['azureopenai', AZURE],
   ['cerebras', []],
   ['cohere', ['embeddings', 'rerank']],
   ['deepseek', []],
@@ -21,18 +20,22 @@ const SERVICES: ReadonlyMap<string, readonly Operation[]> = new Map<string, read
   ['groq', SOUND],
   ['jina', ['embeddings', 'rerank']],
   ['lmstudio', ['embeddings']],
+  // Its speech is told a `voice_id`, and answers JSON.
   ['mistral', ['embeddings', 'moderations', 'transcriptions']],
   ['openai', OPENAI],
-  ['openrouter', ['embeddings']],
+  // Its transcriptions are asked in JSON, not by a form.
+  ['openrouter', ['embeddings', 'rerank', 'speech']],
   ['together', ['embeddings', 'imageGenerations', 'rerank', ...SOUND]],
   ['vertexai', ['embeddings']],
   ['voyage', ['embeddings', 'rerank']],
+  // It takes edits of pictures in JSON only.
   ['xai', ['imageGenerations', 'realtime']]
 ])
 
 const WIRES: ReadonlyMap<string, { readonly [operation in Operation]?: Wire }> = new Map([
   ['cohere', { rerank: 'rerankV2' }],
-  ['jina', { embeddings: 'embeddingType' }],
+  ['fireworks', { rerank: 'rerankData' }],
+  ['jina', { embeddings: 'embeddingType', rerank: 'rerankEcho' }],
   ['voyage', { embeddings: 'outputDimension', rerank: 'rerankTopK' }]
 ])
 

@@ -1,7 +1,7 @@
 /** Ranking at the port of `llm`: clients and services of each format, what is sent, and what it costs. */
 import { deepEqual, equal, match } from 'node:assert/strict'
 import { test } from 'node:test'
-import { jsonOf } from '#backends/llm/testing/llm-gateway.ts'
+import { gateway, jsonOf, provider } from '#backends/llm/testing/llm-gateway.ts'
 import { mediaGateway, sends, sendsJson } from '#backends/llm/testing/media-gateway.ts'
 
 const AWS = { auth: { aws: { accessKeyId: 'AKIDEXAMPLE', secretAccessKey: 'secret' } } }
@@ -9,6 +9,7 @@ const MODELS = [
   { name: 'v2', provider: 'cohere', params: { model: 'rerank-v3.5' }, prices: [{ perSearch: 2 }] },
   { name: 'k', provider: 'voyage', params: { model: 'rerank-2.5' }, prices: [{ input: 1 }] },
   { name: 'n', provider: 'jina', params: { model: 'jina-reranker-v3' }, prices: [{ input: 1 }] },
+  { name: 'f', provider: 'fireworks', params: { model: 'qwen3-reranker-8b' }, prices: [{ input: 1 }] },
   { name: 'own', provider: 'openai', prices: [{ input: 1 }] }
 ]
 const DOCUMENTS = ['Ships sail.', 'Fish swim.']
@@ -63,9 +64,34 @@ test('each client at each service: what is sent, and what comes back', async (t)
 
   // Voyage's client at Jina, and at a server of one's own.
   const third = await exchange('/v1/rerank', { model: 'n', top_k: 1, truncation: true, return_documents: true }, v1)
-  deepEqual(third.sent, { ...ASK, model: 'jina-reranker-v3', top_n: 1 })
+  deepEqual(third.sent, { ...ASK, model: 'jina-reranker-v3', top_n: 1, return_documents: false })
   const data = texts.map(({ document, ...one }) => ({ ...one, document: document.text }))
   deepEqual(third.got, { object: 'list', data, model: 'n', usage: { total_tokens: 26 } })
+
+  // Jina's client at Fireworks, which reads its words and answers as Voyage does: words of its own go on.
+  const fourth = await exchange('/v1/rerank', { model: 'f', return_documents: true, task: 'Find it.' }, list)
+  deepEqual(fourth.sent, { ...ASK, model: 'qwen3-reranker-8b', return_documents: true, task: 'Find it.' })
+  deepEqual([fourth.got.model, fourth.got.results, fourth.got.usage], ['f', texts, { total_tokens: 26 }])
+
+  // How much of each document is looked at is Cohere's to say.
+  const fifth = await exchange('/v1/rerank', { model: 'v2', max_tokens_per_doc: 9 }, v2)
+  deepEqual(fifth.sent, { ...ASK, model: 'rerank-v3.5', max_tokens_per_doc: 9 })
+})
+
+test("the path is that of the service's own API where chat stands beside it", async (t) => {
+  const upstream = await provider(t)
+  const beside = (name: string, service: string, base: string) => {
+    const params = { baseUrl: `http://127.0.0.1:${upstream.port}${base}` }
+    return { name, provider: service, params, prices: [{ perSearch: 2 }] }
+  }
+  const models = [beside('c', 'cohere', '/compatibility/v1'), beside('a', 'alibaba', '/compatible-mode/v1')]
+  const { post } = await mediaGateway(t, models)
+  sendsJson(upstream, { results: [{ index: 0, relevance_score: 0.5 }] })
+  for (const { name } of models) equal((await post('/v1/rerank', { ...ASK, model: name })).status, 200)
+  deepEqual(
+    upstream.requests.map(({ path }) => path),
+    ['/v2/rerank', '/compatible-api/v1/reranks']
+  )
 })
 
 test('what ranking costs: tokens, or searches', async (t) => {
@@ -83,14 +109,16 @@ test("Bedrock's rankers are invoked", async (t) => {
   const provider = { host: '127.0.0.1', port: upstream.upstream.port, policies: AWS }
   const model = (id: string) => ({ provider: { ...provider, bedrock: { model: id } }, routes: { '/rerank': 'Rerank' } })
   const ask = async (id: string) => {
-    const { gateway } = await import('#backends/llm/testing/llm-gateway.ts')
     const { ask } = await gateway(t, model(id))
     sendsJson(upstream.upstream, { results: [{ index: 0, relevance_score: 0.5 }] })
-    const response = await ask('/v2/rerank', { ...ASK, model: 'm', top_n: 1 })
+    const response = await ask('/v2/rerank', { ...ASK, model: 'm', top_n: 1, max_tokens_per_doc: 9 })
     return { got: await jsonOf(response), ...upstream.upstream.requests.at(-1)! }
   }
   const cohere = await ask('cohere.rerank-v3-5:0')
-  deepEqual([cohere.path, cohere.body], ['/model/cohere.rerank-v3-5%3A0/invoke', { ...ASK, top_n: 1, api_version: 2 }])
+  deepEqual(
+    [cohere.path, cohere.body],
+    ['/model/cohere.rerank-v3-5%3A0/invoke', { ...ASK, top_n: 1, max_tokens_per_doc: 9, api_version: 2 }]
+  )
   deepEqual(cohere.got.results, [{ index: 0, relevance_score: 0.5 }])
   const amazon = await ask('amazon.rerank-v1:0')
   deepEqual(amazon.body, { ...ASK, top_n: 1 })

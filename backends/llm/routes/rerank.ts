@@ -1,7 +1,9 @@
 /**
  * Ranking of documents for a query, for clients of Cohere (`/v1/rerank`, `/v2/rerank`), Jina and Voyage AI, at services
  * with either format, servers with Jina's (vLLM, llama.cpp, Together), and Bedrock. Sources: the references of Cohere
- * ("Rerank" v1 and v2), Jina ("Reranker API") and Voyage AI ("Rerank"); Amazon Bedrock, "Use a reranker model".
+ * ("Rerank" v1 and v2; cohere-python 7.3, aws_client.py for Bedrock), Jina ("Reranker API"), Voyage AI ("Rerank") and
+ * MongoDB Atlas ("Rerank documents"), Fireworks AI ("Rerank documents") and Alibaba ("Text rerank API"); Amazon
+ * Bedrock, "Use a reranker model".
  */
 import { operationFormat } from '#backends/llm/capabilities.ts'
 import { type FormatName, type Json, type JsonObject, NO_USAGE } from '#backends/llm/conversation.ts'
@@ -12,6 +14,7 @@ import { requestReach } from '#backends/llm/formats/guarded-texts.ts'
 import { HINT } from '#backends/llm/formats/tolerated.ts'
 import { lossPath } from '#backends/llm/formats/unknown-fields.ts'
 import type { ResolvedProvider } from '#backends/llm/plan/request-plan.ts'
+import type { Wire } from '#backends/llm/providers/provider.ts'
 import { wireOf } from '#backends/llm/providers/services.ts'
 import { modelOf, parseBody } from '#backends/llm/request/json-body.ts'
 import { providerModel } from '#backends/llm/request/provider-request.ts'
@@ -60,7 +63,7 @@ export const rerank: BodyOperationKind<RerankAnswerSpec> = {
 
 /** A search is a query with up to so many documents ("Pricing" of Cohere). */
 const DOCUMENTS_PER_SEARCH = 100
-/** What the first version of Bedrock's rankers takes none of. */
+/** Of Cohere's API, which its models on Bedrock want to know: 1 or 2. */
 const INVOKE_VERSION = 2
 
 class Rerank implements ReadOperation {
@@ -83,8 +86,10 @@ class Rerank implements ReadOperation {
     const model = providerModel(this.model, to.settings.model, to.aliases)
     const providerFormat: FormatName = operationFormat('rerank', to, model)
     const wire = wireOf(to, 'rerank', model)
-    const isNative = this.#words === (wire ?? 'v1')
-    const wanted = isNative ? null : wantedIn(this.#body)
+    const ranker = rankerOf(wire)
+    const isNative = ranker.answers === this.#words
+    const isRead = ranker.reads === this.#words
+    const wanted = isNative ? null : wantedIn(this.#body, ranker.takesLimit?.(model) === true)
     const renamed = model === this.model ? null : { ...this.#body, model }
     const { documents: listed } = this.#body
     const searchesMax = Math.max(1, Math.ceil((Array.isArray(listed) ? listed.length : 0) / DOCUMENTS_PER_SEARCH))
@@ -99,35 +104,39 @@ class Rerank implements ReadOperation {
       searches
     } as const
     return {
-      body: wanted === null ? renamed : written(wanted, wire, model),
+      body: wanted === null || isRead ? renamed : ranker.write(wanted, model),
       model,
       providerFormat,
       isNative,
-      target: besideChat(to, providerFormat, model, wire === 'invokeRerank' ? '/invoke' : '/rerank').replace(
-        OWN_API,
-        '/v2/'
-      ),
-      lost: wanted?.unknown ?? [],
+      target: ownPath(besideChat(to, providerFormat, model, wire === 'invokeRerank' ? '/invoke' : '/rerank')),
+      lost: isRead ? [] : (wanted?.unknown ?? []),
       answerSpec,
       expects: { inputTokens: this.#bytesLength, outputTokens: 0, unitsMax: { counts: { search: searchesMax } } }
     }
   }
 }
 
-/** Cohere's chat of OpenAI's format stands beside its own API. */
-const OWN_API = /\/compatibility\/v1\/(?=rerank$)/
+/** Services whose chat of OpenAI's format stands beside their own API: Cohere's, Alibaba's. */
+const OWN_PATHS: readonly (readonly [besideChat: RegExp, own: string])[] = [
+  [/\/compatibility\/v1\/rerank$/, '/v2/rerank'],
+  [/\/compatible-mode\/v1\/rerank$/, '/compatible-api/v1/reranks']
+]
+
+const ownPath = (path: string): string => OWN_PATHS.reduce((now, [beside, own]) => now.replace(beside, own), path)
 
 interface Wanted {
   readonly query: string
   readonly documents: readonly string[]
   readonly count: number | null
+  /** Tokens of each document that are looked at; null: the client does not say, or the service takes none. */
+  readonly limit: number | null
   readonly returnsDocuments: boolean
   /** Fields that only the client's own format has. */
   readonly unknown: readonly string[]
 }
 
 /** Throws FormatError. */
-function wantedIn(body: JsonObject): Wanted {
+function wantedIn(body: JsonObject, takesLimit: boolean): Wanted {
   const fields = new Fields(body, '')
   const query = fields.string('query')
   const listed = fields.any('documents')
@@ -138,21 +147,63 @@ function wantedIn(body: JsonObject): Wanted {
     throw new FormatError(`documents[${i}]`, 'must be a text for this provider')
   })
   const count = fields.optionalNumber('top_n') ?? fields.optionalNumber('top_k')
+  const limit = takesLimit ? fields.optionalNumber('max_tokens_per_doc') : null
   const returnsDocuments = fields.any('return_documents') === true
   fields.any('model')
   const unknown = new Map<string, Json>()
   fields.leaveUnknown(unknown)
-  return { query, documents, count, returnsDocuments, unknown: [...unknown.keys()].map(lossPath) }
+  return { query, documents, count, limit, returnsDocuments, unknown: [...unknown.keys()].map(lossPath) }
 }
 
-/** What a provider is asked: documents come from here, not from its answer. */
-function written({ query, documents, count }: Wanted, wire: ReturnType<typeof wireOf>, model: string): JsonObject {
-  if (wire === 'rerankTopK') return compact({ model, query, documents, top_k: count })
-  if (wire !== 'invokeRerank') return compact({ model, query, documents, top_n: count })
-  // Bedrock's own model has no versions.
-  const version = /(?:^|[./])amazon\./.test(model) ? null : INVOKE_VERSION
-  return compact({ query, documents, top_n: count, api_version: version })
+/** What a service is asked, and who can read what it answers. */
+interface Ranker {
+  /** Clients whose requests it reads as they are; null: none. */
+  readonly reads: Words | null
+  /** Clients that can read its answers as they are; null: none. */
+  readonly answers: Words | null
+  /** Whether a model takes `max_tokens_per_doc`; absent: none does. */
+  takesLimit?(model: string): boolean
+  write(wanted: Wanted, model: string): JsonObject
 }
+
+const ofV1 = ({ query, documents, count }: Wanted, model: string): JsonObject =>
+  compact({ model, query, documents, top_n: count })
+
+/** Bedrock's own, in ids and ARNs; its others are Cohere's. */
+const isAmazons = (model: string): boolean => /(?:^|[./])amazon\./.test(model)
+
+const V1: Ranker = { reads: 'v1', answers: 'v1', write: ofV1 }
+
+const RANKERS: { readonly [wire in Wire]?: Ranker } = {
+  rerankV2: {
+    reads: 'rerankV2',
+    answers: 'rerankV2',
+    takesLimit: () => true,
+    write: (wanted, model) => compact({ ...ofV1(wanted, model), max_tokens_per_doc: wanted.limit })
+  },
+  // Documents of an answer come from here: services that send them unless told otherwise are told.
+  rerankEcho: {
+    ...V1,
+    write: (wanted, model) => ({ ...ofV1(wanted, model), return_documents: false })
+  },
+  rerankData: { ...V1, answers: null },
+  rerankTopK: {
+    reads: 'rerankTopK',
+    answers: 'rerankTopK',
+    write: ({ query, documents, count }, model) => compact({ model, query, documents, top_k: count })
+  },
+  invokeRerank: {
+    reads: null,
+    answers: null,
+    takesLimit: (model) => !isAmazons(model),
+    write: ({ query, documents, count, limit }, model) => {
+      const version = isAmazons(model) ? null : INVOKE_VERSION
+      return compact({ query, documents, top_n: count, max_tokens_per_doc: limit, api_version: version })
+    }
+  }
+}
+
+const rankerOf = (wire: Wire | null): Ranker => (wire === null ? V1 : (RANKERS[wire] ?? V1))
 
 /** Tokens, or searches, as the service counts. */
 function costIn({ searches }: RerankAnswerSpec, body: Json): OperationCost {
