@@ -65,7 +65,8 @@ Written by \`npm run matrix -- --write\` from the rows that Weir asks them by
 
 These services and servers speak OpenAI's chat completions, each in its own way. A name stands for a \`provider\` in
 [\`llm.models\`](configuration.md#llm), which then needs no address, and for a \`dialect\` of any provider that
-speaks this format. Without either, the host decides. \`openai\`, \`azure\`, \`anthropic\`, \`gemini\`,
+speaks this format (in \`llm.models\` it stands in \`params\`). Without either,
+the host decides. \`openai\`, \`azure\`, \`anthropic\`, \`gemini\`,
 \`vertex\` and \`bedrock\` have [fields of their own](configuration.md#models).
 
 \`\`\`yaml

@@ -4,7 +4,7 @@
  *
  * What servers read differently is refused, so that no provider finds another model or prompt than was looked at here:
  * text before the first delimiter or behind the last, lines that only begin with the delimiter, lines that end with LF
- * alone, folded header fields, other transfer encodings, names that could be decoded (docs/design/046-forms.md).
+ * alone, folded header fields, other transfer encodings, names that could be decoded (docs/design/049-forms.md).
  */
 import { FormatError } from '#backends/llm/formats/format.ts'
 import { allocShared, SHARED_BYTES } from '#engine/kit/shared-bytes.ts'

@@ -7,7 +7,7 @@ import { isSet, numberOf, textOf } from './texts.ts'
 
 /** How long LiteLLM keeps an answer in memory when the file does not say. */
 const TTL_SECONDS = 600
-const SHARED = 'answers are kept by each process of weir, not in a store that several share'
+const SHARED = 'answers are kept by each process of weir; llm.cache.url names a Redis that several share'
 const SEMANTIC = 'answers are kept for equal requests: there are none for similar ones'
 
 /** Null: an answer that is kept elsewhere is kept in memory here. */
