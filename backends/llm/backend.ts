@@ -26,13 +26,14 @@ import { chatFor } from './offload/large-request.ts'
 import { Attempts, endLastAttempt } from './plan/attempts.ts'
 import { Attempt, type ProviderSlot, retryAfterMs } from './plan/balancer.ts'
 import { CompatibilityRetry } from './plan/compatibility-retry.ts'
+import { explainCall } from './plan/explain-call.ts'
 import { hasFailed } from './plan/failover.ts'
 import { OriginalRequest } from './plan/original-request.ts'
 import { ProviderPool } from './plan/provider-pool.ts'
 import type { ProviderRuntime } from './plan/provider-runtime.ts'
 import { type ApplyWritten, RequestWriter, type WriteOutcome } from './plan/request-writer.ts'
 import { Shadow } from './plan/shadow.ts'
-import { modelsOfBackend } from './prices/named-models.ts'
+import { modelsOfBackend as models } from './prices/named-models.ts'
 import { NO_BODY } from './request/json-body.ts'
 import type { ListClient } from './routes/answer-spec.ts'
 import { clientOf, isChat, isOtherApi, OTHER_API, operationOf, servedPaths, typeOf } from './routes/index.ts'
@@ -82,6 +83,8 @@ class LlmBackend implements CompiledBackend {
   readonly dialect: DialectFinder = (ex, isRouted) => errorDialectAt(this.#backend.routes, ex, isRouted)
 
   readonly isUsable = (): boolean => this.#pool.isUsable
+
+  readonly explain = (ex: Exchange) => explainCall(ex, this.#attemptsOf(ex), this.#pool.groups, this.#backend)
 
   /** Once per attempt. */
   readonly serve = (ex: Exchange): void => {
@@ -393,7 +396,5 @@ class LlmBackend implements CompiledBackend {
 }
 
 const compile = (backend: AiBackend, context: BackendContext): CompiledBackend => new LlmBackend(backend, context)
-
-const models = modelsOfBackend
 
 export const aiBackend: BackendKind = { kind: 'ai', protocol: 'llm', config: aiConfig, compile, models }

@@ -75,10 +75,13 @@ class ModelDispatcher implements CompiledBackend {
       return { name, isPublic, service: serviceOf(name, ai) }
     })
     const splits = backend.splits.map(({ name, key, targets }) => {
-      const all = targets.map(({ weight, when, backend: ai }) => {
-        return { weight: when === undefined ? weight : 0, isFor: conditionOf(when), service: serviceOf(name, ai) }
+      const weights = targets.map(({ weight, when }) => (when === undefined ? weight : 0))
+      const total = weights.reduce((sum, weight) => sum + weight, 0)
+      const all = targets.map(({ when, backend: ai }, i) => {
+        const weight = weights[i]!
+        const branch = { name, when, key, percent: total === 0 ? 0 : (100 * weight) / total }
+        return { weight, isFor: conditionOf(when), service: serviceOf(name, { ...ai, branch }) }
       })
-      const total = all.reduce((sum, { weight }) => sum + weight, 0)
       return [name, { keyOf: key === undefined ? null : keyReader(key), targets: all, total }] as const
     })
     const services = [...models, ...splits.flatMap(([, { targets }]) => targets)].map(({ service }) => service)

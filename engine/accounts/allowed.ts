@@ -1,10 +1,17 @@
 /** What the accounts of a call say together: of a key, its team and its organisation. */
-import type { Account } from './account.ts'
+import type { ModelNames } from './model-names.ts'
+
+/** As much of an Account as says it. */
+interface AllowingAccount {
+  readonly budgets: readonly unknown[]
+  readonly concurrency: unknown
+  readonly models: ModelNames | null
+}
 
 export class Allowed {
-  readonly #accounts: readonly Account[]
+  readonly #accounts: readonly AllowingAccount[]
 
-  constructor(accounts: readonly Account[]) {
+  constructor(accounts: readonly AllowingAccount[]) {
     this.#accounts = accounts
   }
 

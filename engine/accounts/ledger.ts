@@ -5,15 +5,14 @@
  */
 import { resolve } from 'node:path'
 import type { AccountsSpec, BudgetSpec, Fsync, KeySpec, StateServerSpec, TeamSpec } from '#engine/contract/accounts.ts'
-import { decimalText, NANO_PLACES } from '#engine/kit/money.ts'
 import { accountNumbers, Books, type BooksMemory, createBooks, placeNumbers, rowNumbers } from './books.ts'
 import { budgetId } from './budget-id.ts'
-import { type BudgetReport, reportOf } from './budget-report.ts'
-import { type AccountEntry, accountEntries, claimsOf } from './entries.ts'
+import { type BudgetReport, budgetText, reportOf } from './budget-report.ts'
+import { type AccountEntry, accountEntries, accountsOfKey, claimsOf } from './entries.ts'
 import type { StateFolder } from './journal/store.ts'
 import { partOf } from './journal/totals.ts'
 import type { JournalPlace } from './journal/writer.ts'
-import { partMs, periodAt, spanText } from './periods.ts'
+import { partMs, periodAt } from './periods.ts'
 import type { AccountChanges, AccountRow, BudgetRow, KeyRow } from './rows.ts'
 import type { ServerControl } from './server/control.ts'
 import type { ServerPlace } from './server/worker.ts'
@@ -241,7 +240,7 @@ export class Ledger {
       return {
         id: name,
         place,
-        text: this.#text(own),
+        text: budgetText(own, this.#options.currency?.() ?? 'USD'),
         partMs: typeof period === 'number' ? partMs(period) : null,
         spec: own
       }
@@ -344,21 +343,11 @@ export class Ledger {
     budget.seen -= old
   }
 
-  #text({ amount, period, timeZone }: BudgetSpec): string {
-    const money = `${decimalText(amount, NANO_PLACES)} ${this.#options.currency?.() ?? 'USD'}`
-    if (typeof period === 'number') return `${money} in ${spanText(period)}`
-    if (period === 'Total') return `${money} in all`
-    return `${money} per ${period.toLowerCase()}${timeZone === 'UTC' ? '' : `, ${timeZone}`}`
-  }
-
   // --- keys ---
 
   /** Null: its team or organisation is gone, and its limits with them. */
   #keyRow(key: KeySpec, teams: ReadonlyMap<string, TeamSpec>, isGlobal: boolean): KeyRow | null {
-    const organisation = key.organisation ?? teams.get(key.team ?? '')?.organisation ?? null
-    const ids = [`key/${key.name}`]
-    if (key.team !== null) ids.push(`team/${key.team}`)
-    if (organisation !== null) ids.push(`organisation/${organisation}`)
+    const { ids, organisation } = accountsOfKey(key, teams)
     const missing = ids.find((id) => !this.#accounts.has(id))
     if (missing !== undefined) {
       this.#options.log('warn', `the key ${key.name} is refused: there is no ${missing.replace('/', ' ')}`)

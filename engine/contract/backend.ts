@@ -2,6 +2,7 @@
 import type { BackendConfig } from './backend-config.ts'
 import type { BackendTransport } from './backend-transport/transport.ts'
 import type { Background } from './background.ts'
+import type { CallExplanation } from './call-explanation.ts'
 import type { CheckCredentials } from './check-credentials.ts'
 import type { Children, ChildSpec } from './children.ts'
 import type { Problem } from './config-error.ts'
@@ -85,6 +86,8 @@ export interface CompiledBackend {
   readonly keepsRequest?: boolean
   /** What it does beside requests while its configuration is in force. */
   readonly background?: Background
+  /** What it does with an exchange that it has sent, for people who ask; null or absent: there is nothing to say. */
+  readonly explain?: (ex: Exchange) => CallExplanation | null
   /** Sends the exchange, or fails it; sets ex.backend. */
   readonly serve: (ex: Exchange) => void
 }

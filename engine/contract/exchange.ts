@@ -7,6 +7,7 @@ import type { HeaderBlock } from '#engine/http/headers.ts'
 import { Pieces } from '#engine/kit/pieces.ts'
 import type { ReadSlot } from '#engine/socket/memory.ts'
 import type { WheelTimer } from '#engine/socket/timer-wheel.ts'
+import type { CallExplanation } from './call-explanation.ts'
 import type { ErrorCode } from './errors.ts'
 import type { AnswerHook, Peek } from './filter.ts'
 import type { Identity } from './identity.ts'
@@ -179,6 +180,8 @@ export interface BackendType {
 /** What a backend keeps of an exchange. */
 export interface BackendState {
   readonly by: object
+  /** For people who ask, while it is being sent. Absent or null: it has nothing to say. */
+  explain?(ex: Exchange): CallExplanation | null
   /** There will be no other attempt: what it keeps of the request's body is needed no more. */
   release?(): void
 }

@@ -167,7 +167,8 @@ test('services, keys at URLs and guards are not asked: what follows holds if the
   const body = JSON.stringify({ model: 'gpt-4o', messages: [{ role: 'user', content: 'hi' }] })
   const llm = await explain({ url: at('/v1/chat/completions'), method: 'POST', body })
   assert.deepEqual(llm.upstream?.asks, ['POST authz /request'])
-  assert.deepEqual(llm.upstream?.llm, { provider: 'openai', model: 'gpt-4o', operation: 'chat' })
+  const { provider, model, operation } = llm.upstream!.llm!
+  assert.deepEqual([provider, model, operation], ['openai', 'gpt-4o', 'chat'])
   assert.deepEqual([llm.upstream?.endpoint, llm.upstream?.isTls], ['api.openai.com:443', true])
   assert.doesNotMatch(JSON.stringify(llm), /canary/)
 })

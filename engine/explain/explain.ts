@@ -1,6 +1,6 @@
 /** What would become of a request under a configuration: nothing is sent, asked or taken. */
 
-import { lookingAccounts } from '#engine/accounts/looking.ts'
+import { lookedKey, lookingAccounts } from '#engine/accounts/looking.ts'
 import { accountsIn } from '#engine/build/accounts.ts'
 import { buildRuntime, type Runtime, type RuntimeDeps } from '#engine/build/runtime.ts'
 import type { KeySpec } from '#engine/contract/accounts.ts'
@@ -8,11 +8,13 @@ import { headersBeforeAttempt } from '#engine/contract/attempt-headers.ts'
 import type { Buckets } from '#engine/contract/buckets.ts'
 import type { HostLists } from '#engine/contract/endpoint.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
+import type { PriceRow, PriceSettings } from '#engine/contract/price-list.ts'
 import { NO_SERVICES, newStateStore } from '#engine/contract/state-store.ts'
 import { hostOf } from '#engine/http/authority.ts'
 import type { Places } from '#engine/ir/places.ts'
 import type { Listener, RouteSpec, Snapshot } from '#engine/ir/snapshot.ts'
 import { withoutKeys } from '#engine/kit/sensitive.ts'
+import { Prices } from '#engine/prices/book.ts'
 import { nearestFirst } from '#engine/routing/misses.ts'
 import { sharesOf } from '#engine/story/shares.ts'
 import { shownHeaders, shownTarget, shownText } from '#engine/story/shown.ts'
@@ -22,6 +24,7 @@ import { type DryResult, DryRun, type HookRun } from './dry-run.ts'
 import type { Explanation, Outcome, Placed, PolicyStep, Upstream } from './explanation.ts'
 import { FULL_BUCKETS, observedBuckets } from './observed-buckets.ts'
 import type { DryRequest } from './request.ts'
+import { NOT_JUDGED, shownCall, shownKey } from './shown-call.ts'
 import type { SimulatedAnswer } from './simulated-client.ts'
 
 /** What explanations are made with, beside the configuration. */
@@ -32,6 +35,8 @@ export interface ExplainParts
   readonly buckets: Buckets | null
   /** Keys of clients that the configuration does not have: the API has made them. */
   readonly madeKeys: readonly KeySpec[]
+  /** Read when a price is asked for that the configuration does not have. */
+  readonly priceCatalogue: () => readonly PriceRow[]
   readonly places: Places | null
   /** Hosts that are known without DNS. */
   readonly hosts: HostLists
@@ -49,6 +54,7 @@ class Explainer {
   readonly #request: DryRequest
   readonly #parts: ExplainParts
   readonly #connected: Connected
+  readonly #prices: Prices
   #runtime: Runtime | null = null
 
   constructor(snapshot: Snapshot, request: DryRequest, parts: ExplainParts) {
@@ -56,6 +62,9 @@ class Explainer {
     this.#request = request
     this.#parts = parts
     this.#connected = connect(snapshot, request)
+    this.#prices = new Prices(parts.priceCatalogue)
+    const settings = snapshot.gateway.frontend.prices as PriceSettings | undefined
+    if (settings !== undefined) this.#prices.use(settings).begin()
   }
 
   async run(): Promise<Explanation> {
@@ -65,11 +74,18 @@ class Explainer {
       build: (snapshot, { recorder, lifecycle, limitSeen, ...ends }) => {
         const { offload, buckets, policies, backends, children, secret, revocations, places, madeKeys } = this.#parts
         const { spec, globals } = accountsIn(snapshot, policies)
-        const accounts = lookingAccounts(spec.keys, globals, madeKeys)
+        const accounts = lookingAccounts(spec, globals, madeKeys)
         const limits = observedBuckets(buckets ?? FULL_BUCKETS, limitSeen)
         this.#runtime = buildRuntime(snapshot, {
           ...{ policies, backends, children, secret, revocations, places, ...ends },
-          services: { ...NO_SERVICES, state: newStateStore(), offload, buckets: limits, accounts },
+          services: {
+            ...NO_SERVICES,
+            state: newStateStore(),
+            offload,
+            buckets: limits,
+            accounts,
+            prices: this.#prices
+          },
           recorderFor: () => recorder,
           tcpRecorderFor: () => ({ record() {} }),
           mirrorRecorderFor: () => ({ record() {}, dropped() {} }),
@@ -90,6 +106,7 @@ class Explainer {
     const httpVersion = this.#connected.isHttp2 ? '2' : '1.1'
     const url = `${isTls ? 'https' : 'http'}://${shownText(authority)}${shownTarget(target)}`
     const ex = result?.ex ?? null
+    const key = ex && lookedKey(ex)
     const listener = ex?.listener == null ? null : this.#listenerOf(ex.listener.name)
     return {
       request: { method: shownText(method), url, httpVersion, from },
@@ -98,6 +115,7 @@ class Explainer {
       route: ex?.route == null ? null : this.#routeOf(ex),
       otherRoutes: result?.others ?? [],
       policies: result === null ? [] : this.#steps(result),
+      key: key && shownKey(key, this.#prices.currency),
       upstream: result === null ? null : this.#upstream(result),
       outcome,
       notes
@@ -201,9 +219,10 @@ class Explainer {
 
   // --- the backend ---
 
-  #upstream({ ex, sentTo, hosts, bodyBytes, asks, mirrors }: DryResult): Upstream | null {
+  #upstream({ ex, sentTo, hosts, bodyBytes, asks, mirrors, answer }: DryResult): Upstream | null {
     if (ex === null || (sentTo === null && asks.length === 0) || ex.backend === null) return null
     const { llm, mcp } = ex
+    const call = answer === null ? (ex.serving?.explain?.(ex) ?? null) : null
     const found = this.#routeIndex(ex)
     const references = found?.listener.routes[found.index]?.backends ?? []
     return {
@@ -222,7 +241,8 @@ class Explainer {
       llm: llm && {
         provider: llm.provider ?? null,
         model: llm.requestModel === undefined ? null : shownText(llm.requestModel),
-        operation: llm.operation ?? null
+        operation: llm.operation ?? null,
+        call: call && shownCall(call)
       },
       mcp: mcp && {
         method: mcp.method === undefined ? null : shownText(mcp.method),
@@ -310,5 +330,9 @@ function notesOf({ runs, ex }: DryResult): string[] {
     return `${name} asks a service, which was not asked: what follows holds if it allows the request, and knows nothing of ${unknown}`
   })
   const many = ex?.route?.retry == null ? [] : ['what fails may be tried again (retry)']
-  return [...assumed, ...many]
+  const key = ex && lookedKey(ex)
+  const isCounted = key?.accounts.some(({ spec: { limits, budgets, concurrency } }) => {
+    return limits.length > 0 || budgets.length > 0 || concurrency !== null
+  })
+  return [...assumed, ...(isCounted === true ? [NOT_JUDGED] : []), ...many]
 }

@@ -1,4 +1,5 @@
 /** What would become of a request: plain data, with nothing secret in it (docs/explain.md). */
+import type { CallExplanation } from '#engine/contract/call-explanation.ts'
 import type { ShownHeader } from '#engine/story/shown.ts'
 import type { Share } from '#engine/story/story.ts'
 
@@ -24,6 +25,8 @@ export interface Explanation {
   readonly otherRoutes: readonly (Placed & { readonly name: string; readonly why: string })[]
   /** In the order in which they act. */
   readonly policies: readonly PolicyStep[]
+  /** Of the gateway, that the client has shown; null: none was found. */
+  readonly key: ShownKey | null
   readonly upstream: Upstream | null
   readonly outcome: Outcome
   /** What an answer from here depends on. */
@@ -54,6 +57,21 @@ export interface PolicyStep {
   readonly limits: readonly string[]
 }
 
+/** A key that a client has shown: who it is, never the key. What is used of limits and budgets is not known. */
+export interface ShownKey {
+  readonly id: string
+  readonly owner: string | null
+  readonly team: string | null
+  readonly organisation: string | null
+  /** By the client's name for it; null: none was asked for. */
+  readonly model: { readonly name: string; readonly isAllowed: boolean; readonly refusedBy: readonly string[] } | null
+  /** `of`: "team research". */
+  readonly limits: readonly { readonly of: string; readonly limit: string }[]
+  readonly budgets: readonly { readonly of: string; readonly budget: string }[]
+  /** Decimal text of the currency; null: nothing is. */
+  readonly setAside: string | null
+}
+
 export interface Upstream extends Placed {
   readonly backend: string
   readonly kind: string
@@ -73,6 +91,8 @@ export interface Upstream extends Placed {
     readonly provider: string | null
     readonly model: string | null
     readonly operation: string | null
+    /** Who is asked, why, and what it costs; null: it is not sent. */
+    readonly call: CallExplanation | null
   } | null
   readonly mcp: { readonly method: string | null; readonly target: string | null; readonly item: string | null } | null
   /** What the backend would ask beside or before it. */

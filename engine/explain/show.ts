@@ -1,5 +1,6 @@
 /** An explanation for people: text of a terminal. */
 import type { Explanation, Outcome, Placed, PolicyStep, Upstream } from './explanation.ts'
+import { callLines, keyLines } from './shown-call.ts'
 
 const VERDICTS: Readonly<Record<PolicyStep['verdict'], string>> = {
   passes: 'passes',
@@ -11,7 +12,7 @@ const VERDICTS: Readonly<Record<PolicyStep['verdict'], string>> = {
 }
 
 export function show(explanation: Explanation): string {
-  const { request, listener, otherListeners, route, otherRoutes, policies, upstream, outcome, notes } = explanation
+  const { request, listener, otherListeners, route, otherRoutes, policies, key, upstream, outcome, notes } = explanation
   const version = request.httpVersion === '2' ? ' over HTTP/2' : ''
   const lines = [`${request.method} ${request.url}${version} from ${request.from}`, '']
   lines.push(
@@ -24,6 +25,7 @@ export function show(explanation: Explanation): string {
   for (const { name, why, ...placed } of otherRoutes) lines.push(`     not  ${name}${at(placed)}: ${why}`)
   if (policies.length > 0) lines.push('policies')
   for (const [i, step] of policies.entries()) lines.push(...stepLines(step, i + 1))
+  if (key !== null) lines.push(...keyLines(key))
   if (upstream !== null) lines.push(...upstreamLines(upstream))
   lines.push(...outcomeLines(outcome))
   for (const note of notes) lines.push(`note      ${note}`)
@@ -62,6 +64,7 @@ function upstreamLines(upstream: Upstream): string[] {
   }
   if (llm !== null)
     lines.push(`  model   ${[llm.provider, llm.model, llm.operation].filter((one) => one !== null).join(', ')}`)
+  if (llm?.call != null) lines.push(...callLines(llm.call))
   if (mcp !== null)
     lines.push(`  mcp     ${[mcp.method, mcp.item, mcp.target].filter((one) => one !== null).join(', ')}`)
   for (const ask of upstream.asks) lines.push(`  asks    ${ask} (not asked)`)

@@ -46,7 +46,8 @@ function amountsOf(rates: Rates): Amounts {
   return out
 }
 
-const listOf = (rates: Rates): string =>
+/** "input 0.15, output 0.6". */
+export const ratesText = (rates: Rates): string =>
   Object.entries(amountsOf(rates))
     .map(([field, amount]) => `${field} ${amount}`)
     .join(', ')
@@ -63,7 +64,7 @@ export function rowLines(price: Price, currency: string): readonly string[] {
         decimalText(amount, PICO_PLACES)
       ] as const
   )
-  const lines = [...sets.map(([what, rates]) => [what, listOf(rates)] as const), ...images]
+  const lines = [...sets.map(([what, rates]) => [what, ratesText(rates)] as const), ...images]
   const width = Math.max(...lines.map(([what]) => what.length))
   return [nameOf(row), `  ${originOf(price)}`, ...lines.map(([what, text]) => `  ${what.padEnd(width)}  ${text}`)]
 }

@@ -144,7 +144,7 @@ const explain: ProgramParts['explain'] = async (snapshot, input, state) => {
   ])
   const request = readDryRequest(input)
   const own = { secret: new Uint8Array(32), revocations: NO_REVOCATIONS, children: NO_CHILDREN, offload: documents }
-  return await run(snapshot, request, { policies, backends, ...own, ...state })
+  return await run(snapshot, request, { policies, backends, priceCatalogue, ...own, ...state })
 }
 
 function startWorker(data: WorkerData, post: (message: ToMain) => void): WorkerThread {

@@ -55,3 +55,14 @@ test('a call of MCP: method, target and item, and nothing of its arguments', () 
   equal(JSON.stringify(story).includes('canary'), false)
   match(story.requestId, /./)
 })
+
+test('a call of a model: what all its attempts have cost, or why that is not known', () => {
+  const ex = fakeExchange()
+  const cost = { costBasis: 'usage', cache: 'miss' } as const
+  ex.llm = { requestModel: 'b', cost: 250, ...cost, previous: { requestModel: 'a', cost: 1_000, ...cost } }
+  const known = new StoryWriter(ex, '1').end().llm!
+  deepEqual([known.cost, known.costBasis, known.costUnknown, known.cache], ['0.00000000125', 'usage', null, 'miss'])
+  ex.llm = { requestModel: 'b', costUnknown: 'no price' }
+  const unknown = new StoryWriter(ex, '1').end().llm!
+  deepEqual([unknown.cost, unknown.costBasis, unknown.costUnknown, unknown.cache], [null, null, 'no price', null])
+})

@@ -6,7 +6,7 @@ import { ERRORS, type ErrorCode } from '#engine/contract/errors.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import { CONTINUE, type Hook, type Verdict } from '#engine/contract/filter.ts'
 import type { McpUse } from '#engine/contract/mcp-use.ts'
-import type { ModelUse } from '#engine/contract/model-use.ts'
+import { costText, type ModelUse, totalBasis, totalCost } from '#engine/contract/model-use.ts'
 import { requestIdOf } from '#engine/contract/request-id.ts'
 import type { HookOwner } from '#engine/contract/route.ts'
 import type { ServiceResult } from '#engine/contract/service.ts'
@@ -176,7 +176,11 @@ function modelOf(use: ModelUse): Story['llm'] {
     responseModel: shown(use.responseModel),
     inputTokens: use.inputTokens ?? null,
     outputTokens: use.outputTokens ?? null,
-    totalTokens: use.totalTokens ?? null
+    totalTokens: use.totalTokens ?? null,
+    cost: costText(totalCost(use)) ?? null,
+    costBasis: totalBasis(use) ?? null,
+    costUnknown: shown(use.costUnknown),
+    cache: use.cache ?? null
   }
 }
 

@@ -105,6 +105,14 @@ export interface Story {
     readonly inputTokens: number | null
     readonly outputTokens: number | null
     readonly totalTokens: number | null
+    /** Of all attempts, as decimal text of the currency; null: not known, or not worked out. */
+    readonly cost: string | null
+    /** What it rests on (docs/prices.md). */
+    readonly costBasis: string | null
+    /** Why there is none. */
+    readonly costUnknown: string | null
+    /** hit, miss, bypass; null: answers are not kept. */
+    readonly cache: string | null
   } | null
   readonly mcp: {
     readonly method: string | null

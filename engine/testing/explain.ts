@@ -1,5 +1,5 @@
 /** Explains requests under the text of a configuration file. */
-import { backends } from '#backends/index.ts'
+import { backends, priceCatalogue } from '#backends/index.ts'
 import { prepareBackends } from '#engine/build/prepare.ts'
 import { NO_CHILDREN } from '#engine/contract/children.ts'
 import { NO_REVOCATIONS } from '#engine/contract/revocations.ts'
@@ -19,6 +19,15 @@ export function explainer(text: string, folder = '.'): (input: RequestInput) => 
   if (!loaded.ok) throw new Error(formatErrors(loaded.errors))
   const snapshot = { ...loaded.snapshot, version: 1, hash: '', acceptedAt: '' }
   const own = { secret: new Uint8Array(32), revocations: NO_REVOCATIONS, children: NO_CHILDREN, offload }
-  const parts = { policies, backends, ...own, places: loaded.places(), buckets: null, hosts: {}, madeKeys: [] }
+  const parts = {
+    policies,
+    backends,
+    priceCatalogue,
+    ...own,
+    places: loaded.places(),
+    buckets: null,
+    hosts: {},
+    madeKeys: []
+  }
   return async (input) => await explain(snapshot, readDryRequest(input), parts)
 }

@@ -14,6 +14,7 @@ import type { BackendContext } from '#engine/contract/backend.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import { type AnswerHook, CONTINUE } from '#engine/contract/filter.ts'
 import type { CacheStatus } from '#engine/contract/model-use.ts'
+import { isKeptBack } from '#engine/contract/outbound.ts'
 import { cacheKey } from './cache-key.ts'
 import { isKeepable, keptFor, readKept } from './forms.ts'
 import { KeepTap } from './keep-tap.ts'
@@ -200,7 +201,7 @@ export class ResponseCache {
 
 /** One for each server, kept over reloads. */
 function sharedStore({ server, entryBytesMax }: AiCache, { state, log }: BackendContext): SharedStore | null {
-  if (server === null) return null
+  if (server === null || isKeptBack(`the cache at ${server.host}:${server.port}`)) return null
   const connect = async (lost: (error: Error) => void) => await connectCache(server, lost)
   return state(
     `ai.cache server ${JSON.stringify(server)} ${entryBytesMax}`,

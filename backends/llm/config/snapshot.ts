@@ -42,6 +42,19 @@ export interface AiBackend {
   readonly cache?: AiCache | undefined
   readonly stored: AiStored
   readonly policies: PolicySet
+  /** One of several that a name stands for; absent: it is the only one. */
+  readonly branch?: AiBranch | undefined
+}
+
+/** When the name of a model leads to this backend. */
+export interface AiBranch {
+  readonly name: string
+  /** CEL: when it is true; undefined: by weight. */
+  readonly when: string | undefined
+  /** CEL: requests with one key go the same way; undefined: each is drawn. */
+  readonly key: string | undefined
+  /** Of the requests for which no condition is true. */
+  readonly percent: number
 }
 
 /** Copies of calls go to a provider whose answers are measured and thrown away. */

@@ -14,6 +14,7 @@ import type { KeptIds } from '#backends/llm/stored/stores.ts'
 import type { CostTap } from '#backends/llm/stream/cost-tap.ts'
 import { type DroppedFields, NONE_DROPPED } from '#backends/llm/translate/dropped-fields.ts'
 import type { CompiledBackend } from '#engine/contract/backend.ts'
+import type { CallExplanation } from '#engine/contract/call-explanation.ts'
 import { ERRORS } from '#engine/contract/errors.ts'
 import type { BackendState, Exchange, RetryState } from '#engine/contract/exchange.ts'
 import type { CacheStatus } from '#engine/contract/model-use.ts'
@@ -110,6 +111,10 @@ export class Attempts implements BackendState {
   /** How soon the provider that has answered began to. */
   measure({ llm }: Exchange): void {
     if (llm?.firstTokenAt !== undefined) this.attempt?.begun(llm.firstTokenAt)
+  }
+
+  explain(ex: Exchange): CallExplanation | null {
+    return this.by.explain?.(ex) ?? null
   }
 
   release(): void {

@@ -26,6 +26,11 @@ export class OriginalRequest {
     this.#bytes = ex.requestBytes
   }
 
+  /** Of its body. */
+  get byteCount(): number {
+    return this.#bytes?.length ?? 0
+  }
+
   restore(ex: Exchange): void {
     endAttemptHeaders(ex)
     ex.method = this.#method

@@ -20,8 +20,9 @@ export class ProviderPool {
   readonly total: number
   /** One of them is shown what the client has shown. */
   readonly wantsClient: boolean
+  /** By priority. */
+  readonly groups: readonly (readonly Slot[])[]
   readonly #ranking: Ranking | undefined
-  readonly #groups: readonly (readonly Slot[])[]
   readonly #slots: readonly Slot[]
   readonly #fallbacks: Fallbacks
   readonly #budget: RetryPlan['budget']
@@ -37,26 +38,26 @@ export class ProviderPool {
     const { budget, cooldown } = backend.failover ?? FAILOVER_DEFAULT
     const slotOf = (settings: AiProvider) =>
       slotFor(buildProvider(settings, backend, storeOf(settings), context), context, cooldown)
-    this.#groups = backend.groups.map((group) => group.map(slotOf))
+    this.groups = backend.groups.map((group) => group.map(slotOf))
     this.#fallbacks = new Fallbacks(backend.fallbacks ?? [], slotOf)
     this.#budget = budget
     this.#random = random
     this.#ranking = compileRanking(backend.ranking, random)
-    const all = [...this.#groups.flat(), ...this.#fallbacks.slots]
+    const all = [...this.groups.flat(), ...this.#fallbacks.slots]
     this.#slots = all
     this.total = all.length
     this.wantsClient = all.some(({ provider }) => provider.authenticator.wantsClient)
   }
 
   get isUsable(): boolean {
-    return this.#groups.some((group) => group.some(({ provider }) => provider.endpoint.usable))
+    return this.groups.some((group) => group.some(({ provider }) => provider.endpoint.usable))
   }
 
   /** Null: there is one provider. */
   retryPlan(attemptsOf: (ex: Exchange) => Attempts | null): RetryPlan | null {
     if (this.total === 1) return null
     return failover({
-      groups: this.#groups,
+      groups: this.groups,
       fallbacks: this.#fallbacks,
       total: this.total,
       budget: this.#budget,
@@ -74,7 +75,7 @@ export class ProviderPool {
   begin(ex: Exchange, state: Attempts): void {
     // Who tries again more often than there are providers begins anew.
     if (state.tried.length === this.total) state.tried.length = 0
-    state.groups = this.#keeping(state) ?? this.#fallbacks.groupsFor(ex, state, this.#groups)
+    state.groups = this.#keeping(state) ?? this.#fallbacks.groupsFor(ex, state, this.groups)
     state.refusal = null
     state.round++
   }

@@ -7,6 +7,7 @@ import type { AiRanking } from '#backends/llm/config/snapshot.ts'
 import { providerModel } from '#backends/llm/request/provider-request.ts'
 import { outputTokensMax } from '#backends/llm/usage/spending.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
+import type { Picos } from '#engine/kit/money.ts'
 import type { Attempts } from './attempts.ts'
 import { betterOf, type ProviderSlot } from './balancer.ts'
 import type { ProviderRuntime } from './provider-runtime.ts'
@@ -64,15 +65,22 @@ export function compileRanking(ranking: AiRanking | undefined, random: () => num
 
 /** Without a price behind all that have one: an unknown price is not a low one. */
 function cheapest(slots: readonly Slot[], ex: Exchange, state: Attempts, random: () => number): Slot {
-  const input = Math.ceil(Math.max(ex.requestBytes?.length ?? 0, 0) / BYTES_PER_TOKEN)
-  const output = outputTokensMax(state, OUTPUT_TOKENS_USUAL)
-  const priceOf = ({ provider: { prices, settings, aliases } }: Slot): number => {
-    const requested = state.chat?.model ?? ''
-    if (requested === '' && settings.model === null) return Number.POSITIVE_INFINITY
-    const model = providerModel(requested, settings.model, aliases)
-    return prices.usual(model, input, output) ?? Number.POSITIVE_INFINITY
-  }
+  const bytes = ex.requestBytes?.length ?? 0
+  const priceOf = (slot: Slot): number => usualCost(slot, bytes, state) ?? Number.POSITIVE_INFINITY
   return betterOf(lowest(slots, priceOf), random)
+}
+
+/** Of the request at a provider; `bytes`: of its body, as it came. Null: there is no price. */
+export function usualCost(
+  { provider: { prices, settings, aliases } }: Slot,
+  bytes: number,
+  state: Attempts
+): Picos | null {
+  const requested = state.chat?.model ?? ''
+  if (requested === '' && settings.model === null) return null
+  const input = Math.ceil(bytes / BYTES_PER_TOKEN)
+  const output = outputTokensMax(state, OUTPUT_TOKENS_USUAL)
+  return prices.usual(providerModel(requested, settings.model, aliases), input, output)
 }
 
 /** One that was never measured is as good as the best: it is asked once, and measured by that. */

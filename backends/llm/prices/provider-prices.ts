@@ -88,6 +88,15 @@ export class ProviderPrices {
     return this.#book.isShown
   }
 
+  get currency(): string {
+    return this.#book.currency
+  }
+
+  /** What holds for calls of `model`, ahead of an answer. Null: there is no price. */
+  rowFor(model: string): Price | null {
+    return this.#find('', model)
+  }
+
   /** What a call costs at most, for a reservation. Null: there is no price. */
   estimate(model: string, inputTokens: number, outputTokensMax: number, units?: Units): Picos | null {
     const price = this.#find('', model)

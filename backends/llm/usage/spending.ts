@@ -15,6 +15,7 @@ import type { ErrorCode } from '#engine/contract/errors.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import { noteRefusedModel } from '#engine/contract/model-use.ts'
 import { setRefusalMessage } from '#engine/contract/refuse.ts'
+import type { Picos } from '#engine/kit/money.ts'
 import { maxTokensOf } from './request-settings.ts'
 
 /**
@@ -108,10 +109,20 @@ function reserve(
   if (refusal !== null) return refusal
   if (!use.hasBudget || isFree(state)) return null
   if (isBackground(state)) return PAID_LATER
-  // A token is a byte at least, so there are no more of them than bytes: what is only referred to is not among them.
-  const { inputTokens = requestBytes(ex), outputTokens, units, unitsMax } = state.sentOperation?.expects ?? {}
+  return use.reserve(costAtMost(ex, state, prices))
+}
+
+/** What the attempt costs that has been written, at most. Null: there is no price. */
+export function costAtMost(ex: Exchange, state: Attempts, prices: AttemptPrices): Picos | null {
+  const { outputTokens, units, unitsMax } = state.sentOperation?.expects ?? {}
   const outputMax = outputTokens ?? outputTokensMax(state)
-  return use.reserve(prices.estimate(ex.llm?.requestModel ?? '', inputTokens, outputMax, unitsMax ?? units))
+  const model = ex.llm?.requestModel ?? ''
+  return prices.estimate(model, inputTokensAtMost(ex, state), outputMax, unitsMax ?? units)
+}
+
+/** A token is a byte at least, so there are no more of them than bytes: what is only referred to is not among them. */
+export function inputTokensAtMost(ex: Exchange, { sentOperation }: Attempts): number {
+  return sentOperation?.expects?.inputTokens ?? requestBytes(ex)
 }
 
 /** Its answer, and what that has cost, are fetched later (OpenAI, "Background mode"), or never. */
@@ -132,7 +143,7 @@ const PAID_LATER: AccountRefusal = {
 }
 
 /** Lists of models and counts of tokens cost nothing; they have no name among the operations (OpenTelemetry). */
-function isFree({ operation }: Attempts): boolean {
+export function isFree({ operation }: Attempts): boolean {
   return operation !== null && operation.name === null
 }
 
