@@ -72,7 +72,7 @@ async function requests({ port, tlsPort, llmPort }: Surroundings, secret: string
     ...['/ai', '/moderated', '/dns', '/bedrock', '/vertex'].map((path) =>
       answerOf(at(`${path}/v1/chat/completions`), chat)
     ),
-    ...['/tls', '/fields', '/nothing', `/fields?token=${secret}`].map((path) => answerOf(at(path))),
+    ...['/tls', '/fields', '/issued', '/nothing', `/fields?token=${secret}`].map((path) => answerOf(at(path))),
     answerOf(at('/fields'), {
       headers: { authorization: `Bearer ${secret}`, 'x-api-key': secret, cookie: `a=${secret}` }
     }),

@@ -197,6 +197,8 @@ const DRIVEN: Readonly<Record<string, string>> = {
   llm: '../backends/llm/backend.test.ts',
   'llm-clouds': '../backends/llm/auth/cloud.test.ts',
   'llm-cache': '../backends/llm/cache/response-cache.test.ts',
+  'llm-media': '../backends/llm/routes/media.test.ts',
+  'llm-objects': '../backends/llm/stored/stored.test.ts',
   'inference-pool': 'traffic/ext-proc/endpoint-picker.test.ts',
   'llm-routing': '../backends/llm/plan/routing.test.ts',
   'llm-shortcut': '../backends/llm/models-backend.test.ts',

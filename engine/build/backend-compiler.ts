@@ -123,7 +123,7 @@ export class BackendCompiler {
   /** Whether one of `backends` asks models. */
   askModels({ backends }: Pick<RouteSpec, 'backends'>): boolean {
     const kinds = backends.map(({ backend }) => this.#find(backend)?.kind)
-    return this.#deps.backends.some(({ kind, protocol }) => protocol === 'llm' && kinds.includes(kind))
+    return this.#deps.backends.some(({ kind, models }) => models !== undefined && kinds.includes(kind))
   }
 
   /** Undefined: there is none of that name. */

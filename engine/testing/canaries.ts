@@ -56,9 +56,7 @@ function keyFile(canaries: Canaries, name: string, folder: string, text: string)
 }
 
 function serviceAccount(canaries: Canaries, dead: number): string {
-  const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
-  const text = privateKey.export({ format: 'pem', type: 'pkcs8' }) as string
-  canaries.add('credential.inline', text.split('\n')[3]!)
+  const text = signingKey(canaries, 'credential.inline')
   return JSON.stringify({
     type: 'service_account',
     client_email: 'a@project.iam.gserviceaccount.com',
@@ -72,7 +70,8 @@ function serviceAccount(canaries: Canaries, dead: number): string {
 export const SECRET_FIELDS = [
   ...['auth.key', 'aws.secretAccessKey', 'aws.sessionToken', 'credential.inline', 'params.apiKey', 'session.key'],
   ...['keys.key', 'keys.keyHash', 'keys.metadata', 'basicAuthentication.htpasswd', 'tls.key'],
-  ...['additionalCertificates.key', 'spendWebhook.signingKey']
+  ...['additionalCertificates.key', 'spendWebhook.signingKey', 'state.password', 'cache.password', 'stored.key'],
+  'jwtSign.signingKey'
 ]
 
 /** `env`: for secrets that come as $NAME. */
@@ -99,6 +98,7 @@ export function canaryConfig(canaries: Canaries, around: Surroundings): { file: 
   const file = {
     config: {
       ...{ adminAddr: around.admin, statsAddr: around.stats, readinessAddr: 'off', workerThreads: 1 },
+      state: { url: `redis://127.0.0.1:${dead}`, username: 'weir', password: canaries.make('state.password') },
       logging: { level: 'trace', format: 'json' }
     },
     frontendPolicies: {
@@ -114,7 +114,9 @@ export function canaryConfig(canaries: Canaries, around: Surroundings): { file: 
     llm: {
       port: around.llmPort,
       policies: { virtualKeys: { mode: 'Optional' } },
-      models: [{ name: 'm', provider: 'openAI', params }]
+      models: [{ name: 'm', provider: 'openAI', params }],
+      cache: { ttl: '60s', url: `redis://127.0.0.1:${dead}`, password: canaries.make('cache.password') },
+      stored: { key: canaries.make('stored.key') }
     }
   }
   return { file, env }
@@ -179,12 +181,23 @@ function routesOf(canaries: Canaries, around: Surroundings, tls: object): object
     at('/fields', { policies, backends }),
     at('/basic', { policies: basic(canaries), backends }),
     at('/shown', { backends: [{ host: down, policies: { auth: { secretRef: { name: 'shown' } } } }] }),
+    at('/issued', {
+      backends: [{ host: down, policies: { auth: { jwtSign: { signingKey: signingKey(canaries) } } } }]
+    }),
     at('/signed', { backends: [{ host: down, policies: { auth: { aws: signing } } }] }),
     at('/selected', { policies: { apiKey: { secretSelector: { matchLabels: { for: 'clients' } } } }, backends }),
     at('/key', { policies: apiKey(canaries), backends }),
     at('/jwt', { policies: { jwtAuth: { issuer: 'https://issuer.example', jwks } }, backends }),
     at('/mcp', { backends: [{ mcp: mcp(canaries, around) }] })
   ]
+}
+
+/** A private key in PEM. */
+function signingKey(canaries: Canaries, name = 'jwtSign.signingKey'): string {
+  const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
+  const text = privateKey.export({ format: 'pem', type: 'pkcs8' }) as string
+  canaries.add(name, text.split('\n')[3]!)
+  return text
 }
 
 function basic(canaries: Canaries): object {

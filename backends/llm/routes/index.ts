@@ -63,9 +63,12 @@ export function routeTypeOf(
   routes: readonly { readonly suffix: string; readonly type: AiRouteType }[],
   path: string
 ): AiRouteType {
-  const route = routes.find(({ suffix, type }) => suffix === '*' || path.endsWith(suffix) || goesOn(path, suffix, type))
+  // How it ends says more than what is in it: routes of the gateway may begin with /responses, or with /files.
+  const route =
+    routes.find(({ suffix }) => path.endsWith(suffix)) ??
+    routes.find(({ suffix, type }) => suffix === '*' || goesOn(path, suffix, type))
   // What is below is an answer that the provider keeps: GET /v1/responses/ID.
-  if (route?.type === 'Responses' && isBelow(path, route.suffix)) return 'Stored'
+  if (route?.type === 'Responses' && isKeptAnswer(path, route.suffix)) return 'Stored'
   return route?.type ?? 'Completions'
 }
 
@@ -75,6 +78,13 @@ function isBelow(path: string, suffix: string): boolean {
     if (path[at + suffix.length] === '/') return suffix !== '*'
   }
   return false
+}
+
+/** /ID, and what it has (API reference of OpenAI, "Responses"). */
+const OF_ANSWER = /^\/[^/]+(?:\/[^/]+)?$/
+
+function isKeptAnswer(path: string, suffix: string): boolean {
+  return isBelow(path, suffix) && OF_ANSWER.test(path.slice(path.lastIndexOf(`${suffix}/`) + suffix.length))
 }
 
 export const OTHER_API =
@@ -102,7 +112,7 @@ export function isOtherApi(routes: Parameters<typeof routeTypeOf>[0], path: stri
 /** Behind one of its own ends. */
 function goesOn(path: string, suffix: string, type: AiRouteType): boolean {
   if (!isBelow(path, suffix)) return false
-  if (type === 'Responses') return true
+  if (type === 'Responses') return isKeptAnswer(path, suffix)
   if (!isOperation(type)) return false
   const { pathEnds, goesOn } = operationKind(type)
   return goesOn?.(path) === true && pathEnds.some((end) => suffix.endsWith(end))

@@ -1,8 +1,11 @@
 /** Pictures and sound at the port of `llm`, driven by OpenAI's own client: what is sent, what comes, what it costs. */
 import { deepEqual, equal, match, ok, rejects } from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import OpenAI, { toFile } from 'openai'
+import { provider } from '#backends/llm/testing/llm-gateway.ts'
 import { eventsOf, formOf, mediaGateway, sends, sendsJson } from '#backends/llm/testing/media-gateway.ts'
+import { startGateway } from '#engine/testing/gateway.ts'
 
 const WAV = Buffer.from('RIFF\0\0\0\0WAVEfmt \r\n--not a boundary\r\n')
 const wav = () => toFile(WAV, 'ünï.wav', { type: 'audio/wav' })
@@ -232,4 +235,37 @@ test('a transcription that fails at the first provider is asked of the second, w
     ]
   )
   equal(spent(), '1')
+})
+
+test('the example of the documentation: each of its models is asked, with its own name at its provider', async (t) => {
+  const upstream = await provider(t)
+  const text = readFileSync(new URL('../../../docs/examples/llm-media.yaml', import.meta.url), 'utf8')
+    .replace('port: 8080', 'port: 0')
+    .replaceAll('params: { apiKey', `params: { baseUrl: "http://127.0.0.1:${upstream.port}/v1", apiKey`)
+  const gateway = await startGateway(text)
+  t.after(() => gateway.close())
+  const base = `http://127.0.0.1:${gateway.port}/v1`
+  const openai = new OpenAI({ baseURL: base, apiKey: 'none', maxRetries: 0 })
+  sendsJson(upstream, { text: 'Ahoy.' })
+  for (const model of ['listen', 'fast-listen', 'steady-listen'])
+    equal((await openai.audio.transcriptions.create({ file: await wav(), model })).text, 'Ahoy.', model)
+  sends(upstream, 'audio/mpeg', WAV)
+  ok(
+    Buffer.from(
+      await (await openai.audio.speech.create({ model: 'speak', voice: 'alloy', input: 'Hi' })).arrayBuffer()
+    ).equals(WAV)
+  )
+  sendsJson(upstream, { results: [{ index: 0, relevance_score: 0.5 }] })
+  const headers = { 'content-type': 'application/json' }
+  const body = JSON.stringify({ model: 'rank', query: 'q', documents: ['a'] })
+  equal((await fetch(`${base}/rerank`, { method: 'POST', headers, body })).status, 200)
+  sendsJson(upstream, { data: [{ index: 0, embedding: 'AACAPw==' }], model: 'm', usage: { total_tokens: 1 } })
+  deepEqual((await openai.embeddings.create({ model: 'embed', input: 'a' })).data[0]!.embedding, [1])
+  const bodies = upstream.requests.map(({ bytes, headers: fields }) =>
+    fields['content-type']!.startsWith('multipart/')
+      ? formOf({ bytes, headers: fields } as never).text('model')
+      : JSON.parse(bytes.toString()).model
+  )
+  const [hear, fast] = ['gpt-4o-transcribe', 'whisper-large-v3-turbo']
+  deepEqual(bodies, [hear, fast, fast, 'tts-1', 'rerank-v3.5', 'voyage-4'])
 })

@@ -1,10 +1,12 @@
 /** Objects that providers keep, with the vendors' own clients, through a whole gateway. */
 import { deepEqual, equal, match, notEqual, ok, rejects } from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
 import { type TestContext, test } from 'node:test'
 import Anthropic from '@anthropic-ai/sdk'
 import { GoogleGenAI } from '@google/genai'
 import OpenAI, { toFile } from 'openai'
 import { gatewayOf } from '#backends/llm/testing/llm-gateway.ts'
+import { startGateway } from '#engine/testing/gateway.ts'
 import { type Keeper, startKeeper } from './keeper.fixture.ts'
 
 const KEYS = [
@@ -318,4 +320,43 @@ test("Google's client: files by its upload protocol, caches, batches", async (t)
   const batch = await ann.batches.create({ model: 'gem', src: [{ contents: 'hi' }] })
   equal(gemini.requests.at(-1)!.path, '/v1beta/models/gemini-x:batchGenerateContent')
   equal((await ann.batches.get({ name: batch.name! })).name, batch.name)
+})
+
+test('the example of the documentation: what one key has kept is not there for the other', async (t) => {
+  const keeper = await startKeeper(t)
+  const text = readFileSync(new URL('../../../docs/examples/llm-objects.yaml', import.meta.url), 'utf8')
+    .replace('port: 8080', 'port: 0')
+    .replaceAll('params: { apiKey', `params: { baseUrl: "http://127.0.0.1:${keeper.port}/v1", apiKey`)
+  const gateway = await startGateway(text)
+  t.after(() => gateway.close())
+  const as = (apiKey: string) => new OpenAI({ baseURL: `http://127.0.0.1:${gateway.port}/v1`, apiKey, maxRetries: 0 })
+  const made = await as('sk-ann-0123456789').files.create({
+    file: await toFile(Buffer.from('a'), 'a.txt'),
+    purpose: 'user_data'
+  })
+  equal((await as('sk-ann-0123456789').files.retrieve(made.id)).id, made.id)
+  await rejects(as('sk-bob-0123456789').files.retrieve(made.id), OpenAI.NotFoundError)
+})
+
+test('a prefix of the gateway that is called like an API is none', async (t) => {
+  const { first } = await port(t)
+  const ai = {
+    groups: [{ providers: [{ name: 'p', openai: {}, host: '127.0.0.1', port: first.port }] }],
+    routes: {
+      '/responses': 'Responses',
+      '/files': 'Stored',
+      '/messages': 'Messages',
+      '/chat/completions': 'Completions'
+    }
+  }
+  const { ask } = await gatewayOf(t, { binds: [{ port: 0, listeners: [{ routes: [{ backends: [{ ai }] }] }] }] })
+  for (const prefix of ['/responses', '/files']) {
+    const before = first.requests.length
+    await ask(`${prefix}/v1/messages`, { model: 'm', max_tokens: 9, messages: [{ role: 'user', content: 'Hi' }] })
+    deepEqual(
+      first.requests.slice(before).map(({ path }) => path),
+      ['/v1/chat/completions'],
+      prefix
+    )
+  }
 })
