@@ -45,6 +45,25 @@ export const serverUrl = (only: keyof typeof EXPECTED) =>
     return z.NEVER
   })
 
+interface ServerSettings {
+  readonly url?: ServerAddress | undefined
+  readonly username?: string | undefined
+  readonly password?: string | undefined
+}
+
+/** Of an object with `url`: its fields `onlyWithUrl` need it, and what stands in it stands nowhere else. */
+export const checkServer =
+  <K extends string>(onlyWithUrl: readonly K[]) =>
+  (input: ServerSettings & { readonly [name in K]?: unknown }, context: z.RefinementCtx): void => {
+    const alone = onlyWithUrl.find((name) => input[name] !== undefined)
+    if (input.url === undefined && alone !== undefined)
+      context.addIssue({ code: 'custom', path: [alone], message: 'is of the server of url, and there is none' })
+    for (const name of ['username', 'password'] as const) {
+      if (input[name] !== undefined && input.url?.[name] != null)
+        context.addIssue({ code: 'custom', path: [name], message: 'stands in url already: write it once' })
+    }
+  }
+
 /** A text: it is wrong, and why. Null: it is none. */
 function addressOf(text: string): ServerAddress | string | null {
   if (!URL.canParse(text)) return null

@@ -3,7 +3,7 @@ import type { StateServerSpec, StateSpec } from '#engine/contract/accounts.ts'
 import { secret } from '#engine/kit/secret.ts'
 import { positiveDuration } from '#engine/schema/duration.ts'
 import { longString, shortString, z } from '#engine/schema/schema.ts'
-import { type ServerAddress, serverUrl } from '#engine/schema/server-url.ts'
+import { checkServer, type ServerAddress, serverUrl } from '#engine/schema/server-url.ts'
 
 const TIMEOUT_MS = 1_000
 const TIMEOUT_MS_MAX = 10_000
@@ -53,15 +53,7 @@ export const stateSchema = z
     path: ['failureMode'],
     error: 'open needs path: what calls cost while the server is away is written down there'
   })
-  .superRefine((input, context) => {
-    const alone = ONLY_WITH_URL.find((name) => input[name] !== undefined)
-    if (input.url === undefined && alone !== undefined)
-      context.addIssue({ code: 'custom', path: [alone], message: 'is of the server of url, and there is none' })
-    for (const name of ['username', 'password'] as const) {
-      if (input[name] !== undefined && input.url?.[name] != null)
-        context.addIssue({ code: 'custom', path: [name], message: 'stands in url already: write it once' })
-    }
-  })
+  .superRefine(checkServer(ONLY_WITH_URL))
   .describe('Where budgets and keys are kept that must outlive the process, or that replicas share.')
 
 type Input = z.output<typeof stateSchema>

@@ -6,7 +6,7 @@ import { secret } from '#engine/kit/secret.ts'
 import type { RedisServer } from '#engine/redis/connect.ts'
 import { duration, positiveDuration } from '#engine/schema/duration.ts'
 import { longString, refusedKeys, shortString, whole, z } from '#engine/schema/schema.ts'
-import { type ServerAddress, serverUrl } from '#engine/schema/server-url.ts'
+import { checkServer, type ServerAddress, serverUrl } from '#engine/schema/server-url.ts'
 
 const MIB = 1024 * 1024
 const SIZE_DEFAULT = 64 * MIB
@@ -47,15 +47,7 @@ export const cache = () =>
         .describe('How long a request waits for the server. Default 100ms.'),
       ...refusedKeys('cache setting', ['redis', 'semantic'])
     })
-    .superRefine((input, context) => {
-      const alone = ONLY_WITH_URL.find((name) => input[name] !== undefined)
-      if (input.url === undefined && alone !== undefined)
-        context.addIssue({ code: 'custom', path: [alone], message: 'is of the server of url, and there is none' })
-      for (const name of ['username', 'password'] as const) {
-        if (input[name] !== undefined && input.url?.[name] != null)
-          context.addIssue({ code: 'custom', path: [name], message: 'stands in url already: write it once' })
-      }
-    })
+    .superRefine(checkServer(ONLY_WITH_URL))
     .describe('Answers that are kept for equal requests.')
 
 const ONLY_WITH_URL = ['username', 'password', 'root', 'timeout'] as const
