@@ -7,7 +7,9 @@
 import { spawn } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { isTest, listFiles, ROOT } from './files.ts'
+import { FAILED } from './reporter.ts'
 
 /** Steps that run at once: tests wait for sockets half of the time. A little more than two cores have to do. */
 const LANES = 3
@@ -140,7 +142,8 @@ const testArgs = (timeoutMs: number) => [
 /** A connection that a test has left open, on a busy machine for instance, must not keep the process for ever. */
 const ONE_PROCESS = [
   ...testArgs(TEST_TIMEOUT_MS),
-  ...['--experimental-test-isolation=none', '--test-force-exit', '--test-reporter=tap']
+  ...['--experimental-test-isolation=none', '--test-force-exit'],
+  `--test-reporter=${pathToFileURL(join(ROOT, 'scripts', 'reporter.ts'))}`
 ]
 
 /**
@@ -191,6 +194,11 @@ function countOf(output: string): number {
   return Number(/^# pass (\d+)$/m.exec(output)?.[1] ?? 0)
 }
 
+/** The lines that name tests. */
+function failuresIn(output: string): string[] {
+  return output.split('\n').filter((line) => line.startsWith(FAILED))
+}
+
 /** Resolves with the exit code. */
 async function runChosen(files: readonly string[]): Promise<number> {
   if (!files.every(isShared)) {
@@ -212,7 +220,7 @@ async function main(files: readonly string[]): Promise<void> {
   let passed = 0
   const run = async (step: Step): Promise<void> => {
     const { code, output } = await runStep(step)
-    if (code !== 0) failed.push(step.name)
+    if (code !== 0) failed.push(step.name, ...failuresIn(output))
     passed += countOf(output)
   }
   await run(BUILD)
@@ -226,7 +234,7 @@ async function main(files: readonly string[]): Promise<void> {
     console.log(`all ${passed} tests passed`)
     return
   }
-  console.error(`failed (see above): ${failed.join(', ')}`)
+  console.error(`failed (see above):\n${failed.join('\n')}`)
   process.exitCode = 1
 }
 
