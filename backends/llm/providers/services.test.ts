@@ -21,6 +21,16 @@ test('what a service lacks is said ahead of any call', () => {
   deepEqual(lacks('vllm'), [])
 })
 
+test('who keeps files, batches and answers', () => {
+  const keeps = (service: string) => !isWithout(service, 'stored')
+  const all = ['openai', 'azureopenai', 'deepseek', 'fireworks', 'groq', 'mistral', 'together', 'voyage', 'xai', 'vllm']
+  deepEqual(
+    all.filter((service) => !keeps(service)),
+    []
+  )
+  deepEqual(['cerebras', 'cohere', 'jina', 'lmstudio', 'openrouter'].filter(keeps), [])
+})
+
 test('Voyage at the host for keys of MongoDB Atlas', () => {
   equal(serviceAt('ai.mongodb.com'), 'voyage')
 })

@@ -8,28 +8,33 @@ import type { Operation, Provider, Wire } from './provider.ts'
 const SOUND = ['transcriptions', 'translations', 'speech'] as const
 
 /** Azure has these; it has no moderation, and varies no pictures. */
-const AZURE = [...(['embeddings', 'imageEdits', 'imageGenerations', 'realtime'] as const), ...SOUND]
+const AZURE = [...(['embeddings', 'imageEdits', 'imageGenerations', 'realtime', 'stored'] as const), ...SOUND]
 const OPENAI = [...AZURE, 'imageVariations', 'moderations'] as const
 
+/** What a provider keeps (docs/llm-objects.md): of some services files alone, of others batches and answers, too. */
 const SERVICES: ReadonlyMap<string, readonly Operation[]> = new Map<string, readonly Operation[]>([
   ['azureopenai', AZURE],
   ['cerebras', []],
   ['cohere', ['embeddings', 'rerank']],
-  ['deepseek', []],
-  ['fireworks', ['embeddings', 'rerank']],
-  ['groq', SOUND],
+  ['deepseek', ['stored']],
+  // Its sound has hosts of its own; of chats it keeps the answers of Responses.
+  ['fireworks', ['embeddings', 'rerank', 'stored', 'transcriptions', 'translations']],
+  ['groq', [...SOUND, 'stored']],
+  // Of Inference Providers' router; the other tasks are behind paths of each provider.
+  ['huggingface', []],
   ['jina', ['embeddings', 'rerank']],
   ['lmstudio', ['embeddings']],
-  // Its speech is told a `voice_id`, and answers JSON.
-  ['mistral', ['embeddings', 'moderations', 'transcriptions']],
+  // Its speech is told a `voice_id`, and answers JSON. Its batches have a path of their own.
+  ['mistral', ['embeddings', 'moderations', 'stored', 'transcriptions']],
+  ['ollama', ['embeddings', 'imageGenerations']],
   ['openai', OPENAI],
   // Its transcriptions are asked in JSON, not by a form.
   ['openrouter', ['embeddings', 'rerank', 'speech']],
-  ['together', ['embeddings', 'imageGenerations', 'rerank', ...SOUND]],
+  ['together', ['embeddings', 'imageGenerations', 'rerank', 'stored', ...SOUND]],
   ['vertexai', ['embeddings']],
-  ['voyage', ['embeddings', 'rerank']],
-  // It takes edits of pictures in JSON only.
-  ['xai', ['imageGenerations', 'realtime']]
+  ['voyage', ['embeddings', 'rerank', 'stored']],
+  // It takes edits of pictures in JSON only. Its sound is not where OpenAI's is.
+  ['xai', ['imageGenerations', 'realtime', 'stored']]
 ])
 
 const WIRES: ReadonlyMap<string, { readonly [operation in Operation]?: Wire }> = new Map([
