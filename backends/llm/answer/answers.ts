@@ -25,6 +25,7 @@ import { type AnswerHook, CONTINUE, type Verdict } from '#engine/contract/filter
 import type { HeaderBlock } from '#engine/http/headers.ts'
 import { deliverOperation, deliverOperationFromPool, deliverOperationHere, failUnreadable } from './deliver.ts'
 import { isRedirect, REDIRECTS, unreadable } from './masked-errors.ts'
+import { type Vendor, vendorOf } from './vendor-errors.ts'
 import { convert, convertInPool, countInPool, readCost } from './whole-answer.ts'
 
 export type Proceed = Parameters<AnswerHook>[1]
@@ -121,7 +122,7 @@ export class Answers {
       streamStored(ex, answerSpec as StoredAnswerSpec)
       return CONTINUE
     }
-    const common = { client, providerFormat, isNative, answerSpec, ...tokensInHead(ex) }
+    const common = { client, providerFormat, isNative, answerSpec, ...vendorFor(ex), ...tokensInHead(ex) }
     const answer = (bytes: Buffer) => ({ bytes, status: ex.status, ...common })
     const here = () => {
       if (ex.responseBytes !== null) deliverOperationHere(ex, answer(ex.responseBytes))
@@ -192,7 +193,8 @@ export class Answers {
     else if (!sent.isNative && sent.answerSpec !== null && ex.responseBytes !== null) {
       const { status, responseBytes: bytes } = ex
       const { providerFormat, isNative, answerSpec } = sent
-      const answer = { bytes, status, client: operation.client, providerFormat, isNative, answerSpec }
+      const common = { client: operation.client, providerFormat, isNative, answerSpec }
+      const answer = { bytes, status, ...common, ...vendorFor(ex) }
       await deliverOperation(ex, answer, this.#context)
     }
     return CONTINUE
@@ -245,6 +247,12 @@ export class Answers {
     if (Buffer.isBuffer(passing)) return
     passing.catch(() => this.#context.log('error', 'what an answer has cost that was kept could not be read'))
   }
+}
+
+/** Of errors. */
+function vendorFor(ex: Exchange): { readonly vendor?: Vendor } {
+  const vendor = ex.status < 300 ? null : vendorOf(ex)
+  return vendor === null ? {} : { vendor }
 }
 
 /** Bedrock says what InvokeModel has read in the header alone. */

@@ -25,7 +25,7 @@ export const KEY_PLACES: readonly KeyLocation[] = [
 const KNOWN: readonly (readonly [path: RegExp, client: FormatName])[] = [
   [/\/messages(?:\/count_tokens|\/batches)?$/, 'messages'],
   [/\/model\/[^/]+\/converse(?:-stream)?$/, 'converse'],
-  [/\/(?:chat\/completions|completions|responses|embeddings|moderations)$/, 'completions'],
+  [/\/(?:chat\/completions|completions|responses|embeddings|moderations|rerank|v2\/embed)$/, 'completions'],
   [/\/(?:images|audio)\/[a-z]+$/, 'completions']
 ]
 

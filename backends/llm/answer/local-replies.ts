@@ -2,13 +2,13 @@
 
 import type { FormatName, JsonObject } from '#backends/llm/conversation.ts'
 import { typeOfStatus } from '#backends/llm/formats/error-types.ts'
-import { FORMATS } from '#backends/llm/formats/index.ts'
 import { idFor } from '#backends/llm/formats/request-id.ts'
 import type { ListClient } from '#backends/llm/routes/answer-spec.ts'
 import { type ModelNames, modelList } from '#backends/llm/routes/models.ts'
 import type { BackendContext } from '#engine/contract/backend.ts'
 import { LATER_AGAIN } from '#engine/contract/body.ts'
 import type { Dialect, Exchange, LocalReply } from '#engine/contract/exchange.ts'
+import { clientError } from './vendor-errors.ts'
 
 /** Answers with the models that the configuration names. */
 export function listModels(
@@ -49,8 +49,7 @@ export function errorBody(
   // OpenAI says of money what it says of nothing else.
   const isMoney = refusal.code === 'BUDGET_EXCEEDED' && OPENAI.has(client)
   const type = isMoney ? 'quota' : typeOfStatus(refusal.status)
-  const body = FORMATS[client].writeError({ ...refusal, type })
-  return { body: client === 'messages' ? { ...body, request_id: id } : body, headers: [field, id] }
+  return { body: clientError(ex, client, { ...refusal, type }, id), headers: [field, id] }
 }
 
 const OPENAI: ReadonlySet<FormatName> = new Set<FormatName>(['completions', 'responses'])

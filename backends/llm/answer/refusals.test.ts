@@ -11,7 +11,7 @@ import type { Body } from '#backends/demo/models/wire.ts'
 import { gatewayOf, provider } from '#backends/llm/testing/llm-gateway.ts'
 import type { Models } from '#engine/testing/models.ts'
 
-type Vendor = 'openai' | 'anthropic' | 'google'
+type Vendor = 'openai' | 'anthropic' | 'google' | 'cohere' | 'jina' | 'voyage'
 
 /** `name`: of a model that is asked for, where one is. */
 interface Route {
@@ -24,6 +24,9 @@ interface Route {
 
 const messages = [{ role: 'user' as const, content: 'Hi' }]
 const contents = [{ parts: [{ text: 'Hi' }] }]
+const RANK = { model: 'm', query: 'Hi', documents: ['a'] }
+/** What its SDK says of itself, beside the version of Python. */
+const VOYAGE = { 'x-voyage-client-user-agent': '{}' }
 const VERSION = { 'anthropic-version': '2023-06-01' }
 
 function form(fields: Readonly<Record<string, string>>): FormData {
@@ -33,7 +36,9 @@ function form(fields: Readonly<Record<string, string>>): FormData {
   return made
 }
 
-const post = (vendor: Vendor, path: string, body: object | FormData): Route => ({ vendor, method: 'POST', path, body })
+const post = (vendor: Vendor, path: string, body: object | FormData, fields = {}): Route => {
+  return { vendor, method: 'POST', path, body, fields }
+}
 const get = (vendor: Vendor, path: string, fields = {}): Route => ({ vendor, method: 'GET', path, fields })
 
 const ROUTES: readonly Route[] = [
@@ -59,7 +64,12 @@ const ROUTES: readonly Route[] = [
   get('openai', '/v1/responses/resp_1'),
   post('openai', '/v1/conversations', {}),
   post('openai', '/v1/vector_stores', { name: 'a' }),
-  post('anthropic', '/v1/messages/batches', { requests: [] })
+  post('anthropic', '/v1/messages/batches', { requests: [] }),
+  post('cohere', '/v2/rerank', RANK),
+  post('cohere', '/v1/rerank', RANK, { 'x-fern-sdk-name': 'cohere-ai' }),
+  post('jina', '/v1/rerank', RANK),
+  post('voyage', '/v1/rerank', { ...RANK, top_k: 1 }, VOYAGE),
+  post('voyage', '/v1/embeddings', { model: 'm', input: ['Hi'], input_type: 'query', truncation: true }, VOYAGE)
 ]
 
 interface Refusal {
@@ -189,6 +199,12 @@ function bodyOf(text: string): Body | null {
   }
 }
 
+/** Where each vendor's client looks for it. */
+function messageIn(vendor: Vendor, body: Body): unknown {
+  if (vendor === 'cohere') return body.message
+  return vendor === 'jina' || vendor === 'voyage' ? body.detail : body.error?.message
+}
+
 /** What is wrong with a refusal, for `vendor`. */
 function faultsOf(vendor: Vendor, status: number, response: Response, text: string): string[] {
   const faults: string[] = []
@@ -200,11 +216,14 @@ function faultsOf(vendor: Vendor, status: number, response: Response, text: stri
   want('the status', response.status === status)
   want('the content type', response.headers.get('content-type') === 'application/json')
   const error = body.error ?? {}
-  want('a message', typeof error.message === 'string' && error.message.length > 5)
+  const message = messageIn(vendor, body)
+  want('a message', typeof message === 'string' && message.length > 5)
   const id = response.headers.get(vendor === 'anthropic' ? 'request-id' : 'x-request-id')
   want('an id', /^req_[0-9a-f]{32}$/.test(id ?? ''))
   if (status === 429 || status === 503) want('Retry-After', /^\d+$/.test(response.headers.get('retry-after') ?? ''))
-  if (vendor === 'openai') want('the shape', Object.keys(error).toSorted().join() === 'code,message,param,type')
+  if (vendor === 'cohere') want('the id in the body', body.id === id && Object.keys(body).length === 2)
+  if (vendor === 'openai' || vendor === 'jina')
+    want('the shape', Object.keys(error).toSorted().join() === 'code,message,param,type')
   if (vendor === 'anthropic') want('the shape', body.type === 'error' && typeof error.type === 'string')
   if (vendor === 'anthropic') want('the id in the body', body.request_id === id)
   if (vendor === 'google') want('the shape', error.code === status && /^[A-Z_]+$/.test(error.status))

@@ -1,8 +1,8 @@
 /** The answer of a client whose request, or whose answer, a guard has rejected. */
 
+import { clientError } from '#backends/llm/answer/vendor-errors.ts'
 import type { AiRejection } from '#backends/llm/config/snapshot.ts'
 import type { ChatError, FormatName } from '#backends/llm/conversation.ts'
-import { FORMATS } from '#backends/llm/formats/index.ts'
 import { idFor } from '#backends/llm/formats/request-id.ts'
 import { LATER_AGAIN, replaceResponseBody } from '#engine/contract/body.ts'
 import type { Exchange, LocalReply } from '#engine/contract/exchange.ts'
@@ -26,8 +26,7 @@ function written(ex: Exchange, client: FormatName, reply: AiRejection): Written 
   const later = reply === BUFFERS_FULL || reply === GUARD_DOWN ? LATER_AGAIN : []
   if (reply.status < 400) return { body: reply.message, contentType: 'text/plain; charset=utf-8', fields: later }
   const { field, id } = idFor(ex, client)
-  const error = FORMATS[client].writeError(rejectionError(reply))
-  const body = client === 'messages' ? { ...error, request_id: id } : error
+  const body = clientError(ex, client, rejectionError(reply), id)
   return { body: JSON.stringify(body), contentType: 'application/json', fields: [...later, field, id] }
 }
 

@@ -4,6 +4,7 @@
  */
 
 import { maskedError } from '#backends/llm/answer/masked-errors.ts'
+import { inWordsOf, type Vendor } from '#backends/llm/answer/vendor-errors.ts'
 import { type FormatName, type Json, type JsonObject, NO_USAGE, type Usage } from '#backends/llm/conversation.ts'
 import { reasonOf } from '#backends/llm/formats/format.ts'
 import { FORMATS } from '#backends/llm/formats/index.ts'
@@ -19,6 +20,8 @@ export interface OperationAnswer {
   readonly providerFormat: FormatName
   readonly isNative: boolean
   readonly answerSpec: AnswerSpec
+  /** Of the client, whose words errors are in; absent: those of its format. */
+  readonly vendor?: Vendor
   /** Tokens of the request, where a field of the header says them; absent: none does. */
   readonly inputTokens?: number
 }
@@ -40,14 +43,16 @@ export function translateOperationAnswer({
   providerFormat,
   isNative,
   answerSpec,
+  vendor,
   inputTokens
 }: OperationAnswer): TranslatedOperation {
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString()
   let cost: OperationCost = UNKNOWN
   try {
     if (status >= 300) {
-      const error = FORMATS[client].writeError(FORMATS[providerFormat].readError(status, text))
-      return { ...cost, bytes: jsonBytes(error), problem: null }
+      const error = FORMATS[providerFormat].readError(status, text)
+      const body = inWordsOf(vendor ?? null, FORMATS[client].writeError(error), error.message, null)
+      return { ...cost, bytes: jsonBytes(body), problem: null }
     }
     const body = JSON.parse(text) as Json
     // What is kept of an answer that has failed is no failure to show it.

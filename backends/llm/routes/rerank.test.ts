@@ -132,7 +132,7 @@ test('what cannot be ranked is refused by its field, and guards read the query a
   const refused = async (body: object, why: RegExp) => {
     const response = await post('/v2/rerank', { ...ASK, ...body })
     equal(response.status, 400)
-    match((await jsonOf(response)).error.message, why)
+    match((await jsonOf(response)).message, why)
   }
   await refused({ model: 'k', documents: [{ image: 'https://a/' }] }, /^documents\[0\]: must be a text/)
   await refused({ model: 'k', documents: [] }, /^documents: is required/)
@@ -142,5 +142,10 @@ test('what cannot be ranked is refused by its field, and guards read the query a
   sends(upstream, 'application/json', '{"results":[{"index":0}]}')
   const unreadable = await post('/v2/rerank', { ...ASK, model: 'n' })
   equal(unreadable.status, 502)
+  match((await jsonOf(unreadable)).message, /cannot be read: results\[0\]/)
+  // What a service of another vendor says.
+  sends(upstream, 'application/json', '{"detail":"Slow down."}', 429)
+  const slow = await post('/v2/rerank', { ...ASK, model: 'k' })
+  deepEqual([slow.status, await jsonOf(slow)], [429, { message: 'Slow down.' }])
   deepEqual(upstream.requests[0]!.body.documents, ['<masked> sail.', 'Fish swim.'])
 })

@@ -1,0 +1,48 @@
+/**
+ * Errors for clients of APIs that are no chat: Cohere's, Jina's and Voyage's, each in the words of its maker. Sources:
+ * Cohere, API reference, "Errors"; Jina AI, "Reranker API" (detail), which clients read without looking further
+ * (langchain_community, jina_rerank.py); voyageai-python, api_requestor.py, which takes a body without a `detail` for
+ * no answer at all.
+ */
+import type { FormatName, JsonObject } from '#backends/llm/conversation.ts'
+import { FORMATS } from '#backends/llm/formats/index.ts'
+import type { Exchange } from '#engine/contract/exchange.ts'
+
+export type Vendor = 'cohere' | 'jina' | 'voyage'
+
+type Head = Pick<Exchange, 'originalPath' | 'request'>
+
+/** Whose client sends `ex`, by its path, and by what SDKs say of themselves; null: that of the format. */
+export function vendorOf({ originalPath: path, request }: Head): Vendor | null {
+  if (path.endsWith('/v2/rerank') || path.endsWith('/v2/embed')) return 'cohere'
+  const isRerank = path.endsWith('/rerank')
+  if (!isRerank && !path.endsWith('/embeddings')) return null
+  if (request.get('x-voyage-client-user-agent') !== undefined) return 'voyage'
+  if (!isRerank) return null
+  return /^cohere(?:-ai)?$/.test(request.get('x-fern-sdk-name') ?? '') ? 'cohere' : 'jina'
+}
+
+/** `error`, a body of OpenAI's format, in the words of `vendor`. */
+const WRITE: Readonly<Record<Vendor, (error: JsonObject, message: string, id: string | null) => JsonObject>> = {
+  cohere: (_, message, id) => (id === null ? { message } : { id, message }),
+  // Servers of one's own have this API, too, with errors like OpenAI's.
+  jina: (error, message) => ({ detail: message, ...error }),
+  voyage: (_, message) => ({ detail: message })
+}
+
+/** What FORMATS[client] has written, for a client of `vendor`. `id`: of the request, where it is known. */
+export function inWordsOf(vendor: Vendor | null, error: JsonObject, message: string, id: string | null): JsonObject {
+  return vendor === null ? error : WRITE[vendor](error, message, id)
+}
+
+/** An error for the client of `ex`, with the id of the request where the format has it in the body. */
+export function clientError(
+  ex: Head,
+  client: FormatName,
+  error: Parameters<(typeof FORMATS)[FormatName]['writeError']>[0],
+  id: string
+): JsonObject {
+  const body = FORMATS[client].writeError(error)
+  if (client === 'messages') return { ...body, request_id: id }
+  return client === 'completions' ? inWordsOf(vendorOf(ex), body, error.message, id) : body
+}
