@@ -25,6 +25,11 @@ export class Link<Connection extends Closable> {
   #connection: Connection | null = null
   #isClosed = false
   readonly #options: LinkOptions<Connection>
+  #settle: () => void = () => {}
+  /** Resolves when there is the first connection, or none could be had. */
+  readonly first = new Promise<void>((resolve) => {
+    this.#settle = resolve
+  })
 
   constructor(options: LinkOptions<Connection>) {
     this.#options = options
@@ -55,8 +60,11 @@ export class Link<Connection extends Closable> {
   async #connect(problem: Error | null): Promise<void> {
     for (let pauseMs = RETRY_MS; !this.#isClosed; pauseMs = Math.min(pauseMs * 2, RETRY_MS_MAX)) {
       try {
-        if (await this.#try()) return
+        const isThere = await this.#try()
+        this.#settle()
+        if (isThere) return
       } catch (error) {
+        this.#settle()
         if (!this.isAway && !this.#isClosed) {
           this.isAway = true
           this.#options.away(problem ?? (error as Error))

@@ -205,7 +205,7 @@ function sharedStore({ server, entryBytesMax }: AiCache, { state, log }: Backend
   const connect = async (lost: (error: Error) => void) => await connectCache(server, lost)
   return state(
     `ai.cache server ${JSON.stringify(server)} ${entryBytesMax}`,
-    () => new SharedStore({ connect, entryBytesMax, log })
+    () => new SharedStore({ connect, entryBytesMax, timeoutMs: server.timeoutMs, log })
   )
 }
 

@@ -60,6 +60,33 @@ test('the server sees neither requests, nor answers, nor whose they are', async 
   equal(other.status, 'miss')
 })
 
+test('the first request of a replica looks at the server: it waits for the connection', async (t) => {
+  const { redis, ask } = await replicas(t)
+  await ask(0, { seed: 60_000 })
+  const models = await provider(t)
+  const params = { baseUrl: `http://127.0.0.1:${models.port}/v1`, apiKey: 'k' }
+  const cache = { ttl: '1h', url: `redis://127.0.0.1:${redis.port}`, timeout: '10s' }
+  const llm = { port: 4000, models: [{ name: 'm', provider: 'openai', params }], cache }
+  const late = await gatewayOf(t, { llm })
+  const response = await late.ask(CHAT, { ...ASK, seed: 60_000 })
+  deepEqual([statusOf(response), models.requests.length], ['hit', 0])
+  await response.text()
+})
+
+test('a server that is not there when a replica begins: its first request is a miss, and the log says why', async (t) => {
+  const [models, redis] = [await provider(t), await startRedis(t)]
+  redis.stop()
+  const params = { baseUrl: `http://127.0.0.1:${models.port}/v1`, apiKey: 'k' }
+  const cache = { ttl: '1h', url: `redis://127.0.0.1:${redis.port}`, timeout: '10s' }
+  const gateway = await gatewayOf(t, {
+    llm: { port: 4000, models: [{ name: 'm', provider: 'openai', params }], cache }
+  })
+  const response = await gateway.ask(CHAT, ASK)
+  equal(statusOf(response), 'miss')
+  await response.text()
+  ok(gateway.logged.some((line) => /^warn: the server of the cache is away/.test(line)))
+})
+
 test('what was changed at the server, or is of a later version, is not there', async (t) => {
   const { redis, ask } = await replicas(t)
   await ask(0, { seed: 30_000 })

@@ -20,6 +20,8 @@ export interface SharedStoreOptions {
   readonly connect: (lost: (error: Error) => void) => Promise<CacheServer>
   /** Of one answer; a larger one is not taken from the server. */
   readonly entryBytesMax: number
+  /** That the first connection is waited for, by who looks for an answer. */
+  readonly timeoutMs: number
   readonly log: (level: 'info' | 'warn', message: string) => void
 }
 
@@ -27,6 +29,8 @@ export class SharedStore {
   readonly #options: SharedStoreOptions
   readonly #link: Link<CacheServer>
   #sendingBytes = 0
+  /** The first connection is neither there nor given up. */
+  #isBeginning = true
 
   constructor(options: SharedStoreOptions) {
     this.#options = options
@@ -38,15 +42,19 @@ export class SharedStore {
       },
       away: ({ message }) => log('warn', `the server of the cache is away (${message}): providers are asked instead`)
     })
+    void this.#link.first.then(() => {
+      this.#isBeginning = false
+    })
   }
 
-  /** Worth asking: there is a connection. */
+  /** Worth asking: there is a connection, or the first one is on its way. */
   get isThere(): boolean {
-    return this.#link.connection !== null
+    return this.#isBeginning || this.#link.connection !== null
   }
 
   /** Never rejects. Null: there is none, or none that can be had in time. */
   async get(digest: string, ttlMs: number): Promise<Kept | null> {
+    if (this.#isBeginning) await this.#begun()
     const { connection } = this.#link
     if (connection === null) return null
     try {
@@ -60,6 +68,16 @@ export class SharedStore {
       this.#link.lose(connection, error as Error)
       return null
     }
+  }
+
+  /** The first connection is there, or cannot be had in time. */
+  async #begun(): Promise<void> {
+    let timer: NodeJS.Timeout | undefined
+    const late = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, this.#options.timeoutMs)
+    })
+    await Promise.race([this.#link.first, late])
+    clearTimeout(timer)
   }
 
   /** The server forgets it by itself. */

@@ -258,6 +258,8 @@ export interface AiCaching {
 
 export interface AiProvider {
   readonly name: string
+  /** What the file calls it, where names are made for several targets of one model; absent: `name`. */
+  readonly called?: string
   /** One of providers/index.ts. */
   readonly type: string
   /** Instead of the model of the request; null: the request's. */

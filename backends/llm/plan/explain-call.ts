@@ -1,5 +1,5 @@
 /** What would become of a call, for people who ask: whom it goes to and why, what it costs (docs/explain.md). */
-import type { AiBackend, AiCache, AiRanking } from '#backends/llm/config/snapshot.ts'
+import type { AiBackend, AiCache, AiProvider, AiRanking } from '#backends/llm/config/snapshot.ts'
 import { providerModel } from '#backends/llm/request/provider-request.ts'
 import { costAtMost, inputTokensAtMost, isFree } from '#backends/llm/usage/spending.ts'
 import { REQUEST_HEAD_ROOTS, REQUEST_ROOTS } from '#engine/cel/exchange.ts'
@@ -36,7 +36,7 @@ export function explainCall(
       const { settings, prices } = slot.provider
       const usual = ranking?.kind === 'cost' ? usualCost(slot, bytes, state) : null
       return {
-        name: settings.name,
+        name: shownName(settings),
         provider: prices.name,
         model: modelOf(slot, state),
         priority: i + 1,
@@ -49,11 +49,13 @@ export function explainCall(
     branch: branch === undefined ? null : branchText(branch, ex),
     targets: all.slice(0, TARGETS_MAX),
     choice: choiceOf(ranking, all.length, ex),
-    fallbacks: fallbacks.map(({ on, providers }) => ({ on, targets: providers.map(({ name }) => name) })),
+    fallbacks: fallbacks.map(({ on, providers }) => ({ on, targets: providers.map(shownName) })),
     cache: cache === undefined ? null : cacheOf(cache, state, ex),
     price: chosen === null ? null : priceOf(ex, state, chosen.provider)
   }
 }
+
+const shownName = ({ name, called = name }: AiProvider): string => called
 
 /** Null: the request names none, and neither does the target. */
 function modelOf({ provider: { settings, aliases } }: Slot, { chat }: Attempts): string | null {

@@ -148,7 +148,7 @@ const listOf = (models: readonly string[], reached: readonly AiProvider[], prefi
 function named(model: string, name: string, reached: readonly AiProvider[]): AiProvider {
   const provider = serving(reached, model)!
   // Without another name for the provider, it gets the name that the target has in the file.
-  return { ...provider, name, model: provider.model ?? nameAt(provider, model) }
+  return { ...provider, name, called: model, model: provider.model ?? nameAt(provider, model) }
 }
 
 /** What the provider of a pattern calls the model that `name` is one of. */
