@@ -2,6 +2,7 @@
  * Keys of a configuration that is looked at: who a client is, what it may use, and what counts its calls. Nothing is
  * counted, so limits and budgets let all pass.
  */
+import { hash } from 'node:crypto'
 import {
   type AccountRefusal,
   type Accounts,
@@ -59,9 +60,10 @@ export function lookingAccounts(
         return null
       }
     }
-    for (const { hash } of values) known.set(reveal(hash), key)
+    for (const value of values) known.set(reveal(value.hash), key)
   }
-  return { find: (hash) => known.get(hash), size: all.length, isComplete: true }
+  const find = (shown: string) => known.get(hash('sha256', Buffer.from(shown, 'latin1')))
+  return { find, size: all.length, isComplete: true }
 }
 
 /** Null: its client has shown none. */

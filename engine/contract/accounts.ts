@@ -191,8 +191,8 @@ export interface Key {
 }
 
 export interface Accounts {
-  /** `hash`: SHA-256 of what a client shows, hexadecimal. Undefined: no key is known by it. */
-  find(hash: string): Key | undefined
+  /** `shown`: by a client, as latin1. Undefined: it is no key that is known. How long it takes tells of no key. */
+  find(shown: string): Key | undefined
   /** How many keys there are. */
   readonly size: number
   /** False: keys are kept elsewhere and have not come yet, so one that is not known may be one. */

@@ -4,7 +4,6 @@
  * team and its organisation may use and spend holds for the call (docs/design/045-keys-and-money.md). Its owner, team,
  * tags and metadata are ex.identity.apiKey; the key itself does not reach the backend.
  */
-import { hash as digestOf } from 'node:crypto'
 import { KEYS_MAX, keysSchema, plainKeySchema, secretKeySchema } from '#engine/accounts/schema.ts'
 import {
   type AccountQuota,
@@ -144,7 +143,7 @@ function keyIn(value: string, place: string, usualName: string): KeySpec {
 function compile(config: Config, { accounts, time }: CompileContext): Compiled {
   const own = config.keys === null ? null : new Set(config.keys.map(({ name }) => name))
   const known = (key: Key | undefined) => (key !== undefined && (own?.has(key.name) ?? key.isGlobal) ? key : undefined)
-  const find = (shown: string) => known(accounts.find(digestOf('sha256', Buffer.from(shown, 'latin1'))))
+  const find = (shown: string) => known(accounts.find(shown))
   // A policy with keys of its own knows all of them.
   const isComplete = () => own !== null || accounts.isComplete
   return { filter: { onRequest: authenticate(config, { find, isComplete }, time.wallNow), onResponse: writeLimits } }

@@ -2,7 +2,7 @@
 import { deepEqual, equal, throws } from 'node:assert/strict'
 import { test } from 'node:test'
 import type { JsonObject } from '#backends/llm/conversation.ts'
-import { mayRefer, References, sealBody } from './references.ts'
+import { FIELDS, mayRefer, References, sealBody } from './references.ts'
 import { type StoredKind, sealId } from './seal.ts'
 
 const store = { tag: 'abcd', key: Buffer.alloc(32, 1) }
@@ -187,4 +187,10 @@ test('answers: what an object says that it is decides which of its ids get marks
     id: id('msgbatch_1', 'batch'),
     results_url: null
   })
+})
+
+test('every field that holds an id is seen before the body is parsed', () => {
+  for (const name of FIELDS.keys()) equal(mayRefer(Buffer.from(`{"${name}":"x"}`)), true, name)
+  // It has a part of such a name, and none of them.
+  equal(mayRefer(Buffer.from('{"tool_call_id":"x","profile":"y"}')), false)
 })
