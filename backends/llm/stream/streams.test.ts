@@ -106,14 +106,14 @@ test('a client that does not read is not the silence of its provider', async (t)
     for (let i = 0; i < 400; i++) response.write(piece)
     response.end(`${chunk({}, 'stop')}data: [DONE]\n\n`)
   })
-  const { port } = await gateway(t, 'openai', provider, { streams: { keepalive: '20ms', stall: '1s' } })
+  const { port } = await gateway(t, 'openai', provider, { streams: { keepalive: '20ms', stall: '2s' } })
   const client = request({ port, host: '127.0.0.1', method: 'POST', path: '/v1/chat/completions' })
   client.end(JSON.stringify(ASK))
   const [response] = (await once(client, 'response')) as [IncomingMessage]
   const { promise, resolve } = Promise.withResolvers<void>()
-  // Three times as long as a provider may be silent.
+  // Longer than a provider may be silent, which is long: a busy machine holds this process for a second, too.
   const timer = new WheelTimer(resolve)
-  wheel.arm(timer, performance.now(), 3_000)
+  wheel.arm(timer, performance.now(), 4_000)
   await promise
   equal(isEnded, false)
   let [text, bytes] = ['', 0]
