@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { BackendContext } from '#engine/contract/backend.ts'
+import { NO_BODIES } from '#engine/contract/body-processor.ts'
 import { NO_CHILDREN } from '#engine/contract/children.ts'
 import { SPOKEN_DEFAULT } from '#engine/contract/endpoint.ts'
 import { NO_CALLS } from '#engine/contract/in-process.ts'
@@ -24,6 +25,7 @@ function compiled(hostRewrite: BackendContext['hostRewrite'] = 'default') {
     fail: (_ex, code) => failed.push(code),
     reply() {},
     inProcess: NO_CALLS,
+    bodies: NO_BODIES,
     services: NO_REMOTE_SERVICES,
     children: NO_CHILDREN,
     addBackground() {},

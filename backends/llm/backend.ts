@@ -4,7 +4,6 @@ import type { AiBackend, AiRouteType } from '#backends/llm/config/snapshot.ts'
 import { beginPreparation, finishPreparation, resumePreparation } from '#backends/shared/preparation.ts'
 import { whenSettled } from '#backends/shared/when-settled.ts'
 import type { BackendContext, BackendKind, CompiledBackend } from '#engine/contract/backend.ts'
-import { whenRequest } from '#engine/contract/body.ts'
 import type { Endpoint } from '#engine/contract/endpoint.ts'
 import type { DialectFinder, Exchange } from '#engine/contract/exchange.ts'
 import { type AnswerHook, CONTINUE, type RetryPlan, type Verdict } from '#engine/contract/filter.ts'
@@ -42,6 +41,7 @@ import { Keeping } from './stored/keeping.ts'
 import type { KeptIds } from './stored/stores.ts'
 import type { CostTap } from './stream/cost-tap.ts'
 import { DROPPED, type DroppedFields, droppedList, refusalOfDropped } from './translate/dropped-fields.ts'
+import { whenUpload } from './uploads/upload.ts'
 import { closeAttempt, isRestricted, modelsFor, whenReserved } from './usage/spending.ts'
 import { settleUsage } from './usage/usage-record.ts'
 
@@ -112,7 +112,7 @@ class LlmBackend implements CompiledBackend {
       return
     }
     beginPreparation(ex, this)
-    whenRequest(ex, this.#context.maxBufferBytes, (verdict) => this.#begin(ex, type, verdict))
+    whenUpload(ex, type, this.#context, (verdict) => this.#begin(ex, type, verdict))
   }
 
   /** Null: it has not been tried here. */
@@ -308,7 +308,7 @@ class LlmBackend implements CompiledBackend {
     return why
   }
 
-  #refuse(ex: Exchange, client: ClientFormat, field: string, why: string, status: 400 | 403 | 404 = 400): void {
+  #refuse(ex: Exchange, client: ClientFormat, field: string, why: string, status: FormatError['status'] = 400): void {
     const message = field === '' ? why : `${field}: ${why}`
     this.#context.reply(ex, refusalReply(ex, client, { status, message, code: null, param: field || null }))
   }

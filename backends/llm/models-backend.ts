@@ -5,7 +5,6 @@ import { whenSettled } from '#backends/shared/when-settled.ts'
 import { REQUEST_HEAD_ROOTS } from '#engine/cel/exchange.ts'
 import { compileExpression } from '#engine/cel/expression.ts'
 import type { BackendContext, BackendKind, CompiledBackend } from '#engine/contract/backend.ts'
-import { whenRequest } from '#engine/contract/body.ts'
 import { offloadFor } from '#engine/contract/client-key.ts'
 import { BODY_NONE, type DialectFinder, type Exchange } from '#engine/contract/exchange.ts'
 import { CONTINUE, type RetryPlan, type Verdict } from '#engine/contract/filter.ts'
@@ -24,11 +23,14 @@ import { keyReader } from './plan/routing-key.ts'
 import { modelsOfDispatcher } from './prices/named-models.ts'
 import { modelAhead } from './request/body-model.ts'
 import { decodedName, modelPathOf } from './request/model-path.ts'
+import { singleText } from './request/multipart.ts'
 import type { ListClient } from './routes/answer-spec.ts'
 import { clientOf, servedPaths, typeOf } from './routes/index.ts'
 import type { ModelNames } from './routes/models.ts'
 import { isOperation, operationKind } from './routes/operations.ts'
 import { providersOfPort, storedOfPort } from './stored/port.ts'
+import { passingForm } from './uploads/passing-form.ts'
+import { whenUpload } from './uploads/upload.ts'
 import { modelRefusal, modelsFor, noteRefusal } from './usage/spending.ts'
 
 interface Model {
@@ -133,7 +135,7 @@ class ModelDispatcher implements CompiledBackend {
       return
     }
     beginPreparation(ex, this)
-    whenRequest(ex, this.#context.maxBufferBytes, (verdict) => this.#begin(ex, type, client, verdict))
+    whenUpload(ex, type, this.#context, (verdict) => this.#begin(ex, type, client, verdict))
   }
 
   /** Each account has its own: no other is asked when one fails. */
@@ -152,6 +154,11 @@ class ModelDispatcher implements CompiledBackend {
       return
     }
     const bytes = ex.requestBytes ?? Buffer.alloc(0)
+    const form = passingForm(ex)?.form
+    if (form !== undefined) {
+      finishPreparation(ex, () => this.#first(ex, client, () => beside(ex, type) ?? singleText(form, 'model') ?? ''))
+      return
+    }
     if (bytes.length <= LARGE_BYTES) {
       finishPreparation(ex, () =>
         this.#first(ex, client, () => beside(ex, type) ?? modelAhead(bytes, contentTypeOf(ex)))

@@ -195,7 +195,7 @@ export class BackendCompiler {
 
   #compile(backend: Backend, name: string, hostRewrite: HostRewrite, uses: Map<string, UsedService>): CompiledBackend {
     const { upstream, fail, reply, inProcess, children, secret, revocations, worker = NO_WORKER } = this.#deps
-    const { log, offload, prices, state } = this.#deps.services
+    const { bodies, log, offload, prices, state } = this.#deps.services
     const kind = this.#deps.backends.find((known) => known.kind === backend.kind)
     if (kind === undefined) return this.refuse(`backends.${name}`, `there is no kind of backend "${backend.kind}"`)
     const noting = notingBackground(upstream)
@@ -206,6 +206,7 @@ export class BackendCompiler {
       fail,
       reply,
       inProcess,
+      bodies,
       children,
       secret,
       revocations,

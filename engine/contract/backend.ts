@@ -2,6 +2,7 @@
 import type { BackendConfig } from './backend-config.ts'
 import type { BackendTransport } from './backend-transport/transport.ts'
 import type { Background } from './background.ts'
+import type { BodyProcessing } from './body-processor.ts'
 import type { CallExplanation } from './call-explanation.ts'
 import type { CheckCredentials } from './check-credentials.ts'
 import type { Children, ChildSpec } from './children.ts'
@@ -49,6 +50,8 @@ export interface BackendContext {
   /** Ends an exchange that has no response yet with `reply`. */
   readonly reply: (ex: Exchange, reply: LocalReply) => void
   readonly inProcess: InProcess
+  /** For what works on bodies while they pass. */
+  readonly bodies: BodyProcessing
   /** Servers of others that it asks beside its own. */
   readonly services: Services
   readonly children: Children

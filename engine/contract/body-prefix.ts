@@ -3,6 +3,7 @@
  * behind the beginning goes its way unread, and the other side waits meanwhile as in any hook that waits.
  */
 import { hasNoContent } from '#engine/http/status.ts'
+import { atRoundEnd } from '#engine/socket/round.ts'
 import {
   Collector,
   DESCRIBES_BYTES,
@@ -82,6 +83,52 @@ export function collectResponsePrefix(bytesMax: number, fail: Fail): Hook {
       resumeResponse(ex)
     })
   }
+}
+
+/** A look at a body while it comes. */
+export interface RequestLook {
+  /** More is not kept. */
+  readonly bytesMax: number
+  /** Sees all that comes, once. True: it has seen enough. */
+  look(chunk: Buffer, start: number, end: number): boolean
+}
+
+/**
+ * For a backend: keeps what comes of the body until `look` has seen enough of it. `then` gets that at the end of the
+ * round; what follows waits (Exchange.heldRequest). A body that has ended by then is in ex.requestBytes as well. Null:
+ * it could not be kept, and ex.error says why.
+ */
+export function whenRequestLook(ex: Exchange, by: RequestLook, then: (bytes: Buffer | null) => void): void {
+  const held = ex.heldRequest
+  if (!hold(ex, lengthOf(held))) {
+    refuse(ex, 'BUFFERS_FULL', LATER_AGAIN)
+    then(null)
+    return
+  }
+  ex.heldRequest = null
+  const isSeen = (held ?? []).reduce((seen, piece) => by.look(piece, 0, piece.length) || seen, false)
+  if (isSeen || ex.requestDone) {
+    then(keepSeen(ex, Buffer.concat(held ?? [])))
+    return
+  }
+  const { bytesMax: max } = by
+  const expected = ex.requestLength > max ? 0 : ex.requestLength
+  const body = { max, expected, look: by.look, ex, mayGiveWay: true }
+  ex.requestCollector = new Collector(body, held, (bytes, why) => {
+    ex.requestCollector = null
+    arrived(ex)
+    if (bytes === null) refuseBody(ex, why)
+    const seen = bytes === null ? null : keepSeen(ex, bytes)
+    atRoundEnd(() => then(seen))
+  })
+  inviteBody(ex)
+}
+
+function keepSeen(ex: Exchange, bytes: Buffer): Buffer {
+  if (!ex.requestDone) return bytes
+  ex.requestBytes = bytes
+  ex.heldRequest = bytes.length === 0 ? null : [bytes]
+  return bytes
 }
 
 /** What is sent and what is looked at are the same bytes: one copy. */

@@ -34,6 +34,8 @@ interface CollectorOptions {
   readonly expected: number
   /** Of these bytes and what came with them it makes do; absent: it wants all of the body. */
   readonly enough?: number
+  /** Sees all that comes; true: it makes do with what has come. Absent: as `enough` says. */
+  readonly look?: ((chunk: Buffer, start: number, end: number) => boolean) | undefined
   /** The owner of the bytes, for the account; null: none. */
   readonly ex?: Exchange | null
   /** It comes from a client, and others may want the room. */
@@ -45,6 +47,7 @@ export class Collector implements BodyTaker, Arriving {
   lastAt = turnStartedAt
   readonly #max: number
   readonly #enough: number
+  readonly #look: CollectorOptions['look']
   /** As the message says; 0: it does not. */
   readonly #expected: number
   readonly #done: (bytes: Buffer | null, why: NotKept) => void
@@ -64,7 +67,7 @@ export class Collector implements BodyTaker, Arriving {
    * for what `ex` keeps.
    */
   constructor(
-    { max, expected, enough = Number.POSITIVE_INFINITY, ex = null, mayGiveWay = false }: CollectorOptions,
+    { max, expected, enough = Number.POSITIVE_INFINITY, look, ex = null, mayGiveWay = false }: CollectorOptions,
     held: readonly Buffer[] | null,
     done: (bytes: Buffer | null, why: NotKept) => void
   ) {
@@ -72,6 +75,7 @@ export class Collector implements BodyTaker, Arriving {
     this.#mayGiveWay = mayGiveWay
     this.#max = max
     this.#enough = enough
+    this.#look = look
     this.#expected = expected
     this.#done = done
     if (held !== null) for (const piece of held) this.#pieces.adopt(piece)
@@ -99,7 +103,9 @@ export class Collector implements BodyTaker, Arriving {
       this.#pieces.push(chunk, start, end)
       if (this.#length > SHARED_BYTES) this.#gather()
     }
-    if (this.#length < this.#enough) return true
+    // What was given up is not looked at.
+    if (this.#length === Number.POSITIVE_INFINITY) return true
+    if (this.#length < this.#enough && this.#look?.(chunk, start, end) !== true) return true
     this.end()
     return false
   }

@@ -1,10 +1,11 @@
 /**
  * Forms with files: what is read ends where the next delimiter begins, a replaced field says what it should and changes
- * nothing else, and what is refused is refused with a FormatError.
+ * nothing else, what is refused is refused with a FormatError; and in pieces, as they come, they are read the same.
  */
 import assert from 'node:assert/strict'
 import { FormatError } from '#backends/llm/formats/format.ts'
-import { type Form, readForm, textOf, withFields } from '#backends/llm/request/multipart.ts'
+import { type Form, type FormPart, readForm, textOf, withFields } from '#backends/llm/request/multipart.ts'
+import { FormScanner } from '#backends/llm/uploads/form-scanner.ts'
 
 export const name = 'llm-form'
 
@@ -29,9 +30,12 @@ const TYPE = 'multipart/form-data; boundary=b'
 export function run(data: Buffer): void {
   const end = data.indexOf('\n')
   const line = data.toString('latin1', 0, Math.max(end, 0))
-  const form = tried(() =>
-    line.startsWith('multipart/') ? readForm(data.subarray(end + 1), line) : readForm(Buffer.from(data), TYPE)
-  )
+  const isTyped = line.startsWith('multipart/')
+  const [body, type] = isTyped ? [data.subarray(end + 1), line] : [Buffer.from(data), TYPE]
+  const form = tried(() => readForm(body, type))
+  // While it comes, in pieces of a length that the input says.
+  const scanned = tried(() => scan(body, type, 1 + ((data[0] ?? 0) % 61)))
+  assert.deepEqual(scanned, form?.parts ?? null)
   if (form === null) return
   const { bytes, boundary, parts } = form
   for (const { start, end } of parts) {
@@ -50,6 +54,13 @@ export function run(data: Buffer): void {
     assert.deepEqual(valuesOf(changed, null, name), valuesOf(form, null, name))
   }
   for (const part of parts) tried(() => textOf(form, part))
+}
+
+function scan(body: Buffer, type: string, size: number): readonly FormPart[] {
+  const scanner = new FormScanner(type)
+  for (let at = 0; at < body.length; at += size) scanner.push(body, at, Math.min(body.length, at + size))
+  scanner.end()
+  return scanner.parts
 }
 
 const valuesOf = ({ bytes, parts }: Form, name: string | null, without: string | null = null): string[] =>

@@ -19,7 +19,7 @@ import type { EventTexts, Value } from './guarded-texts.ts'
 export class FormatError extends Error {
   readonly field: string
   /** What the client gets. */
-  readonly status: 400 | 403 | 404 = 400
+  readonly status: 400 | 403 | 404 | 413 = 400
 
   constructor(field: string, message: string) {
     super(message)

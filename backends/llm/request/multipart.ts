@@ -10,9 +10,9 @@ import { FormatError } from '#backends/llm/formats/format.ts'
 import { allocShared, SHARED_BYTES } from '#engine/kit/shared-bytes.ts'
 
 /** OpenAI's clients send up to 16 pictures, and a dozen fields beside them. */
-const PARTS_MAX = 128
+export const PARTS_MAX = 128
 /** Of one part. Three fields, of which one has the name of a file. */
-const HEADER_BYTES_MAX = 4096
+export const HEADER_BYTES_MAX = 4096
 /** RFC 2046, section 5.1.1. */
 const BOUNDARY_CHARS_MAX = 70
 /** Of a field that is read as text. */
@@ -42,6 +42,16 @@ export const isForm = (contentType: string): boolean => FORM.test(contentType)
 /** Forms that were read early, to find the backend for their model. */
 const read = new WeakMap<Buffer, Form>()
 
+/** What is wrong with a form, in the same words however it is read. */
+export const FORM_FAULTS = {
+  first: 'the body must begin with the boundary of the form that Content-Type says',
+  parts: `the form has more than ${PARTS_MAX} parts`,
+  header: `has no header, or one of more than ${HEADER_BYTES_MAX} bytes`,
+  unended: 'has no end: the boundary does not follow in a line of its own',
+  behind: 'is followed by more than the end of the form',
+  line: 'has a line that begins with the boundary and goes on'
+}
+
 /** As readForm; the result is kept as long as `bytes` are. */
 export function formAhead(bytes: Buffer, contentType: string): Form {
   const form = readForm(bytes, contentType)
@@ -55,28 +65,27 @@ export function readForm(bytes: Buffer, contentType: string): Form {
   if (known !== undefined) return known
   const boundary = boundaryOf(contentType)
   const first = `--${boundary}\r\n`
-  if (bytes.toString('latin1', 0, first.length) !== first)
-    throw new FormatError('', 'the body must begin with the boundary of the form that Content-Type says')
+  if (bytes.toString('latin1', 0, first.length) !== first) throw new FormatError('', FORM_FAULTS.first)
   // Line by line from here on: the line end before a delimiter is its own.
   const delimiter = Buffer.from(`\r\n--${boundary}`, 'latin1')
   const parts: FormPart[] = []
   for (let at = first.length; ; ) {
-    if (parts.length === PARTS_MAX) throw new FormatError('', `the form has more than ${PARTS_MAX} parts`)
+    if (parts.length === PARTS_MAX) throw new FormatError('', FORM_FAULTS.parts)
     const place = `part ${parts.length + 1}`
     const start = endOfHeader(bytes, at, place)
     const header = headerOf(bytes.toString('latin1', at, start - 2), place)
     // The empty line may be taken for the line end of a delimiter: some servers do.
     const end = bytes.indexOf(delimiter, start - 2)
-    if (end < start) throw new FormatError(place, 'has no end: the boundary does not follow in a line of its own')
+    if (end < start) throw new FormatError(place, FORM_FAULTS.unended)
     parts.push({ ...header, start, end })
     at = end + delimiter.length
     const tail = bytes.toString('latin1', at, at + 2)
     if (tail === '--') {
       const rest = bytes.toString('latin1', at + 2, at + 5)
-      if (rest !== '' && rest !== '\r\n') throw new FormatError(place, 'is followed by more than the end of the form')
+      if (rest !== '' && rest !== '\r\n') throw new FormatError(place, FORM_FAULTS.behind)
       return { bytes, boundary, parts }
     }
-    if (tail !== '\r\n') throw new FormatError(place, 'has a line that begins with the boundary and goes on')
+    if (tail !== '\r\n') throw new FormatError(place, FORM_FAULTS.line)
     at += 2
   }
 }
@@ -85,8 +94,8 @@ const PARAMETER = /;[ \t]*([A-Za-z0-9!#$&+.^_`|~*-]+)=(?:"((?:[^"\\\r\n]|\\[\t -
 /** bchars of RFC 2046, no space at the end. */
 const BOUNDARY = /^[A-Za-z0-9'()+_,./:=? -]*[A-Za-z0-9'()+_,./:=?-]$/
 
-/** Throws FormatError. */
-function boundaryOf(contentType: string): string {
+/** Of the Content-Type of a form. Throws FormatError. */
+export function boundaryOf(contentType: string): string {
   const found = parametersOf(contentType, 'Content-Type').get('boundary')
   if (found === undefined || found.length > BOUNDARY_CHARS_MAX || !BOUNDARY.test(found)) {
     throw new FormatError('', `Content-Type must have a boundary of up to ${BOUNDARY_CHARS_MAX} characters (RFC 2046)`)
@@ -115,7 +124,7 @@ const EMPTY_LINE = Buffer.from('\r\n\r\n')
 /** Where the value begins. Throws FormatError. */
 function endOfHeader(bytes: Buffer, at: number, place: string): number {
   const end = bytes.subarray(at, at + HEADER_BYTES_MAX).indexOf(EMPTY_LINE)
-  if (end < 0) throw new FormatError(place, `has no header, or one of more than ${HEADER_BYTES_MAX} bytes`)
+  if (end < 0) throw new FormatError(place, FORM_FAULTS.header)
   return at + end + EMPTY_LINE.length
 }
 
@@ -124,8 +133,10 @@ const FIELD = /^([A-Za-z0-9-]+):[ \t]*(.*)$/
 const NAME = /^[A-Za-z0-9_.[\]-]{1,64}$/
 const PLAIN_ENCODING = /^(?:7bit|8bit|binary)$/i
 
+export type PartHeader = Pick<FormPart, 'name' | 'filename' | 'contentType'>
+
 /** `header`: its lines, each with its end. Throws FormatError. */
-function headerOf(header: string, place: string): Pick<FormPart, 'name' | 'filename' | 'contentType'> {
+export function headerOf(header: string, place: string): PartHeader {
   const fields = new Map<string, string>()
   for (const line of header.slice(0, -2).split('\r\n')) {
     const [, name, value] = FIELD.exec(line) ?? []

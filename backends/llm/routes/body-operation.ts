@@ -6,6 +6,7 @@ import { isForm } from '#backends/llm/request/multipart.ts'
 import { address } from '#backends/llm/request/provider-request.ts'
 import { droppedOf } from '#backends/llm/translate/dropped-fields.ts'
 import { changesOperation } from '#backends/llm/translate/tolerance.ts'
+import { passingForm } from '#backends/llm/uploads/passing-form.ts'
 import { replaceRequestBody } from '#engine/contract/body.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import { bufferOf, jsonBytes } from '#engine/kit/shared-bytes.ts'
@@ -51,7 +52,9 @@ export function applyOperation(
   printed: PrintedOperation
 ): void {
   const { bytes, target, isNative, contentType } = printed
-  replaceRequestBody(ex, bytes === null ? source.bytes : bufferOf(bytes))
+  const body = bytes === null ? source.bytes : bufferOf(bytes)
+  if (source.passing == null) replaceRequestBody(ex, body)
+  else source.passing.send(body)
   address(ex, provider, { target, query: isNative ? source.query : '', isNative, contentType })
 }
 
@@ -59,9 +62,10 @@ export function applyOperation(
 export function operationFor(kind: BodyOperationKind, ex: Exchange, bytes: Buffer): ActiveOperation | LargeOperation {
   const { type, isStrict, name, listen, streamTap } = kind
   const contentType = ex.request.get('content-type') ?? ''
-  const source = { type, bytes, contentType, path: ex.path, query: ex.query }
+  const passing = passingForm(ex)
+  const source = { type, bytes: passing?.form.bytes ?? bytes, contentType, path: ex.path, query: ex.query, passing }
   const client = kind.client(ex)
-  if (bytes.length > LARGE_BYTES) return new LargeOperation(client, kind, source)
+  if (passing === null && bytes.length > LARGE_BYTES) return new LargeOperation(client, kind, source)
   const read = kind.read(source)
   const write = (ex: Exchange, to: ResolvedProvider): SentOperation => {
     const printed = printOperation(read, source, to)

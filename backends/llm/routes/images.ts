@@ -26,7 +26,7 @@ function expected({ text, number, bytesLength }: CallFields, inputTokens: number
   return { inputTokens: Math.min(inputTokens, bytesLength), outputTokens: image * TOKENS_PER_PICTURE, units }
 }
 
-const PICTURES = { outputType: 'image', cost: imagesCost } as const
+const PICTURES = { outputType: 'image', cost: imagesCost, reads: ['n', 'size', 'quality'] } as const
 
 export const imageGenerations: BodyOperationKind = openaiCall({
   ...PICTURES,

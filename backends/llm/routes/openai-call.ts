@@ -10,6 +10,7 @@ import type { Operation as Capability } from '#backends/llm/providers/provider.t
 import { modelOf, parseBody } from '#backends/llm/request/json-body.ts'
 import { type Form, readForm, singleText, withFields } from '#backends/llm/request/multipart.ts'
 import { providerModel } from '#backends/llm/request/provider-request.ts'
+import { fieldsAhead } from '#backends/llm/uploads/form-needs.ts'
 import type { BodyOperationType } from './answer-spec.ts'
 import {
   type BodyOperationKind,
@@ -36,6 +37,8 @@ export interface OpenaiCall {
   /** gen_ai.operation.name; null: it costs nothing. */
   readonly name: string | null
   readonly capability: Capability
+  /** Fields of a form that are read, beside the model. */
+  readonly reads?: readonly string[]
   /** gen_ai.output.type. */
   readonly outputType?: string
   /** Fields with texts for guards. Null: they are none. */
@@ -47,7 +50,8 @@ export interface OpenaiCall {
 }
 
 export function openaiCall(call: OpenaiCall): BodyOperationKind {
-  const { type, end, takes, name, guarded, cost, outputType } = call
+  const { type, end, takes, name, guarded, cost, outputType, reads = [] } = call
+  const needs = takes === 'form' ? fieldsAhead('model', reads) : null
   return {
     type,
     pathEnds: [end],
@@ -57,6 +61,7 @@ export function openaiCall(call: OpenaiCall): BodyOperationKind {
     client: () => 'completions',
     guarded: () => (guarded === null ? null : requestReach(guarded, [])),
     hidesAnswer: outputType === 'image' || outputType === 'speech',
+    formNeeds: () => needs,
     read: (source) => (takes === 'form' ? new FormCall(call, source) : new JsonCall(call, source)),
     ...(cost === undefined ? {} : { listen: (ex, sent) => new PassingAnswer(ex, sent, cost) })
   }
@@ -126,18 +131,20 @@ class JsonCall extends Call {
 class FormCall extends Call {
   protected readonly model: string
   readonly #form: Form
+  readonly #length: number
 
   /** Throws FormatError. */
-  constructor(call: OpenaiCall, { bytes, contentType }: OperationSource) {
+  constructor(call: OpenaiCall, { bytes, contentType, passing = null }: OperationSource) {
     super(call)
-    this.#form = readForm(bytes, contentType)
+    this.#form = passing?.form ?? readForm(bytes, contentType)
+    this.#length = passing?.bytesLength ?? bytes.length
     this.model = singleText(this.#form, 'model') ?? ''
   }
 
   protected get fields(): CallFields {
     const text = (name: string) => singleText(this.#form, name)
     const number = (name: string) => numberOf(text(name))
-    return { bytesLength: this.#form.bytes.length, text, number }
+    return { bytesLength: this.#length, text, number }
   }
 
   protected renamed(model: string): Buffer {

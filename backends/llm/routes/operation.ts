@@ -11,6 +11,8 @@ import type { WrittenStored } from '#backends/llm/stored/request.ts'
 import type { KeptIds, StoredSettings } from '#backends/llm/stored/stores.ts'
 import type { CostTap } from '#backends/llm/stream/cost-tap.ts'
 import type { DroppedFields } from '#backends/llm/translate/dropped-fields.ts'
+import type { FormNeeds } from '#backends/llm/uploads/form-needs.ts'
+import type { PassingForm } from '#backends/llm/uploads/passing-form.ts'
 import type { Exchange, ResponseTap } from '#engine/contract/exchange.ts'
 import type { RequestSettings } from '#engine/contract/model-use.ts'
 import type { Reach } from '#engine/kit/scan/body.ts'
@@ -91,6 +93,8 @@ export interface OperationSource {
   readonly contentType: string
   readonly path: string
   readonly query: string
+  /** The body is a form that goes on while it comes: `bytes` are its beginning. Not for other threads. */
+  readonly passing?: PassingForm | null
 }
 
 /** What one provider is sent. */
@@ -140,6 +144,10 @@ interface AnyOperationKind<Spec extends AnswerSpec>
   costIn?(spec: Spec, body: Json): OperationCost
   /** Whether a request is about what a provider keeps: the account of that is asked, whatever the model. */
   isKept?(ex: Exchange): boolean
+  /** What has to be known of a long form ahead of its end; null or absent: it is kept whole. */
+  formNeeds?(ex: Exchange): FormNeeds | null
+  /** The body is a piece of a file: nothing in it is read. */
+  isPiece?(ex: Exchange): boolean
   /** Requests name what is kept as chats do: ids in their bodies are opened ahead. */
   readonly refers?: true
   /** An answer is written anew for a client of the same format, too: what it says is not what the client gets. */

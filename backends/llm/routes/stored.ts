@@ -1,7 +1,8 @@
 /** What providers keep for clients (docs/llm-objects.md): its line among the operations; the rest is in stored/. */
 import { type StoredAnswerSpec, storedAnswer } from '#backends/llm/stored/answer.ts'
 import { STORED_ENDS } from '#backends/llm/stored/apis.ts'
-import { StoredCall, storedClient } from '#backends/llm/stored/operation.ts'
+import { storedForm } from '#backends/llm/stored/long-forms.ts'
+import { isStoredPiece, StoredCall, storedClient } from '#backends/llm/stored/operation.ts'
 import type { HeadOperationKind } from './operation.ts'
 
 declare module './answer-spec.ts' {
@@ -21,6 +22,8 @@ export const stored: HeadOperationKind<StoredAnswerSpec> = {
   client: storedClient,
   // Nobody looks into files and batches.
   guarded: () => null,
+  formNeeds: storedForm,
+  isPiece: isStoredPiece,
   begin: (ex, settings) => new StoredCall(ex, settings()),
   rewrites: true,
   answer: storedAnswer

@@ -28,14 +28,17 @@ export interface BodySource {
   readonly contentType: string
   /** A piece of a file, as Google's upload protocol has it. */
   readonly isPiece: boolean
+  /** The beginning of a long form, whose files come later: `bytes` are that. Null or absent: it is all here. */
+  readonly form?: Form | null
 }
 
 const AS_IT_IS: StoredBody = { write: () => null }
 
 /** Throws FormatError. */
 export function openBody({ collection }: StoredApi, source: BodySource, references: References): StoredBody {
-  const { bytes, contentType, isPiece } = source
+  const { bytes, contentType, isPiece, form = null } = source
   if (bytes.length === 0 || isPiece) return AS_IT_IS
+  if (form !== null) return openBeginning(form, references)
   if (isForm(contentType)) return openForm(collection, bytes, contentType, references)
   // A description of a call (RFC 8866).
   if (/^application\/sdp\b/i.test(contentType) && collection === 'realtime/calls') return AS_IT_IS
@@ -49,7 +52,7 @@ export function openBody({ collection }: StoredApi, source: BodySource, referenc
 }
 
 /** Whatever else it says: Together has "batch-api". */
-const isBatchInput = (purpose: Json | undefined): boolean => isString(purpose) && /batch/i.test(purpose)
+export const isBatchInput = (purpose: Json | undefined): boolean => isString(purpose) && /batch/i.test(purpose)
 
 /** OpenAI's uploads in parts; a file of Google's, which comes in pieces. */
 function isUnseen(collection: string, body: JsonObject): boolean {
@@ -141,6 +144,13 @@ function openForm(collection: string, bytes: Buffer, contentType: string, refere
     return { write: (map) => withSession(readForm(opened, contentType), session, map), otherModels }
   }
   return { write: () => (opened === bytes ? null : opened), isUnseenBatch: collection === 'uploads' && isBatch }
+}
+
+/** What follows is none of a batch, and names nothing (long-forms.ts). */
+function openBeginning(form: Form, references: References): StoredBody {
+  const opened = withOpenFields(form, references)
+  if (isBatchInput(singleText(form, 'purpose') ?? undefined)) throw new FormatError('file', 'must be here as a whole')
+  return { write: () => (opened === form.bytes ? null : opened) }
 }
 
 /** Fields that name an object, as in JSON. */

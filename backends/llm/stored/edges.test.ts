@@ -81,7 +81,11 @@ test('bodies: one that is too long is a 413, a large chat is opened in another t
   const models = [{ name: 'm', provider: 'openai', params: at(keeper) }]
   const { base, ann, bob } = await portOf(t, { models })
   const long = await toFile(Buffer.alloc(3 * 1024 * 1024, 97), 'a.txt')
-  await rejects(ann.files.create({ file: long, purpose: 'user_data' }), { status: 413 })
+  // Files go on while they come.
+  const kept = await ann.files.create({ file: long, purpose: 'user_data' })
+  equal((await (await ann.files.content(kept.id)).arrayBuffer()).byteLength, 3 * 1024 * 1024)
+  await ann.files.delete(kept.id)
+  await rejects(ann.responses.create({ model: 'm', input: 'x'.repeat(3 * 1024 * 1024) }), { status: 413 })
   const file = await ann.files.create({ file: await toFile(Buffer.from('x'), 'x.txt'), purpose: 'user_data' })
   const input = (text: string) => [
     {

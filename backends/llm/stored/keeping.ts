@@ -126,5 +126,5 @@ function openHere(ex: Exchange, bytes: Buffer, access: StoreAccess): KeptIds | F
 }
 
 function refusalOf({ field, message, status = 400 }: RefusedRequest): FormatError {
-  return status === 400 ? new FormatError(field, message) : new StoredRefusal(status, message)
+  return status === 403 || status === 404 ? new StoredRefusal(status, message) : new FormatError(field, message)
 }

@@ -16,6 +16,7 @@ import {
   type SentOperation
 } from '#backends/llm/routes/operation.ts'
 import { NONE_DROPPED } from '#backends/llm/translate/dropped-fields.ts'
+import { passingForm } from '#backends/llm/uploads/passing-form.ts'
 import { KEY_USE, type KeyUse } from '#engine/contract/accounts.ts'
 import { replaceRequestBody } from '#engine/contract/body.ts'
 import { BODY_NONE, type Exchange } from '#engine/contract/exchange.ts'
@@ -120,7 +121,9 @@ export class StoredCall implements ActiveOperation {
 
   #apply(ex: Exchange, to: ResolvedProvider, format: FormatName, written: WrittenStored): SentOperation {
     const { path, query, bytes, model } = written
-    if (bytes !== null) replaceRequestBody(ex, bufferOf(bytes))
+    const passing = passingForm(ex)
+    if (passing !== null) passing.send(bytes === null ? passing.form.bytes : bufferOf(bytes))
+    else if (bytes !== null) replaceRequestBody(ex, bufferOf(bytes))
     const [base, version = ''] = baseAt(to, format).split('?')
     const parameters = [version, query.slice(1)].filter((part) => part !== '').join('&')
     const target = `${this.#at.isUpload ? '/upload' : ''}${base}${path}`
@@ -214,10 +217,20 @@ export class StoredCall implements ActiveOperation {
   }
 }
 
-function sourceOf(ex: Exchange, { isUpload }: StoredPath): StoredSource {
+const isPieceOf = ({ request }: Exchange, { isUpload }: StoredPath): boolean =>
+  isUpload && /\bupload\b/.test(request.get('x-goog-upload-command') ?? '')
+
+/** A piece of a file, as Google's upload protocol has it. */
+export function isStoredPiece(ex: Exchange): boolean {
+  const at = storedAt(ex)
+  return at !== null && isPieceOf(ex, at)
+}
+
+function sourceOf(ex: Exchange, at: StoredPath): StoredSource {
   const { request, query } = ex
-  const isPiece = isUpload && /\bupload\b/.test(request.get('x-goog-upload-command') ?? '')
-  return { bytes: ex.requestBytes ?? Buffer.alloc(0), contentType: request.get('content-type') ?? '', isPiece, query }
+  const form = passingForm(ex)?.form ?? null
+  const bytes = form?.bytes ?? ex.requestBytes ?? Buffer.alloc(0)
+  return { bytes, contentType: request.get('content-type') ?? '', isPiece: isPieceOf(ex, at), query, form }
 }
 
 /** For another thread; null: nothing of the body is read. */
