@@ -87,7 +87,8 @@ test('an answer of every field is read, and written as it was', () => {
     output: 50,
     reasoning: 30,
     outputAudio: 15,
-    outputImage: 5
+    outputImage: 5,
+    searches: 1
   })
   assert.deepEqual([answer.id, answer.model, answer.created], ['r-1/x', 'gemini-2.5-flash', 1_735_787_045])
   const losses = new Losses()

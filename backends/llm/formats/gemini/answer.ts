@@ -8,7 +8,7 @@ import { restoreUnknown, type UnknownFields } from '#backends/llm/formats/unknow
 import { Calls, isNothing, readPart } from './content-read.ts'
 import { type PartsWriter, writePart } from './content-write.ts'
 import { readLogprobs, writeLogprobs } from './logprobs.ts'
-import { leaveSplits, readUsage, writeUsage } from './usage.ts'
+import { leaveSplits, readUsage, searchesIn, withSearches, writeUsage } from './usage.ts'
 import { camel, idTag, message, messages, optionalMessage, optionalNumber } from './wire.ts'
 
 /** All that is documented; what is not, is `error`. */
@@ -71,7 +71,7 @@ export function readAnswer(body: JsonObject): Answer {
   const usage = optionalMessage(fields, 'usageMetadata')
   const created = readTime(fields)
   const serviceTier = usage?.optionalString('serviceTier') ?? null
-  const counted = usage === null ? null : readUsage(usage)
+  const counted = usage === null ? null : withSearches(readUsage(usage), searchesIn(fields.value))
   if (usage !== null && counted !== null) leaveSplits(usage, counted, unknown)
   if (choices.length === 0 && isBlocked(fields)) {
     choices.push({ parts: [], stop: 'filter', stopSequence: null, logprobs: null })
@@ -92,7 +92,7 @@ export function readSummary(body: JsonObject): AnswerSummary {
   const fields = message(body, '')
   const usage = optionalMessage(fields, 'usageMetadata')
   return {
-    usage: usage === null ? null : readUsage(usage),
+    usage: usage === null ? null : withSearches(readUsage(usage), searchesIn(fields.value)),
     model: fields.optionalString('modelVersion') ?? '',
     id: fields.text('responseId') ?? '',
     serviceTier: usage?.text('serviceTier') ?? null,

@@ -14,7 +14,7 @@ import { Calls, isNothing, readPart } from './content-read.ts'
 import { errorOf } from './error.ts'
 import { readLogprobs } from './logprobs.ts'
 import { PartialCall } from './partial-call.ts'
-import { readUsage } from './usage.ts'
+import { readUsage, searchesIn, withSearches } from './usage.ts'
 import { count, idTag, message, messages, optionalMessage } from './wire.ts'
 
 /** A provider that makes up names is not remembered for all of them. */
@@ -41,6 +41,8 @@ export class GeminiReader implements StreamReader {
   #calls: Calls | null = null
   readonly #choices = new Map<number, Reading>()
   #usage: Usage | null = null
+  /** Events repeat what they are told of. */
+  #searches = 0
   #serviceTier: string | null = null
   #isDone = false
   #events: ChatEvent[] = []
@@ -58,8 +60,9 @@ export class GeminiReader implements StreamReader {
 
   #chunk(fields: Fields): void {
     const usage = optionalMessage(fields, 'usageMetadata')
+    this.#searches = Math.max(this.#searches, searchesIn(fields.value))
     if (usage !== null) {
-      this.#usage = readUsage(usage)
+      this.#usage = withSearches(readUsage(usage), this.#searches)
       this.#serviceTier = usage.optionalString('serviceTier') ?? this.#serviceTier
     }
     if (this.#calls === null) this.#start(fields)

@@ -5,9 +5,9 @@
 
 import { isDeepStrictEqual } from 'node:util'
 import type { Json, JsonObject, Usage } from '#backends/llm/conversation.ts'
-import { compact, type Fields } from '#backends/llm/formats/fields.ts'
+import { compact, type Fields, isObject } from '#backends/llm/formats/fields.ts'
 import type { UnknownFields } from '#backends/llm/formats/unknown-fields.ts'
-import { count, messages } from './wire.ts'
+import { camel, count, messages } from './wire.ts'
 
 /** Audio and images that came from a cache are counted as that. */
 export function readUsage(fields: Fields): Usage {
@@ -26,6 +26,27 @@ export function readUsage(fields: Fields): Usage {
     outputImage: ofModality(fields, 'candidatesTokensDetails', 'IMAGE')
   }
 }
+
+/** They are asked money for each prompt that was grounded, and not for each search. */
+const BY_PROMPT = /^(?:models\/)?gemini-[12]\b/
+
+/**
+ * What is asked money for of "Grounding with Google Search" (its pricing): the searches of an answer, or, of models
+ * before Gemini 3, an answer with any. Usage does not tell of it. `answer`: whole, or an event of a stream.
+ */
+export function searchesIn({ candidates, modelVersion }: JsonObject): number {
+  if (!Array.isArray(candidates)) return 0
+  let searches = 0
+  for (const candidate of candidates as readonly Json[]) {
+    const found = isObject(candidate) ? (candidate.groundingMetadata ?? candidate.grounding_metadata) : null
+    const queries = isObject(found) ? camel(found).webSearchQueries : null
+    if (Array.isArray(queries)) searches += queries.filter((query) => query !== '').length
+  }
+  return searches > 0 && typeof modelVersion === 'string' && BY_PROMPT.test(modelVersion) ? 1 : searches
+}
+
+/** `usage` with as many of them. */
+export const withSearches = (usage: Usage, searches: number): Usage => (searches === 0 ? usage : { ...usage, searches })
 
 const SPLITS = [
   'toolUsePromptTokenCount',

@@ -21,7 +21,7 @@ export function readAnswer(body: JsonObject): Answer {
     model: fields.label('model') ?? '',
     created: readCreated(fields),
     choices: [{ parts, stop, stopSequence: null, logprobs }],
-    usage: readUsage(fields.optionalObject('usage'), notes),
+    usage: readUsage(fields.optionalObject('usage'), body.output, notes),
     serviceTier: fields.optionalString('service_tier'),
     origin: originOf(notes)
   }
@@ -34,7 +34,7 @@ export function readAnswer(body: JsonObject): Answer {
 
 export function readSummary(body: JsonObject): AnswerSummary {
   const fields = Fields.of(body, '')
-  const usage = readUsage(fields.optionalObject('usage'), null)
+  const usage = readUsage(fields.optionalObject('usage'), body.output, null)
   const model = fields.optionalString('model') ?? ''
   const serviceTier = fields.text('service_tier')
   return { usage, model, id: fields.label('id') ?? '', serviceTier, stops: [stopIn(body)] }

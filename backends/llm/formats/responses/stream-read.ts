@@ -267,7 +267,7 @@ class Reader implements StreamReader {
     }
     const stop = readStop(response, newNotes(), this.#hasCall ? 'tools' : this.#hasRefusal ? 'refusal' : 'end')
     this.#out.push({ kind: 'stop', choice: 0, stop, stopSequence: null })
-    const usage = readUsage(response.optionalObject('usage'), null)
+    const usage = readUsage(response.optionalObject('usage'), response.value.output, null)
     const serviceTier = response.optionalString('service_tier')
     if (usage !== null) this.#out.push({ kind: 'usage', usage, serviceTier })
     this.#out.push({ kind: 'done' })

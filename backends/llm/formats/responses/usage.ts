@@ -1,14 +1,15 @@
 /** Tokens as the Responses API counts them (API reference, `usage` of the response object). */
 
-import type { JsonObject, Usage } from '#backends/llm/conversation.ts'
-import { compact, type Fields } from '#backends/llm/formats/fields.ts'
+import type { Json, JsonObject, Usage } from '#backends/llm/conversation.ts'
+import { compact, type Fields, isObject } from '#backends/llm/formats/fields.ts'
 import type { ReadNotes } from '#backends/llm/formats/unknown-fields.ts'
 import { reportedCost } from '#backends/llm/usage/reported-cost.ts'
 
-export function readUsage(usage: Fields | null, notes: ReadNotes | null): Usage | null {
+/** `output`: of the response, since its usage does not tell of searches. */
+export function readUsage(usage: Fields | null, output: Json | undefined, notes: ReadNotes | null): Usage | null {
   if (usage === null) return null
   const input = usage.optionalObject('input_tokens_details')
-  const output = usage.optionalObject('output_tokens_details')
+  const details = usage.optionalObject('output_tokens_details')
   const read: Usage = {
     input: usage.count('input_tokens'),
     cacheRead: input?.count('cached_tokens') ?? 0,
@@ -18,14 +19,26 @@ export function readUsage(usage: Fields | null, notes: ReadNotes | null): Usage 
     inputAudio: input?.count('audio_tokens') ?? 0,
     inputImage: input?.count('image_tokens') ?? 0,
     output: usage.count('output_tokens'),
-    reasoning: output?.count('reasoning_tokens') ?? 0,
-    outputAudio: output?.count('audio_tokens') ?? 0,
-    outputImage: output?.count('image_tokens') ?? 0,
+    reasoning: details?.count('reasoning_tokens') ?? 0,
+    outputAudio: details?.count('audio_tokens') ?? 0,
+    outputImage: details?.count('image_tokens') ?? 0,
+    ...searchesIn(output),
     ...reportedCost(usage.value)
   }
   usage.any('total_tokens')
-  if (notes !== null) for (const object of [usage, input, output]) object?.leaveUnknown(notes.wording)
+  if (notes !== null) for (const object of [usage, input, details]) object?.leaveUnknown(notes.wording)
   return read
+}
+
+/** Calls of the web search tool that have searched ("Pricing", built-in tools): opening a page costs nothing. */
+function searchesIn(output: Json | undefined): Pick<Usage, 'searches'> {
+  if (!Array.isArray(output)) return {}
+  let searches = 0
+  for (const item of output as readonly Json[]) {
+    if (!isObject(item) || item.type !== 'web_search_call' || item.status === 'failed') continue
+    if (!isObject(item.action) || item.action.type === 'search') searches++
+  }
+  return searches === 0 ? {} : { searches }
 }
 
 export function writeUsage(usage: Usage | null): JsonObject | null {

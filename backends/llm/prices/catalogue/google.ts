@@ -5,7 +5,16 @@ import { CLAUDE_GLOBAL, CLAUDE_OLDER } from './anthropic.ts'
 const LONG = 200_000
 const BATCH = { batch: 50 }
 
-const GEMINI = (): readonly Line[] => [
+/** "Grounding with Google Search": 14 for a thousand searches; before Gemini 3, 35 for a thousand grounded prompts. */
+const withSearches = (lines: readonly Line[]): readonly Line[] =>
+  lines.map(([models, dollars]) => {
+    const isChat = models.startsWith('gemini-') && !models.startsWith('gemini-embedding')
+    return isChat ? [models, { ...dollars, search: models.startsWith('gemini-3') ? 0.014 : 0.035 }] : [models, dollars]
+  })
+
+const GEMINI = (): readonly Line[] => withSearches(MODELS)
+
+const MODELS: readonly Line[] = [
   ['gemini-3.7-flash gemini-3.6-flash', { input: 1.5, cacheRead: 0.15, output: 7.5, ...BATCH }],
   ['gemini-3.5-flash', { input: 1.5, cacheRead: 0.15, output: 9, ...BATCH }],
   ['gemini-3.5-flash-lite', { input: 0.3, cacheRead: 0.03, output: 2.5, ...BATCH }],

@@ -148,7 +148,7 @@ const SOUND: readonly Line[] = [
 /** Text in, text cached, pictures in and out; dall-e by picture. */
 const PICTURES: readonly Line[] = [
   ['gpt-image-1', { input: 5, cacheRead: 1.25, inputImage: 10, output: 40, outputImage: 40 }],
-  ['gpt-image-1-mini', { input: 2, cacheRead: 0.2, inputImage: 2.5 }],
+  ['gpt-image-1-mini', { input: 2, cacheRead: 0.2, inputImage: 2.5, output: 8, outputImage: 8 }],
   ['gpt-image-1.5 chatgpt-image', { input: 5, cacheRead: 1.25, inputImage: 8, output: 10, outputImage: 32 }],
   ['gpt-image-2', { input: 5, cacheRead: 1.25, inputImage: 8, output: 30, outputImage: 30 }],
   [
@@ -166,9 +166,15 @@ const PICTURES: readonly Line[] = [
   ['omni-moderation text-moderation text-moderation-stable', { input: 0, output: 0 }]
 ]
 
+/** Of the web search tool of Responses: 10 for a thousand. The old `web_search_preview` may cost more. */
+const SEARCH = 0.01
+
+const withSearches = (lines: readonly Line[]): readonly Line[] =>
+  lines.map(([models, dollars]) => [models, { ...dollars, search: SEARCH }])
+
 export const openaiList = (): PriceList => ({
   provider: 'openai',
   source: 'https://developers.openai.com/api/docs/pricing',
   date: '2026-08-21',
-  lines: [...OPENAI_CHAT, ...OPENAI_EMBEDDINGS, ...SOUND, ...PICTURES]
+  lines: [...withSearches(OPENAI_CHAT), ...OPENAI_EMBEDDINGS, ...SOUND, ...PICTURES]
 })
