@@ -201,3 +201,15 @@ export interface Accounts {
 
 /** For configurations that are checked and never run. */
 export const NO_ACCOUNTS: Accounts = { find: () => undefined, size: 0, isComplete: true }
+
+/** Hears how the server of config.state.url does, as a worker sees it. */
+export interface StateWatch {
+  /** It is reached, or is away. */
+  connected(isUp: boolean): void
+  /** It has answered a batch of operations after so many seconds. */
+  answered(seconds: number): void
+  /** A batch has had no answer: it broke off, or none that can be used came. */
+  failed(): void
+  /** It was away, and a call that has to be counted there was let pass (failureMode open), or refused. */
+  uncounted(outcome: 'passed' | 'refused'): void
+}

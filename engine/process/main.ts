@@ -153,9 +153,8 @@ function startWorker(data: WorkerData, post: (message: ToMain) => void): WorkerT
   const offload = new OffloadPool(JOBS.href, { lost: telemetry.jobLost })
   const revocations = new SharedRevocations(data.ended)
   const buckets = bucketsOf(new BucketTable(data.buckets, { owner: worker }))
-  const { accounts, close } = accountsOfWorker(data, buckets, (level, message) =>
-    telemetry.logger.log(level, 'accounts', message)
-  )
+  const log = (level: 'info' | 'error', message: string) => telemetry.logger.log(level, 'accounts', message)
+  const { accounts, close } = accountsOfWorker(data, buckets, log, telemetry.stateWatch)
   const services = {
     state,
     accounts,

@@ -24,6 +24,11 @@ const EXPECTED: Readonly<Record<'redis' | 'any', string>> = {
   any: `must be the URL of a server: ${REDIS} or postgres://HOST:PORT/DATABASE`
 }
 
+/** As clients of Redis spell it: redis+sentinel://, redis-sentinel://, sentinel://. */
+const SENTINEL = /^(?:(?:redis|valkey)s?[+-])?sentinels?:$/
+const NO_SENTINEL =
+  'is that of a Sentinel, which is not asked: give the URL of a name that follows the primary, as redis://HOST:PORT/NUMBER'
+
 export interface ServerAddress {
   readonly kind: ServerKind
   /** Of an IPv6 address without brackets. */
@@ -68,6 +73,7 @@ export const checkServer =
 function addressOf(text: string): ServerAddress | string | null {
   if (!URL.canParse(text)) return null
   const { protocol, hostname, port, pathname, search, hash, username, password } = new URL(text)
+  if (SENTINEL.test(protocol)) return NO_SENTINEL
   const scheme = SCHEMES[protocol]
   if (scheme === undefined || hostname === '' || hash !== '') return null
   const tls = tlsOf(scheme, new URLSearchParams(search))

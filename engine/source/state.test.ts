@@ -43,6 +43,8 @@ test('what is wrong is said without the URL, which may have a password', () => {
     [{ url: secret }, /^url: must be the URL of a server/],
     [{ url: `redis://u:${secret}@h/one` }, /^url: must have the number of a database as its path/],
     [{ url: `redis://u:${secret}@h?x=1` }, /^url: must have no query/],
+    [{ url: `redis+sentinel://u:${secret}@h:26379/primary` }, /^url: is that of a Sentinel, which is not asked/],
+    [{ url: `valkeys-sentinel://:${secret}@h:26379` }, /^url: is that of a Sentinel/],
     [{ url: `postgres://u:${secret}@h` }, /^url: must have the name of a database as its path/],
     [{ url: `postgres://u:${secret}@h/d?sslmode=require` }, /^url: may say sslmode=disable .* or sslmode=verify-full/],
     [{ url: `postgres://u:${secret}@h/d?ssl=1` }, /^url: may have sslmode as its query, and nothing else/],

@@ -182,6 +182,13 @@ export const METRICS = {
     'worker',
     'quantile'
   ]),
+  weir_state_connections: gauge('Workers that reach the server of config.state.url.', []),
+  weir_state_duration_seconds: histogram('From a batch of operations for that server to its answer.', []),
+  weir_state_failures_total: counter('Batches that had no answer of that server.', []),
+  weir_state_uncounted_calls_total: counter(
+    'Calls that it should have counted, and was away for. outcome: passed (failureMode open) or refused.',
+    ['outcome']
+  ),
   weir_spend_records_total: counter(
     'Records of model calls. result: kept, no_room (too many waited) or not_written (the file could not be written).',
     ['result']

@@ -1,6 +1,8 @@
 /** All observability data of one worker thread: the parts, composed, under one roof. */
+
 import { randomUUID } from 'node:crypto'
 import type { AccessLogPlan, LogRecordsPlan } from '#engine/contract/access-log.ts'
+import type { StateWatch } from '#engine/contract/accounts.ts'
 import type { Background } from '#engine/contract/background.ts'
 import type { MetricsPlan } from '#engine/contract/otlp.ts'
 import type { MirrorRecorder, Recorder, RecorderLabels } from '#engine/contract/route.ts'
@@ -27,6 +29,7 @@ import { Exporters } from './otlp/exporters.ts'
 import { type RecorderParts, RouteRecorder } from './recorder.ts'
 import { CallRecorder } from './service-recorder.ts'
 import { SideCallMetrics } from './side-calls.ts'
+import { stateMetrics } from './state-metrics.ts'
 import { ConnectionRecorder } from './tcp-recorder.ts'
 import { createTracing } from './tracing/tracing.ts'
 import { type UpstreamTelemetry, upstreamTelemetry } from './upstream.ts'
@@ -84,6 +87,8 @@ export interface Telemetry {
   expressionFailed(policy: string): void
   /** Counts a job for a helper thread that was not done. */
   jobLost(lane: string, reason: string): void
+  /** For a process with config.state.url. */
+  stateWatch(): StateWatch
   /** Changes what is logged; target "request" at level info is the access log. Throws on malformed directives. */
   setLogLevel(level: string): void
   /** Resolves when every access-log line up to now is written. Await it before the thread ends. */
@@ -148,6 +153,7 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
     serviceRecorderFor: (service, policy) => new CallRecorder(metrics, service, policy),
     unrouted: recorderFor({ route: '', listener: '', port: 0 }),
     downstream: downstreamTelemetry(metrics, logger),
+    stateWatch: () => stateMetrics(metrics),
     jobLost: (lane, reason) => metrics.counter('weir_offload_jobs_lost_total', { lane, reason }).add(1),
     expressionFailed,
     setLogLevel: (level) => {

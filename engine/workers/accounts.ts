@@ -3,6 +3,7 @@ import { AccountBook } from '#engine/accounts/account-book.ts'
 import { Books } from '#engine/accounts/books.ts'
 import { JournalWriter } from '#engine/accounts/journal/writer.ts'
 import { serverBooks } from '#engine/accounts/server/worker.ts'
+import type { StateWatch } from '#engine/contract/accounts.ts'
 import type { Buckets } from '#engine/contract/buckets.ts'
 import type { WorkerData } from './messages.ts'
 
@@ -11,10 +12,11 @@ type Log = (level: 'info' | 'error', message: string) => void
 export function accountsOfWorker(
   { worker, accounts: own }: Pick<WorkerData, 'worker' | 'accounts'>,
   buckets: Buckets,
-  log: Log
+  log: Log,
+  watch: () => StateWatch
 ) {
   const journal = own.journal === null ? null : new JournalWriter(own.journal, log)
-  const server = own.server === null ? null : serverBooks(own.server, log)
+  const server = own.server === null ? null : serverBooks(own.server, log, watch())
   const parts = { books: new Books(own.memory), worker, journal, server, wallNow: Date.now }
   const accounts = new AccountBook(parts, buckets)
   accounts.change(own.known)

@@ -109,7 +109,7 @@ class ServerCall implements KeyUse, EndListener {
     )
     const buckets = rates.map(({ id, rate }) => bucketOf(id, rate, rate.kind === 'requests' ? 1 : 0))
     const outcome = await this.#server.begin(counted, buckets)
-    if (outcome === AWAY) return this.#server.isOpen ? null : UNREACHABLE
+    if (outcome === AWAY) return this.#uncounted(this.#server.isOpen ? null : UNREACHABLE)
     const { answer, epoch } = outcome
     const note = (i: number, left: number, waitMs: number) => {
       const { kind, spec } = rates[i]!.rate
@@ -156,7 +156,8 @@ class ServerCall implements KeyUse, EndListener {
       const parts = budgets.map(({ budget }) => partOf(budget, now))
       const outcome = await this.#server.reserve(String(bound), parts)
       const isWanted = attempt === this.#attempt && !this.#isOver
-      if (outcome === AWAY) return isWanted && this.#server.isOpen ? this.#pass(bound, parts) : UNREACHABLE
+      if (outcome === AWAY)
+        return this.#uncounted(isWanted && this.#server.isOpen ? this.#pass(bound, parts) : UNREACHABLE)
       const { answer, number } = outcome
       if (answer[0] === 1) {
         if (isWanted) this.#open(number, bound, parts)
@@ -171,6 +172,11 @@ class ServerCall implements KeyUse, EndListener {
       }
     }
     return UNREACHABLE
+  }
+
+  #uncounted(refusal: AccountRefusal | null): AccountRefusal | null {
+    this.#server.noteUncounted(refusal === null ? 'passed' : 'refused')
+    return refusal
   }
 
   /** Without the server: what the call may cost is written down before it is sent. */

@@ -161,3 +161,25 @@ test('open: calls go on without the server, and are booked when it is there agai
   await until(() => server.budget(TOTAL)?.spent === 8n)
   equal(server.budget(TOTAL)?.used, 8n)
 })
+
+test('who watches the server hears when it is reached, how long it takes, and when it is away', async (t) => {
+  const heard: string[] = []
+  const watch = {
+    connected: (isUp: boolean) => void heard.push(isUp ? 'up' : 'away'),
+    answered: (seconds: number) => void heard.push(seconds >= 0 ? 'answered' : String(seconds)),
+    failed: () => void heard.push('failed'),
+    uncounted: (outcome: string) => void heard.push(outcome)
+  }
+  const { server, books } = stand(t, { watch })
+  const one = books('a')
+  await reserved(one, 1, 100)
+  deepEqual(heard, ['up', 'answered'])
+  server.lostAnswers = 1
+  equal(await one.reserve('1', [part(100)]), AWAY)
+  await until(() => heard.includes('failed'))
+  server.isDown = true
+  server.cut()
+  await until(() => heard.includes('away'))
+  server.isDown = false
+  await until(() => heard.lastIndexOf('up') > heard.indexOf('away'))
+})

@@ -2,7 +2,9 @@
  * A worker's side of the books that replicas share: batches operations, sends facts until the server has them, and says
  * when it is away. Nothing here knows Redis or PostgreSQL (connect.ts).
  */
+import type { StateWatch } from '#engine/contract/accounts.ts'
 import { Link } from '#engine/kit/link.ts'
+import { readApplied } from './applied.ts'
 import type { FactJournal } from './journal.ts'
 import type {
   Answer,
@@ -46,6 +48,7 @@ export interface ServerBooksOptions {
   readonly timeoutMs: number
   /** Null: facts that the server does not have end with the process. */
   readonly journal: FactJournal | null
+  readonly watch?: StateWatch | undefined
 }
 
 type Question =
@@ -97,7 +100,10 @@ export class ServerBooks {
     this.#beat = setInterval(() => this.#onBeat(), BEAT_MS).unref()
     this.#link = new Link({
       connect: options.connect,
-      up: async (connection) => await this.#resume(connection),
+      up: async (connection) => {
+        await this.#resume(connection)
+        options.watch?.connected(true)
+      },
       away: () => this.#leave()
     })
   }
@@ -142,6 +148,11 @@ export class ServerBooks {
     if (journal === null || !this.hasRoom) return 0
     const number = this.#next()
     return journal.estimate(number, bound, parts) ? number : 0
+  }
+
+  /** The server is away, and this is what becomes of a call that it would count. */
+  noteUncounted(outcome: 'passed' | 'refused'): void {
+    this.#options.watch?.uncounted(outcome)
   }
 
   /** Sends what waits, for a while. */
@@ -237,12 +248,15 @@ export class ServerBooks {
     const behind = this.#behind
     this.#behind = operations.at(-1)?.[1] ?? behind
     this.#batches++
-    this.#sentAt = performance.now()
+    const sentAt = performance.now()
+    this.#sentAt = sentAt
     try {
-      const applied = await connection.apply(this.#options.writer, behind, operations)
+      const applied = readApplied(await connection.apply(this.#options.writer, behind, operations), operations)
+      this.#options.watch?.answered((performance.now() - sentAt) / 1_000)
       if (this.#link.connection === connection) this.#batches--
       this.#take(applied, facts, asking)
     } catch (error) {
+      this.#options.watch?.failed()
       this.#link.lose(connection, error as Error)
       for (const { waiting, operation } of asking) this.#uncertain(waiting, operation)
     }
@@ -315,6 +329,7 @@ export class ServerBooks {
 
   /** The main thread (control.ts) says so in the log, once for all workers. */
   #leave(): void {
+    this.#options.watch?.connected(false)
     for (const waiting of [...this.#waiting]) this.#giveUp(waiting)
   }
 }

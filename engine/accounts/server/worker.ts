@@ -1,7 +1,7 @@
 /** The server's books for one worker thread. */
 
 import type { JournalPlace } from '#engine/accounts/journal/writer.ts'
-import type { StateServerSpec } from '#engine/contract/accounts.ts'
+import type { StateServerSpec, StateWatch } from '#engine/contract/accounts.ts'
 import { ServerBooks } from './client.ts'
 import { connectTo } from './connect.ts'
 import { FactJournal } from './journal.ts'
@@ -17,12 +17,13 @@ export interface ServerPlace {
 
 export function serverBooks(
   { spec, writer, folder }: ServerPlace,
-  log: (level: 'info' | 'error', message: string) => void
+  log: (level: 'info' | 'error', message: string) => void,
+  watch: StateWatch
 ): ServerBooks {
   const { isOpen, timeoutMs } = spec
   const journal = folder === null ? null : new FactJournal({ folder: folder.folder, writer, fsync: folder.fsync }, log)
   return new ServerBooks({
-    ...{ writer, isOpen, timeoutMs, journal },
+    ...{ writer, isOpen, timeoutMs, journal, watch },
     connect: async (lost) => await connectTo(spec, lost)
   })
 }
