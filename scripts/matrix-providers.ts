@@ -22,7 +22,8 @@ export const TITLES: Readonly<Record<FormatName, string>> = {
   responses: 'OpenAI Responses',
   messages: 'Anthropic Messages',
   gemini: 'Gemini generateContent',
-  converse: 'Bedrock Converse'
+  converse: 'Bedrock Converse',
+  cohereV2: 'Cohere chat'
 }
 
 interface Column {
@@ -41,7 +42,8 @@ const COLUMNS: readonly Column[] = [
   { title: '`vertexai`: Gemini', model: 'gemini-3-pro', provider: { vertexai: VERTEX } },
   { title: '`vertexai`: Claude', model: 'claude-opus-4-5', provider: { vertexai: VERTEX } },
   { title: '`vertexai`: others', model: 'meta/llama-4', provider: { vertexai: VERTEX } },
-  { title: '`bedrock`', model: 'amazon.nova-pro-v1:0', provider: { bedrock: { region: 'us-east-1' } } }
+  { title: '`bedrock`', model: 'amazon.nova-pro-v1:0', provider: { bedrock: { region: 'us-east-1' } } },
+  { title: '`cohere`', model: 'command-a-03-2025', provider: { cohere: {} } }
 ]
 
 interface Row {

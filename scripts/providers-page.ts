@@ -4,6 +4,7 @@
  */
 import { COMPATIBLE, type CompatibleService } from '#backends/llm/providers/compatible.ts'
 import { type Dialect, OPENAI } from '#backends/llm/providers/dialect/dialect.ts'
+import { providerKind } from '#backends/llm/providers/index.ts'
 
 export const PROVIDERS_FILE = new URL('../docs/llm-providers.md', import.meta.url)
 
@@ -12,7 +13,8 @@ const code = (text: string): string => `\`${text}\``
 function rowOf([name, service]: [string, CompatibleService]): string {
   const { baseUrl, example, aliases = [], key, dialect = {} } = service
   const names = [name, ...aliases].map(code).join(', ')
-  const address = baseUrl ?? (example === undefined ? 'as `openai`' : `${code(example)}, in \`params.baseUrl\``)
+  const own = `as ${code(providerKind(name)?.name ?? 'openai')}`
+  const address = baseUrl ?? (example === undefined ? own : `${code(example)}, in \`params.baseUrl\``)
   const shown = baseUrl === undefined ? address : code(baseUrl)
   return `| ${names} | ${shown} | ${key === undefined ? '' : code(`$${key}`)} | ${differences(dialect)} |`
 }
@@ -67,7 +69,7 @@ These services and servers speak OpenAI's chat completions, each in its own way.
 [\`llm.models\`](configuration.md#llm), which then needs no address, and for a \`dialect\` of any provider that
 speaks this format (in \`llm.models\` it stands in \`params\`). Without either,
 the host decides. \`openai\`, \`azure\`, \`anthropic\`, \`gemini\`,
-\`vertex\` and \`bedrock\` have [fields of their own](configuration.md#models).
+\`vertex\`, \`bedrock\` and \`cohere\` have [fields of their own](configuration.md#models).
 
 \`\`\`yaml
 llm:

@@ -24,8 +24,8 @@ import { parseEvents } from '#engine/testing/sse.ts'
 const CONTEXT: AnswerContext = { model: 'alias', wantsUsage: true, at: 0, id: 'fresh' }
 /** By name: the entries of a corpus choose by number. */
 const ALL = Object.values(WHOLE_FORMATS).sort((a, b) => (a.name < b.name ? -1 : 1))
-/** No client speaks Converse. */
-const CLIENTS = ALL.filter((format) => format.name !== 'converse')
+/** No client speaks Converse, or Cohere's chat. */
+const CLIENTS = ALL.filter(({ name }) => name !== 'converse' && name !== 'cohereV2')
 const NO_EXCHANGE = {} as never
 
 export const WORDS = [

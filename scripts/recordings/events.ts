@@ -139,6 +139,29 @@ const ASSEMBLERS: { readonly [F in WireFormat]: (events: readonly JsonObject[]) 
     }
     const content = blocks.filter((block) => Object.keys(block).length > 0)
     return { output: { message: { content } }, stopReason, usage }
+  },
+  cohereV2(events) {
+    let text = ''
+    let plan = ''
+    let last: Made = {}
+    const calls: Made[] = []
+    const citations: Json[] = []
+    for (const event of events) {
+      const message = made(made(event.delta).message)
+      if (/^content-/.test(words(event.type))) text += words(made(message.content).text)
+      plan += words(message.tool_plan)
+      const named = made(made(message.tool_calls).function)
+      if (event.type === 'tool-call-start') calls.push({ ...named })
+      if (event.type === 'tool-call-delta') {
+        const call = calls.at(-1)!
+        call.arguments = words(call.arguments) + words(named.arguments)
+      }
+      if (event.type === 'citation-start') citations.push(message.citations ?? null)
+      if (event.type === 'message-end') last = made(event.delta)
+    }
+    const tools = calls.map((one) => ({ function: one }))
+    const message = { content: [{ type: 'text', text }], tool_plan: plan, tool_calls: tools, citations }
+    return { message, finish_reason: last.finish_reason ?? null, usage: last.usage ?? null }
   }
 }
 

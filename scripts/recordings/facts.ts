@@ -65,6 +65,7 @@ const STOPS: Readonly<Record<string, string>> = {
     completed: 'end',
     eos: 'end'
   },
+  ...{ COMPLETE: 'end', STOP_SEQUENCE: 'end', TOOL_CALL: 'tools' },
   // Behind calls; and of what a format of answers cannot say.
   ...{ UNEXPECTED_TOOL_CALL: 'end', CONTINUATION: 'end', queued: 'end', in_progress: 'end' },
   ...{ length: 'length', max_tokens: 'length', MAX_TOKENS: 'length', max_output_tokens: 'length' },
@@ -185,6 +186,23 @@ const READERS: { readonly [F in WireFormat]: (whole: JsonObject) => Facts } = {
       input: usage.inputTokens === undefined ? null : count(usage.inputTokens) + cached,
       output: usage.outputTokens === undefined ? null : count(usage.outputTokens),
       others: blocks.filter((block) => !isKnown(block)).map((block) => Object.keys(block)[0] ?? '')
+    }
+  },
+  cohereV2(whole) {
+    const message = object(whole.message)
+    const blocks = list(message.content)
+    const calls = list(message.tool_calls).map(({ function: named }) => {
+      const { name, arguments: args } = object(named)
+      return call(name, args === 'null' ? '' : args)
+    })
+    const usage = object(object(whole.usage).billed_units)
+    return {
+      text: blocks.map((block) => text(block.text)).join('') + text(message.tool_plan),
+      calls,
+      stop: stopOf(whole.finish_reason, calls),
+      input: usage.input_tokens === undefined ? null : count(usage.input_tokens),
+      output: usage.output_tokens === undefined ? null : count(usage.output_tokens),
+      others: list(message.citations).map(() => 'citation')
     }
   }
 }

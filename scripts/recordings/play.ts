@@ -61,7 +61,7 @@ export class Player {
 }
 
 const BUFFER_BYTES_MAX = 16 * 1024 * 1024
-const FORMATS: readonly WireFormat[] = ['completions', 'messages', 'responses', 'gemini', 'converse']
+const FORMATS: readonly WireFormat[] = ['completions', 'messages', 'responses', 'gemini', 'converse', 'cohereV2']
 
 function fileFor(format: WireFormat, port: number): string {
   const key = { policies: { auth: { key: 'k' } } }
@@ -70,7 +70,9 @@ function fileFor(format: WireFormat, port: number): string {
       ? { gemini: {} }
       : format === 'converse'
         ? { bedrock: { model: 'm' } }
-        : { custom: { formats: [format] } }
+        : format === 'cohereV2'
+          ? { cohere: { api: 'v2' } }
+          : { custom: { formats: [format] } }
   const routes = {
     '/messages': 'Messages',
     '/responses': 'Responses',

@@ -10,7 +10,7 @@ import type { Json, JsonObject } from '#backends/llm/conversation.ts'
 import { isObject } from '#backends/llm/formats/fields.ts'
 import { encodeMessage } from '#backends/llm/testing/aws-event-stream.ts'
 
-export type WireFormat = 'completions' | 'messages' | 'responses' | 'gemini' | 'converse'
+export type WireFormat = 'completions' | 'messages' | 'responses' | 'gemini' | 'converse' | 'cohereV2'
 
 export interface Recording {
   /** File, and the number of the exchange in it. */
@@ -50,6 +50,7 @@ const PACKAGES: readonly (readonly [path: RegExp, format: WireFormat])[] = [
   [/^packages\/(?:anthropic)\/src\/__fixtures__\//, 'messages'],
   [/^packages\/(?:google|google-vertex)\/src\/__fixtures__\//, 'gemini'],
   [/^packages\/amazon-bedrock\/src\/__fixtures__\//, 'converse'],
+  [/^packages\/cohere\/src\/__fixtures__\//, 'cohereV2'],
   [/^packages\/(?:mistral|groq|perplexity|alibaba|moonshotai|xai|azure)\/src\/__fixtures__\//, 'completions'],
   [/^packages\/(?:openai|deepseek|openai-compatible)\/src\/chat\/__fixtures__\//, 'completions']
 ]
@@ -99,7 +100,7 @@ function answersIn(lines: readonly string[]): string[][] {
 }
 
 function sse(data: string, format: WireFormat): string {
-  const named = format === 'messages' || format === 'responses'
+  const named = format === 'messages' || format === 'responses' || format === 'cohereV2'
   const type = named ? (JSON.parse(data) as { type: string }).type : ''
   return `${named ? `event: ${type}\n` : ''}data: ${data}\n\n`
 }
@@ -131,7 +132,8 @@ const PATHS: readonly (readonly [path: RegExp, format: WireFormat])[] = [
   [/\/responses(?:\?|$)/, 'responses'],
   [/\/messages(?:\?|$)/, 'messages'],
   [/:(?:streamG|g)enerateContent(?:\?|$)/, 'gemini'],
-  [/\/converse(?:-stream)?$/, 'converse']
+  [/\/converse(?:-stream)?$/, 'converse'],
+  [/\/v2\/chat(?:\?|$)/, 'cohereV2']
 ]
 
 interface Interaction {
@@ -192,6 +194,7 @@ export function objectIn(text: string): JsonObject | null {
 /** Why it says nothing of a provider: its authors have written it by hand, or left parts of it out. Null: it does. */
 export function oddity({ format, isStreamed, status, bytes }: Recording): string | null {
   if (status >= 300) return null
+  if (format === 'cohereV2' && /"finish_reason": ?"ERROR"/.test(bytes.toString())) return 'a generation that has failed'
   if (!isStreamed) {
     const whole = objectIn(bytes.toString())
     if (whole === null) return 'no JSON'

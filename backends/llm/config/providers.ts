@@ -111,6 +111,7 @@ export function providerOf(input: FileProvider, outer: FileEdits, { transport, a
   const fields = file[kind.name] as { readonly model?: string }
   const own = kind.translate?.(fields) ?? {}
   const changes = file.policies?.ai ?? {}
+  const settings = dialectOf(file.dialect)
   return {
     name: file.name ?? kind.name,
     type: kind.name,
@@ -127,7 +128,8 @@ export function providerOf(input: FileProvider, outer: FileEdits, { transport, a
     edits: editsOf(changes, outer),
     modelAliases: changes.modelAliases ?? null,
     pathPrefix: null,
-    ...dialectOf(file.dialect),
+    ...settings,
+    dialect: settings.dialect ?? kind.dialect ?? null,
     prices: rowsOf(file.prices)
   }
 }

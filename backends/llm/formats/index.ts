@@ -1,6 +1,7 @@
 /** Which format reaches a provider: its own where the client speaks it, else the one that it prefers. */
 import type { ClientFormat, FormatName } from '#backends/llm/conversation.ts'
 import type { Provider } from '#backends/llm/providers/provider.ts'
+import { cohereV2 } from './cohere-v2/index.ts'
 import { completions } from './completions/index.ts'
 import { converse } from './converse/index.ts'
 import type { ProviderFormat } from './format.ts'
@@ -17,7 +18,8 @@ export const FORMATS: { readonly [N in ClientFormat]: ServedFormat<N> } & Readon
   messages,
   responses,
   gemini,
-  converse
+  converse,
+  cohereV2
 }
 
 /** Those that clients speak. */
@@ -25,6 +27,7 @@ export const CLIENT_FORMATS: readonly ServedFormat[] = Object.values(FORMATS).fi
 
 /** The format that `provider` is sent for a client that speaks `client` and a model by the provider's name. */
 export function formatFor(provider: Provider, client: ClientFormat, model: string): FormatName {
+  if (provider.chatFormat !== undefined) return provider.chatFormat
   const formats = provider.formats(model)
   return formats.includes(client) ? client : formats[0]!
 }

@@ -122,6 +122,11 @@ const STRANGE_BLOCKS: readonly (readonly [FormatName, JsonObject, (blocks: reado
     { xNew: { text: 'no' } },
     (content) => ({ ...GOLDENS.converse.whole, output: { message: { role: 'assistant', content } } })
   ],
+  [
+    'cohereV2',
+    { type: 'x_new', text: 'no' },
+    (content) => ({ ...GOLDENS.cohereV2.whole, message: { role: 'assistant', content } })
+  ],
   ['gemini', { xNew: { text: 'no' } }, (parts) => ({ candidates: [{ content: { parts } }] })],
   ['gemini', {}, (parts) => ({ candidates: [{ content: { parts } }] })],
   ['responses', { type: 'x_new_call', text: 'no' }, (output) => ({ ...GOLDENS.responses.whole, output })],
@@ -140,6 +145,10 @@ const STRANGE_BLOCKS: readonly (readonly [FormatName, JsonObject, (blocks: reado
 const KNOWN_BLOCKS: Readonly<Record<FormatName, readonly Json[]>> = {
   messages: GOLDENS.messages.whole.content as readonly Json[],
   converse: [{ text: 'Hi' }, { toolUse: { toolUseId: 'c1', name: 'f', input: {} } }],
+  cohereV2: [
+    { type: 'text', text: 'Hi' },
+    { type: 'thinking', thinking: 'Hm' }
+  ],
   gemini: [{ text: 'Hi' }, { functionCall: { id: 'c1', name: 'f', args: {} } }],
   responses: GOLDENS.responses.whole.output as readonly Json[],
   completions: [

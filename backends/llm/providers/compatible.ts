@@ -66,7 +66,6 @@ export const COMPATIBLE = {
   },
   // "Using Cohere models via the OpenAI SDK", supported parameters: max_tokens, reasoning_effort none and high.
   cohere: {
-    baseUrl: 'https://api.cohere.ai/compatibility/v1',
     hosts: ['api.cohere.ai', 'api.cohere.com'],
     key: 'COHERE_API_KEY',
     dialect: { ...OLD_LIMIT, efforts: ['none', 'high'] }

@@ -6,13 +6,23 @@ import type { AiProvider } from '#backends/llm/config/snapshot.ts'
 import { anthropic } from './anthropic.ts'
 import { azureopenai } from './azureopenai.ts'
 import { bedrock } from './bedrock.ts'
+import { cohere } from './cohere.ts'
 import { gemini } from './gemini.ts'
 import type { ProviderKind } from './kind.ts'
 import { custom, openai } from './openai.ts'
 import type { Provider } from './provider.ts'
 import { vertexai } from './vertexai.ts'
 
-export const PROVIDERS: readonly ProviderKind[] = [openai, azureopenai, anthropic, gemini, vertexai, bedrock, custom]
+export const PROVIDERS: readonly ProviderKind[] = [
+  openai,
+  azureopenai,
+  anthropic,
+  gemini,
+  vertexai,
+  bedrock,
+  cohere,
+  custom
+]
 
 const BY_NAME: ReadonlyMap<string, ProviderKind> = new Map(PROVIDERS.map((kind) => [kind.name, kind]))
 

@@ -4,6 +4,7 @@ import type { Authenticator } from '#backends/llm/auth/authenticator.ts'
 import type { AiAuth, AiCloud, AiProvider } from '#backends/llm/config/snapshot.ts'
 import type { BackendContext } from '#engine/contract/backend.ts'
 import type { z } from '#engine/schema/schema.ts'
+import type { DialectName } from './compatible.ts'
 import type { Makers } from './fields.ts'
 import type { Provider } from './provider.ts'
 
@@ -20,6 +21,8 @@ export interface ProviderKind<Fields = unknown, Cloud extends AiCloud | null = A
   readonly needsHost?: true
   /** It is asked in chat completions, of which servers have dialects (compatible.ts). */
   readonly hasDialect?: true
+  /** The one of it, whatever its host. */
+  readonly dialect?: DialectName
   /** Whether requests can say up to where a prompt is to be kept (edits/cache-marks.ts). */
   readonly cacheMarks: 'always' | 'in messages' | 'never'
   /** Absent: `llm` has it under its name, without parameters of its own. */

@@ -8,6 +8,8 @@ export interface Provider {
   readonly host: string
   /** Spoken there with `model`, the preferred first. */
   formats(model: string): readonly FormatName[]
+  /** That chat is asked in, whatever the client speaks; absent: as `formats` prefers. */
+  readonly chatFormat?: FormatName
   /** Path and query of the API for a format. `model` is not yet encoded. */
   target(format: FormatName, model: string, isStreamed: boolean): string
   /** Field that carries `key`. */

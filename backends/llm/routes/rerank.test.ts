@@ -38,7 +38,7 @@ test('each client at each service: what is sent, and what comes back', async (t)
 
   // Each at its own: the bytes pass.
   deepEqual(await exchange('/v2/rerank', { model: 'v2', top_n: 2, max_tokens_per_doc: 9 }, v2), {
-    ...{ status: 200, got: v2, path: '/v1/rerank' },
+    ...{ status: 200, got: v2, path: '/v2/rerank' },
     sent: { ...ASK, model: 'rerank-v3.5', top_n: 2, max_tokens_per_doc: 9 }
   })
   const native = await exchange('/v1/rerank', { model: 'k', top_k: 2, truncation: true }, list)

@@ -24,6 +24,8 @@ const block = (index: number, content: JsonObject, ...deltas: JsonObject[]): (re
   ['content_block_stop', { type: 'content_block_stop', index }]
 ]
 
+const cohereEvent = (type: string, data: JsonObject): readonly [string, JsonObject] => [type, { type, ...data }]
+
 export const GOLDENS: Readonly<Record<FormatName, Golden>> = {
   completions: {
     whole: {
@@ -309,5 +311,57 @@ export const GOLDENS: Readonly<Record<FormatName, Golden>> = {
     },
     // Sources and blocks are unions: there `text` is another kind.
     known: /input$|json$|content\[\d+\]$|tools\[\d+\]$|delta$|source$|system\[\d+\]$|reasoningContent$/
+  },
+  cohereV2: {
+    whole: {
+      id: 'x',
+      message: {
+        role: 'assistant',
+        content: [
+          { type: 'thinking', thinking: 'Hm' },
+          { type: 'text', text: 'Hi' }
+        ],
+        tool_calls: [{ id: 'c1', type: 'function', function: { name: 'f', arguments: '{"a":1}' } }]
+      },
+      finish_reason: 'TOOL_CALL',
+      usage: { billed_units: { input_tokens: 3, output_tokens: 4 }, tokens: { input_tokens: 30, output_tokens: 5 } }
+    },
+    events: [
+      cohereEvent('message-start', { id: 'x', delta: { message: { role: 'assistant', content: [], citations: [] } } }),
+      cohereEvent('content-start', { index: 0, delta: { message: { content: { type: 'thinking', thinking: '' } } } }),
+      cohereEvent('content-delta', { index: 0, delta: { message: { content: { thinking: 'Hm' } } } }),
+      cohereEvent('content-end', { index: 0 }),
+      cohereEvent('content-start', { index: 1, delta: { message: { content: { type: 'text', text: '' } } } }),
+      cohereEvent('content-delta', { index: 1, delta: { message: { content: { text: 'Hi' } } } }),
+      cohereEvent('content-end', { index: 1 }),
+      cohereEvent('tool-call-start', {
+        index: 0,
+        delta: { message: { tool_calls: { id: 'c1', type: 'function', function: { name: 'f', arguments: '' } } } }
+      }),
+      cohereEvent('tool-call-delta', {
+        index: 0,
+        delta: { message: { tool_calls: { function: { arguments: '{"a":1}' } } } }
+      }),
+      cohereEvent('tool-call-end', { index: 0 }),
+      cohereEvent('message-end', {
+        delta: { finish_reason: 'TOOL_CALL', usage: { billed_units: { input_tokens: 3, output_tokens: 4 } } }
+      })
+    ],
+    request: {
+      model: 'm',
+      messages: [
+        { role: 'system', content: 'S' },
+        { role: 'user', content: [{ type: 'image_url', image_url: { url: `data:image/png;base64,${PNG}` } }] },
+        {
+          role: 'assistant',
+          tool_plan: 'P',
+          tool_calls: [{ id: 'c1', type: 'function', function: { name: 'f', arguments: '{}' } }]
+        },
+        { role: 'tool', tool_call_id: 'c1', content: 'R' }
+      ],
+      tools: [{ type: 'function', function: { name: 'f', parameters: { type: 'object' } } }],
+      tool_choice: 'REQUIRED'
+    },
+    known: /parameters$|content\[\d+\]$|content$|message$|delta$/
   }
 }

@@ -15,7 +15,8 @@ const MODELS: Readonly<Record<FormatName, string>> = {
   responses: 'gpt-5',
   messages: 'claude-sonnet-4-5',
   gemini: 'gemini-2.5-flash',
-  converse: 'anthropic.claude-sonnet-4-5-v1:0'
+  converse: 'anthropic.claude-sonnet-4-5-v1:0',
+  cohereV2: 'command-a-reasoning-08-2025'
 }
 type Client = ClientFormat
 const CLIENTS: readonly Client[] = ['completions', 'responses', 'messages', 'gemini']
@@ -136,7 +137,9 @@ describe('nothing of instructions, content and tools is left out without a refus
   const SHARED: Readonly<Record<string, RegExp>> = {
     'completions responses': /logprobs/,
     'completions gemini': /"(?:n|logprobs|frequency_penalty)"/,
-    'gemini completions': /presencePenalty|candidateCount/
+    'gemini completions': /presencePenalty|candidateCount/,
+    'completions cohereV2': /"(?:logprobs|frequency_penalty)"/,
+    'gemini cohereV2': /presencePenalty/
   }
   for (const client of CLIENTS) {
     for (const to of others(client)) {
@@ -214,7 +217,8 @@ test('the user is a hash where the name is too long or has characters that are n
   const long = 'x'.repeat(300)
   for (const to of others('messages')) {
     const { rewrite } = sent('messages', to, { metadata: { user_id: long } })
-    if (to !== 'gemini') match(rewrite.user!, /^[0-9a-f]{64}$/, to)
+    // These have no place for it.
+    if (to !== 'gemini' && to !== 'cohereV2') match(rewrite.user!, /^[0-9a-f]{64}$/, to)
   }
   match(sent('completions', 'converse', { user: '{"a":1}' }).rewrite.user!, /^[0-9a-f]{64}$/)
   equal(sent('completions', 'converse', { user: 'a@b' }).rewrite.user, 'a@b')

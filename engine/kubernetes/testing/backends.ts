@@ -62,6 +62,7 @@ export const backends: Table = {
               guardrail: { identifier: 'a', version: '1' }
             }
           },
+          { name: 'cohere', cohere: { model: 'command', api: 'v2' } },
           { name: 'own', custom: { model: 'llama', formats: ['completions'] }, host: 'vllm', port: 8000 }
         ]
       ])
@@ -194,7 +195,7 @@ export const backends: Table = {
       'a provider of no kind',
       provider({ host: 'a' }),
       'ai.provider',
-      'must have exactly one of openai, azureopenai, anthropic, gemini, vertexai, bedrock, custom'
+      'must have exactly one of openai, azureopenai, anthropic, gemini, vertexai, bedrock, cohere, custom'
     ],
     ['a provider of two kinds', provider({ ...openai, bedrock: {} }), 'ai.provider', 'must have exactly one of openai'],
     [

@@ -1,12 +1,13 @@
 /**
- * All formats with both of their sides. Of Converse the gateway has only that towards providers; what reads requests
- * and writes answers is here, for tests that speak as Bedrock does.
+ * All formats with both of their sides. Of Converse and of Cohere's chat the gateway has only that towards providers;
+ * what reads requests and writes answers is here and beside it, for tests that speak as Bedrock and Cohere do.
  */
 import type { FormatName } from '#backends/llm/conversation.ts'
 import { converse as towardsProviders } from '#backends/llm/formats/converse/index.ts'
 import type { ChatFormat } from '#backends/llm/formats/format.ts'
 import { requestReach } from '#backends/llm/formats/guarded-texts.ts'
 import { FORMATS } from '#backends/llm/formats/index.ts'
+import { cohereV2 } from '#backends/llm/testing/cohere-v2/index.ts'
 import { writeAnswer } from './answer-write.ts'
 import { readRequest } from './request-read.ts'
 import { streamWriter } from './stream-write.ts'
@@ -19,4 +20,4 @@ export const converse: ChatFormat = {
   streamWriter
 }
 
-export const WHOLE_FORMATS: Readonly<Record<FormatName, ChatFormat>> = { ...FORMATS, converse }
+export const WHOLE_FORMATS: Readonly<Record<FormatName, ChatFormat>> = { ...FORMATS, converse, cohereV2 }
