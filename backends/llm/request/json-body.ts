@@ -2,6 +2,7 @@
 import type { Json, JsonObject } from '#backends/llm/conversation.ts'
 import { isObject } from '#backends/llm/formats/fields.ts'
 import { FormatError } from '#backends/llm/formats/format.ts'
+import { repeatedName } from '#engine/kit/json-names.ts'
 
 export const NO_BODY = 'there is no body: send JSON with POST'
 
@@ -20,14 +21,21 @@ export function parseBody(bytes: Buffer): JsonObject {
   const known = parsed.get(bytes)
   if (known !== undefined) return known
   let value: Json
+  const text = bytes.toString()
   try {
-    value = JSON.parse(bytes.toString()) as Json
+    value = JSON.parse(text) as Json
   } catch {
     throw new FormatError('', bytes.length === 0 ? NO_BODY : 'the body is not valid JSON')
   }
   if (!isObject(value)) throw new FormatError('', 'the body must be a JSON object')
+  const name = repeatedName(text)
+  if (name !== null) throw new FormatError('', `the body has ${shown(name)} twice in one object: not all read the same`)
   return value
 }
+
+const NAME_CHARS_MAX = 64
+
+const shown = (name: string): string => JSON.stringify(name.slice(0, NAME_CHARS_MAX))
 
 /** "" when the body names no model: the provider may have a model of its own. Throws FormatError. */
 export function modelOf({ model = null }: JsonObject): string {
