@@ -28,6 +28,7 @@ const GROUPS: { readonly [group in Group]: readonly [sql: string, show: (value: 
   organisation: ['"organisation"', shown],
   model: ['"model"', shown],
   provider: ['"provider"', shown],
+  purpose: ['"purpose"', shown],
   hour: ['hour', (hour) => instantOf(hour, HOUR_MS).replace('.000', '')],
   day: ['hour / 24', (day) => instantOf(day, 24 * HOUR_MS).slice(0, 10)],
   month: ["strftime('%Y-%m', hour * 3600, 'unixepoch')", shown]

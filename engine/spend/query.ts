@@ -2,16 +2,19 @@
 import type { Column } from './record.ts'
 
 /** What sums can be told apart by. */
-export const GROUPS = ['key', 'team', 'organisation', 'model', 'provider', 'hour', 'day', 'month'] as const
+export const GROUPS = [
+  ...(['key', 'team', 'organisation', 'model', 'provider', 'purpose'] as const),
+  ...(['hour', 'day', 'month'] as const)
+] as const
 export type Group = (typeof GROUPS)[number]
 
 /** What both sums and records can be narrowed to. */
-const FILTERS = ['key', 'team', 'organisation', 'model', 'provider'] as const
+const FILTERS = ['key', 'team', 'organisation', 'model', 'provider', 'purpose'] as const
 /** What only records have. */
 const RECORD_FILTERS = [
   ...FILTERS,
   ...(['id', 'owner', 'subject', 'clientModel', 'requestModel', 'backend', 'route'] as const),
-  ...(['status', 'errorType', 'cache', 'costBasis', 'traceId', 'purpose'] as const)
+  ...(['status', 'errorType', 'cache', 'costBasis', 'traceId'] as const)
 ] as const satisfies readonly Column[]
 
 const DAY_MS = 86_400_000

@@ -254,3 +254,45 @@ test('a file of an earlier version goes on: its records stay, and new ones have 
   assert.deepEqual([found.length, found[0].id, found[0].guards], [1, 'req_new', []])
   assert.equal(records(store, 'id=req_old').records[0].clientModel, null)
 })
+
+test('sums tell copies from what clients have asked', async (t) => {
+  const store = await storeOf(t)
+  store.append([row(), row(), row({ key: null, team: null, purpose: 'shadow', costNanos: 7_000_000_000 })])
+  const shown = (params: string) =>
+    sums(store, params).sums.map(({ purpose, calls, cost }: Record<string, unknown>) => [purpose, calls, cost])
+  assert.deepEqual(shown('purpose='), [[undefined, 2, '0.000025']])
+  assert.deepEqual(shown('purpose=shadow'), [[undefined, 1, '7']])
+  assert.deepEqual(shown('groupBy=purpose'), [
+    ['shadow', 1, '7'],
+    [null, 2, '0.000025']
+  ])
+  assert.equal(sums(store, '').sums[0].calls, 3)
+})
+
+test('a file whose sums do not tell copies apart is made anew, with the same sums', async (t) => {
+  const spec = { path: folderOf(t), ...SPEC }
+  const first = await SpendStore.open(spec)
+  first.append([row(), row({ team: 'ads', costNanos: 9_000_000_000 })])
+  const before = sums(first, 'groupBy=team')
+  first.database.exec(`
+    CREATE TABLE old AS SELECT hour, key, team, organisation, model, provider, currency, calls, costNanos FROM hours;
+    DROP TABLE hours;
+    CREATE TABLE hours (
+      hour INTEGER NOT NULL, key TEXT NOT NULL, team TEXT NOT NULL, organisation TEXT NOT NULL, model TEXT NOT NULL,
+      provider TEXT NOT NULL, currency TEXT NOT NULL, calls INTEGER NOT NULL DEFAULT 0,
+      costNanos INTEGER NOT NULL DEFAULT 0,
+      PRIMARY KEY (hour, key, team, organisation, model, provider, currency)
+    ) STRICT, WITHOUT ROWID;
+    INSERT INTO hours SELECT * FROM old;
+    DROP TABLE old;
+    PRAGMA user_version = 3;
+  `)
+  first.close()
+  const store = await SpendStore.open(spec)
+  t.after(() => store.close())
+  const costs = (answer: typeof before) =>
+    answer.sums.map(({ team, calls, cost }: Record<string, unknown>) => [team, calls, cost])
+  assert.deepEqual(costs(sums(store, 'groupBy=team')), costs(before))
+  store.append([row({ purpose: 'shadow' })])
+  assert.deepEqual(costs(sums(store, 'purpose=')), costs(before).length === 2 ? [[undefined, 2, '9.0000125']] : [])
+})

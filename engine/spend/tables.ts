@@ -5,7 +5,7 @@ import type { DatabaseSync } from 'node:sqlite'
 import { COLUMNS } from './record.ts'
 
 /** What sums are told apart by. Empty texts stand for what is not known. */
-export const DIMENSIONS = ['key', 'team', 'organisation', 'model', 'provider', 'currency'] as const
+export const DIMENSIONS = ['key', 'team', 'organisation', 'model', 'provider', 'currency', 'purpose'] as const
 export type Dimension = (typeof DIMENSIONS)[number]
 
 /** Sums of columns of the same name. */
@@ -28,7 +28,7 @@ export const COUNTED = ['calls', 'errors', 'unknownCosts', 'refusals', 'cacheHit
 export const MEASURES = [...COUNTED, ...SUMMED] as const
 
 /** Of the file; another one is not touched. */
-const VERSION = 3
+const VERSION = 4
 /** "weir", as `file` shows it. */
 const APPLICATION_ID = 0x77656972
 /** Another process of this machine may have the file: the one before a restart, while it drains. */
@@ -43,17 +43,24 @@ const columns = (all: Readonly<Record<string, string>>) =>
 /** Sums of calls that were kept ahead of a measure count nothing of it; an older process that still writes, neither. */
 const MEASURE = 'INTEGER NOT NULL DEFAULT 0'
 
+/** An older process that still writes knows none of the newer ones. */
+const DIMENSION = "TEXT NOT NULL DEFAULT ''"
+
+const HOURS = `
+  CREATE TABLE hours (
+    hour INTEGER NOT NULL,
+    ${DIMENSIONS.map((name) => `"${name}" ${DIMENSION}`).join(', ')},
+    ${MEASURES.map((name) => `"${name}" ${MEASURE}`).join(', ')},
+    PRIMARY KEY (hour, ${DIMENSIONS.map((name) => `"${name}"`).join(', ')})
+  ) STRICT, WITHOUT ROWID;
+`
+
 const TABLES = `
   CREATE TABLE records (seq INTEGER PRIMARY KEY, ${columns(COLUMNS)}) STRICT;
   CREATE INDEX records_time ON records (time);
   CREATE INDEX records_key ON records (key, time);
   CREATE INDEX records_id ON records (id);
-  CREATE TABLE hours (
-    hour INTEGER NOT NULL,
-    ${DIMENSIONS.map((name) => `"${name}" TEXT NOT NULL`).join(', ')},
-    ${MEASURES.map((name) => `"${name}" ${MEASURE}`).join(', ')},
-    PRIMARY KEY (hour, ${DIMENSIONS.map((name) => `"${name}"`).join(', ')})
-  ) STRICT, WITHOUT ROWID;
+  ${HOURS}
   PRAGMA application_id = ${APPLICATION_ID};
   PRAGMA user_version = ${VERSION};
 `
@@ -108,14 +115,11 @@ function makeTables(database: DatabaseSync): void {
 function addColumns(database: DatabaseSync): void {
   database.exec('BEGIN IMMEDIATE')
   try {
-    const tables = { records: COLUMNS, hours: Object.fromEntries(MEASURES.map((name) => [name, MEASURE])) }
-    for (const [table, all] of Object.entries(tables)) {
-      const rows = database.prepare('SELECT name FROM pragma_table_info(?)').all(table)
-      const known = new Set(rows.map((row) => row.name))
-      for (const [name, type] of Object.entries(all)) {
-        if (!known.has(name)) database.exec(`ALTER TABLE ${table} ADD COLUMN "${name}" ${type}`)
-      }
+    const known = columnsOf(database, 'records')
+    for (const [name, type] of Object.entries(COLUMNS)) {
+      if (!known.has(name)) database.exec(`ALTER TABLE records ADD COLUMN "${name}" ${type}`)
     }
+    addToHours(database)
     database.exec(`PRAGMA user_version = ${VERSION}`)
     database.exec('COMMIT')
   } catch (error) {
@@ -123,6 +127,32 @@ function addColumns(database: DatabaseSync): void {
     throw error
   }
 }
+
+/** What sums are told apart by is their key, which SQLite does not change. Sums from before are those of ''. */
+function addToHours(database: DatabaseSync): void {
+  const known = columnsOf(database, 'hours')
+  if (DIMENSIONS.every((name) => known.has(name))) {
+    for (const name of MEASURES) {
+      if (!known.has(name)) database.exec(`ALTER TABLE hours ADD COLUMN "${name}" ${MEASURE}`)
+    }
+    return
+  }
+  const kept = ['hour', ...DIMENSIONS, ...MEASURES].filter((name) => known.has(name)).map((name) => `"${name}"`)
+  database.exec(`
+    ALTER TABLE hours RENAME TO hours_before;
+    ${HOURS}
+    INSERT INTO hours (${kept.join(', ')}) SELECT ${kept.join(', ')} FROM hours_before;
+    DROP TABLE hours_before;
+  `)
+}
+
+const columnsOf = (database: DatabaseSync, table: string): ReadonlySet<unknown> =>
+  new Set(
+    database
+      .prepare('SELECT name FROM pragma_table_info(?)')
+      .all(table)
+      .map(({ name }) => name)
+  )
 
 export function numberOf(database: DatabaseSync, pragma: string): number {
   return Object.values(database.prepare(`PRAGMA ${pragma}`).get()!)[0] as number
