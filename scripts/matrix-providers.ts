@@ -86,7 +86,7 @@ function other(title: string, type: Parameters<typeof operationOf>[0], target: s
 /** Of providers whose models for it are not those for chat. */
 const MODELS: { readonly [type: string]: { readonly [chat: string]: string } } = {
   Embeddings: { 'amazon.nova-pro-v1:0': 'cohere.embed-v4:0', 'gemini-3-pro': 'gemini-embedding-001' },
-  Rerank: { 'amazon.nova-pro-v1:0': 'cohere.rerank-v3-5:0' }
+  Rerank: { 'amazon.nova-pro-v1:0': 'cohere.rerank-v3-5:0', 'gemini-3-pro': 'semantic-ranker-default-004' }
 }
 
 /** Something that is kept is asked for by its id. */
@@ -105,8 +105,9 @@ const ROWS: readonly Row[] = [
   chat('GenerateContent', 'gemini'),
   other('OpenAI', 'TextCompletions', '/v1/completions', { model: 'm', prompt: 'Hi' }),
   other('OpenAI', 'Embeddings', '/v1/embeddings', { model: 'm', input: 'Hi' }),
+  other('Cohere', 'Embeddings', '/v2/embed', { model: 'm', texts: ['Hi'], input_type: 'search_query' }),
   other('Gemini', 'Embeddings', '/v1beta/models/m:embedContent', EMBED),
-  other('Cohere, Jina', 'Rerank', '/v1/rerank', { model: 'm', query: 'Hi', documents: ['a'] }),
+  other('Cohere, Jina, Voyage', 'Rerank', '/v1/rerank', { model: 'm', query: 'Hi', documents: ['a'] }),
   other('OpenAI', 'Transcriptions', '/v1/audio/transcriptions', FORM),
   other('OpenAI', 'Translations', '/v1/audio/translations', FORM),
   other('OpenAI', 'Speech', '/v1/audio/speech', { model: 'm', voice: 'alloy', input: 'Hi' }),

@@ -25,7 +25,7 @@ import { type AnswerHook, CONTINUE, type Verdict } from '#engine/contract/filter
 import type { HeaderBlock } from '#engine/http/headers.ts'
 import { deliverOperation, deliverOperationFromPool, deliverOperationHere, failUnreadable } from './deliver.ts'
 import { isRedirect, REDIRECTS, unreadable } from './masked-errors.ts'
-import { type Vendor, vendorOf } from './vendor-errors.ts'
+import { type ErrorWords, wordsOf } from './vendor-errors.ts'
 import { convert, convertInPool, countInPool, readCost } from './whole-answer.ts'
 
 export type Proceed = Parameters<AnswerHook>[1]
@@ -122,7 +122,7 @@ export class Answers {
       streamStored(ex, answerSpec as StoredAnswerSpec)
       return CONTINUE
     }
-    const common = { client, providerFormat, isNative, answerSpec, ...vendorFor(ex), ...tokensInHead(ex) }
+    const common = { client, providerFormat, isNative, answerSpec, ...wordsFor(ex), ...tokensInHead(ex) }
     const answer = (bytes: Buffer) => ({ bytes, status: ex.status, ...common })
     const here = () => {
       if (ex.responseBytes !== null) deliverOperationHere(ex, answer(ex.responseBytes))
@@ -194,7 +194,7 @@ export class Answers {
       const { status, responseBytes: bytes } = ex
       const { providerFormat, isNative, answerSpec } = sent
       const common = { client: operation.client, providerFormat, isNative, answerSpec }
-      const answer = { bytes, status, ...common, ...vendorFor(ex) }
+      const answer = { bytes, status, ...common, ...wordsFor(ex) }
       await deliverOperation(ex, answer, this.#context)
     }
     return CONTINUE
@@ -250,9 +250,9 @@ export class Answers {
 }
 
 /** Of errors. */
-function vendorFor(ex: Exchange): { readonly vendor?: Vendor } {
-  const vendor = ex.status < 300 ? null : vendorOf(ex)
-  return vendor === null ? {} : { vendor }
+function wordsFor(ex: Exchange): { readonly words?: ErrorWords } {
+  const words = ex.status < 300 ? null : wordsOf(ex)
+  return words === null ? {} : { words }
 }
 
 /** Bedrock says what InvokeModel has read in the header alone. */

@@ -49,10 +49,10 @@ export async function deliverOperation(ex: Exchange, answer: OperationAnswer, co
 }
 
 export function deliverOperationHere(ex: Exchange, answer: OperationAnswer): void {
-  const { bytes, problem, ...cost } = translateOperationAnswer(answer)
+  const { bytes, contentType, problem, ...cost } = translateOperationAnswer(answer)
   settleOperation(ex, cost)
   if (problem !== null) failUnreadable(ex, answer.client, problem)
-  else if (bytes !== null) writeBytes(ex, bytes)
+  else if (bytes !== null) writeBytes(ex, bytes, contentType)
 }
 
 function settleOperation(ex: Exchange, { usage, model, units }: OperationCost): void {
@@ -77,13 +77,13 @@ export function deliverOperationFromPool(
 export function deliverTranslated(
   ex: Exchange,
   client: FormatName,
-  { cost, problem, bytes, lost, status }: TranslatedAnswer
+  { cost, problem, bytes, contentType, lost, status }: TranslatedAnswer
 ): void {
   if (cost !== null) settleUsage(ex, cost)
   if (status !== null) setMaskedStatus(ex, status)
   if (problem !== null) failUnreadable(ex, client, problem)
   else if (bytes !== null) {
-    writeBytes(ex, bufferOf(bytes))
+    writeBytes(ex, bufferOf(bytes), contentType)
     reportDropped(ex, lost)
   }
 }
@@ -103,8 +103,7 @@ function reportDropped(ex: Exchange, dropped: DroppedFields): void {
 
 const writeBody = (ex: Exchange, body: object): void => writeBytes(ex, Buffer.from(JSON.stringify(body)))
 
-/** JSON. */
-function writeBytes(ex: Exchange, bytes: Buffer): void {
+function writeBytes(ex: Exchange, bytes: Buffer, contentType = 'application/json'): void {
   replaceResponseBody(ex, bytes)
-  ex.response!.set('Content-Type', 'application/json')
+  ex.response!.set('Content-Type', contentType)
 }

@@ -8,31 +8,32 @@ import type { FormatName, JsonObject } from '#backends/llm/conversation.ts'
 import { FORMATS } from '#backends/llm/formats/index.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 
-export type Vendor = 'cohere' | 'jina' | 'voyage'
+/** Where a client looks for the message: in `message` (Cohere), `detail` (Voyage), `detail` or `error` (Jina). */
+export type ErrorWords = 'message' | 'detail' | 'detailAndError'
 
 type Head = Pick<Exchange, 'originalPath' | 'request'>
 
 /** Whose client sends `ex`, by its path, and by what SDKs say of themselves; null: that of the format. */
-export function vendorOf({ originalPath: path, request }: Head): Vendor | null {
-  if (path.endsWith('/v2/rerank') || path.endsWith('/v2/embed')) return 'cohere'
+export function wordsOf({ originalPath: path, request }: Head): ErrorWords | null {
+  if (path.endsWith('/v2/rerank') || path.endsWith('/v2/embed')) return 'message'
   const isRerank = path.endsWith('/rerank')
   if (!isRerank && !path.endsWith('/embeddings')) return null
-  if (request.get('x-voyage-client-user-agent') !== undefined) return 'voyage'
+  if (request.get('x-voyage-client-user-agent') !== undefined) return 'detail'
   if (!isRerank) return null
-  return /^cohere(?:-ai)?$/.test(request.get('x-fern-sdk-name') ?? '') ? 'cohere' : 'jina'
+  return /^cohere(?:-ai)?$/.test(request.get('x-fern-sdk-name') ?? '') ? 'message' : 'detailAndError'
 }
 
-/** `error`, a body of OpenAI's format, in the words of `vendor`. */
-const WRITE: Readonly<Record<Vendor, (error: JsonObject, message: string, id: string | null) => JsonObject>> = {
-  cohere: (_, message, id) => (id === null ? { message } : { id, message }),
+/** `error`, a body of OpenAI's format, in `words`. */
+const WRITE: Readonly<Record<ErrorWords, (error: JsonObject, message: string, id: string | null) => JsonObject>> = {
+  message: (_, message, id) => (id === null ? { message } : { id, message }),
   // Servers of one's own have this API, too, with errors like OpenAI's.
-  jina: (error, message) => ({ detail: message, ...error }),
-  voyage: (_, message) => ({ detail: message })
+  detailAndError: (error, message) => ({ detail: message, ...error }),
+  detail: (_, message) => ({ detail: message })
 }
 
-/** What FORMATS[client] has written, for a client of `vendor`. `id`: of the request, where it is known. */
-export function inWordsOf(vendor: Vendor | null, error: JsonObject, message: string, id: string | null): JsonObject {
-  return vendor === null ? error : WRITE[vendor](error, message, id)
+/** What FORMATS[client] has written, for a client with `words`. `id`: of the request, where it is known. */
+export function inWordsOf(words: ErrorWords | null, error: JsonObject, message: string, id: string | null): JsonObject {
+  return words === null ? error : WRITE[words](error, message, id)
 }
 
 /** An error for the client of `ex`, with the id of the request where the format has it in the body. */
@@ -44,5 +45,5 @@ export function clientError(
 ): JsonObject {
   const body = FORMATS[client].writeError(error)
   if (client === 'messages') return { ...body, request_id: id }
-  return client === 'completions' ? inWordsOf(vendorOf(ex), body, error.message, id) : body
+  return client === 'completions' ? inWordsOf(wordsOf(ex), body, error.message, id) : body
 }

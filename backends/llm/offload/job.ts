@@ -156,6 +156,8 @@ export interface TranslatedAnswer {
   } | null
   /** Null: the provider's will do. */
   readonly bytes: Uint8Array | null
+  /** Of `bytes`; absent: they are JSON. */
+  readonly contentType?: string
   readonly lost: DroppedFields
   /** Why it cannot be translated; null: it can. */
   readonly problem: string | null
@@ -367,8 +369,8 @@ function readEvent({ format, bytes }: EventJob): EventReading {
 }
 
 function translateOperation(job: OperationAnswerJob): TranslatedAnswer {
-  const { usage, model, units, bytes, problem } = translateOperationAnswer(job)
+  const { usage, model, units, bytes, contentType, problem } = translateOperationAnswer(job)
   const isKnown = usage !== null || model !== null || units !== undefined
   const cost = isKnown ? { usage, model, units, serviceTier: null, id: null, stops: null } : null
-  return { ...SILENT, cost, bytes, problem }
+  return { ...SILENT, cost, bytes, ...(contentType === undefined ? {} : { contentType }), problem }
 }

@@ -301,6 +301,8 @@ export const COMPATIBLE = {
     key: 'SNOWFLAKE_PAT',
     dialect: { strictTools: 'none' }
   },
+  // text-embeddings-inference, of Hugging Face: no chat.
+  tei: { baseUrl: 'http://localhost:8080/v1' },
   // "Create Chat Completion": max_tokens, reasoning_effort.
   together: {
     baseUrl: 'https://api.together.xyz/v1',

@@ -20,5 +20,6 @@ const PROVIDER: Provider = {
   // Access tokens of Google begin with ya29.
   keyField: (key) => (key.startsWith('ya29.') || isJwt(key) ? 'authorization' : 'x-goog-api-key'),
   keyParameter: 'key',
-  fields: []
+  fields: [],
+  lacks: { rerank: 'no API that ranks' }
 }

@@ -74,18 +74,29 @@ export type Operation =
 export type Wire =
   /**
    * Cohere's second version of rerank; Jina's, which gives documents back unless told not to; Fireworks', whose answers
-   * have `data` for `results`; Voyage's; of Bedrock's models, by InvokeModel.
+   * have `data` for `results`; Voyage's; of Bedrock's models, by InvokeModel; DeepInfra's; of
+   * text-embeddings-inference; NVIDIA's; that of Vertex AI Search.
    */
   | 'rerankV2'
   | 'rerankEcho'
   | 'rerankData'
   | 'rerankTopK'
   | 'invokeRerank'
+  | 'rerankScores'
+  | 'rerankTexts'
+  | 'rankPassages'
+  | 'rankRecords'
   /** Embeddings of Bedrock's models by InvokeModel: Titan's, Cohere's. Of Vertex AI: `:predict`, `:embedContent`. */
   | 'invokeText'
   | 'invokeTexts'
   | 'predict'
   | 'embedContent'
+  /** Cohere's second version of embed. */
+  | 'embedV2'
+  /** Speech by generateContent, and pictures; Mistral's speech. */
+  | 'speakContent'
+  | 'drawContent'
+  | 'voiceId'
   /** OpenAI's embeddings with other names: Voyage's, Jina's. */
   | 'outputDimension'
   | 'embeddingType'

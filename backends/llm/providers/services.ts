@@ -24,23 +24,30 @@ const SERVICES: ReadonlyMap<string, readonly Operation[]> = new Map<string, read
   ['huggingface', []],
   ['jina', ['embeddings', 'rerank']],
   ['lmstudio', ['embeddings']],
-  // Its speech is told a `voice_id`, and answers JSON. Its batches have a path of their own.
-  ['mistral', ['embeddings', 'moderations', 'stored', 'transcriptions']],
+  // Its batches have a path of their own.
+  ['mistral', ['embeddings', 'moderations', 'speech', 'stored', 'transcriptions']],
+  // Ranking has a host of its own, or is a server of one's own.
+  ['nvidia', ['embeddings', 'rerank']],
   ['ollama', ['embeddings', 'imageGenerations']],
   ['openai', OPENAI],
   // Its transcriptions are asked in JSON, not by a form.
   ['openrouter', ['embeddings', 'rerank', 'speech']],
+  ['tei', ['embeddings', 'rerank']],
   ['together', ['embeddings', 'imageGenerations', 'rerank', 'stored', ...SOUND]],
-  ['vertexai', ['embeddings']],
+  ['vertexai', ['embeddings', 'imageGenerations', 'rerank', 'speech']],
   ['voyage', ['embeddings', 'rerank', 'stored']],
   // It takes edits of pictures in JSON only. Its sound is not where OpenAI's is.
   ['xai', ['imageGenerations', 'realtime', 'stored']]
 ])
 
 const WIRES: ReadonlyMap<string, { readonly [operation in Operation]?: Wire }> = new Map([
-  ['cohere', { rerank: 'rerankV2' }],
+  ['cohere', { embeddings: 'embedV2', rerank: 'rerankV2' }],
+  ['deepinfra', { rerank: 'rerankScores' }],
   ['fireworks', { rerank: 'rerankData' }],
   ['jina', { embeddings: 'embeddingType', rerank: 'rerankEcho' }],
+  ['mistral', { speech: 'voiceId' }],
+  ['nvidia', { rerank: 'rankPassages' }],
+  ['tei', { rerank: 'rerankTexts' }],
   ['voyage', { embeddings: 'outputDimension', rerank: 'rerankTopK' }]
 ])
 

@@ -9,7 +9,7 @@ import { isObject } from '#backends/llm/formats/fields.ts'
 import type { Makers, Output } from './fields.ts'
 import { methodOf } from './gemini.ts'
 import type { ProviderKind } from './kind.ts'
-import { type Provider, segment } from './provider.ts'
+import { type Operation, type Provider, segment } from './provider.ts'
 
 const PROJECT = /^[a-z0-9][a-z0-9.:-]*$/
 const REGION = /^[a-z0-9-]+$/
@@ -73,11 +73,13 @@ function compile({ projectId, region }: Cloud): Provider {
     keyField: (key) => (/^(?:AIza|AQ\.)/.test(key) ? 'x-goog-api-key' : 'authorization'),
     keyParameter: 'key',
     fields: [],
-    // The OpenAI-compatible endpoint has chat only.
-    lacksFor: (operation, model) =>
-      operation === 'embeddings' && publisherOf(model) !== 'google' ? "embeddings of Google's models only" : undefined,
-    // "Get text embeddings": newer models are asked as the Gemini API is, for one text at a time.
-    wire: (_, model) => (/\bgemini-embedding-(?!001)/.test(model) ? 'embedContent' : 'predict'),
+    lacksFor,
+    wire: (operation, model) => {
+      if (operation === 'rerank') return 'rankRecords'
+      if (operation !== 'embeddings') return undefined
+      // "Get text embeddings": newer models are asked as the Gemini API is, for one text at a time.
+      return /\bgemini-embedding-(?!001)/.test(model) ? 'embedContent' : 'predict'
+    },
     lacks: { models: 'no list of its models', realtime: 'no realtime API', stored: 'no files and batches here' },
     adapt: (format, body) => (format === 'messages' ? withoutModel(body) : withName(body)),
     dialect: (model) => (publisherOf(model) === 'mistralai' ? 'mistral' : null),
@@ -87,6 +89,17 @@ function compile({ projectId, region }: Cloud): Provider {
     }
   }
 }
+
+/** The OpenAI-compatible endpoint has chat only; of ranking, the models of Vertex AI Search. */
+function lacksFor(operation: Operation, model: string): string | undefined {
+  if (operation === 'rerank' && !isRanker(model)) return 'a ranking of the models semantic-ranker-... only'
+  const isGoogles = publisherOf(model) === 'google'
+  if (isGoogles || (operation !== 'embeddings' && operation !== 'speech' && operation !== 'imageGenerations'))
+    return undefined
+  return `${operation === 'imageGenerations' ? 'pictures' : operation} of Google's models only`
+}
+
+const isRanker = (model: string): boolean => /^semantic-ranker-/.test(partsOf(model)[1])
 
 /** The one that stands for all regions, two multi-regions, and regions. */
 function hostOf(region: string): string {
@@ -102,7 +115,9 @@ function publisherOf(model: string): Publisher {
   if (publisher !== '') return 'other'
   if (name.startsWith('claude')) return 'anthropic'
   if (/^(?:mistral|ministral|codestral|magistral)/.test(name)) return 'mistralai'
-  return /^(?:gemini|gemma|learnlm|text-embedding|text-multilingual-embedding|textembedding-gecko)/.test(name)
+  return /^(?:gemini|gemma|learnlm|semantic-ranker|text-embedding|text-multilingual-embedding|textembedding-gecko)/.test(
+    name
+  )
     ? 'google'
     : 'other'
 }

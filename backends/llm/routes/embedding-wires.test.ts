@@ -109,3 +109,64 @@ test('Voyage and Jina: their own words for dimensions and encodings', async (t) 
   await openai.embeddings.create({ model: 'j', input: 'a', dimensions: 256 })
   deepEqual(sent(), { model: 'jina-embeddings-v4', input: 'a', dimensions: 256, embedding_type: 'base64' })
 })
+
+test("Cohere: its own API, for its own clients as it is, and what others' vectors are for", async (t) => {
+  const models = [{ name: 'c', provider: 'cohere', params: { model: 'embed-v4.0' }, prices: [{ input: 1 }] }]
+  const { upstream, openai, post, spent } = await mediaGateway(t, models)
+  const meta = { api_version: { version: '2' }, billed_units: { input_tokens: 6 } }
+  const answer = { id: 'i', embeddings: { float: [[0.5], [0.25]] }, texts: ['a', 'b'], meta }
+  sendsJson(upstream, answer)
+  const request = (input_type: string) => ({ model: 'c', input: ['a', 'b'], dimensions: 256, input_type })
+  const ask = (type: string) => openai.embeddings.create({ ...request(type), encoding_format: 'base64' })
+  const made = await ask('query')
+  equal(made.data[1]!.embedding as unknown, Buffer.from(new Float32Array([0.25]).buffer).toString('base64'))
+  equal(made.usage.prompt_tokens, 6)
+  const sent = { model: 'embed-v4.0', texts: ['a', 'b'], embedding_types: ['float'] }
+  const last = () => upstream.requests.at(-1)!.body
+  deepEqual(last(), { ...sent, input_type: 'search_query', output_dimension: 256 })
+  match(await refusal(ask('poem')), /input_type: must be one of/)
+  const own = await post('/v2/embed', { ...sent, model: 'c', input_type: 'image', truncate: 'END' })
+  deepEqual(await own.json(), answer)
+  deepEqual(last(), { ...sent, input_type: 'image', truncate: 'END' })
+  equal(spent(), '0.000012')
+})
+
+test("Cohere's clients at others: OpenAI's words, Gemini's, and what cannot be said", async (t) => {
+  const ask = { model: 'o', texts: ['a', 'b'], input_type: 'search_query', embedding_types: ['float'], truncate: 'END' }
+  const { upstream, post } = await mediaGateway(t, [{ name: 'o', provider: 'openai', prices: [{ input: 1 }] }])
+  const vectors = [{ embedding: [0.5] }, { embedding: [0.25] }]
+  sendsJson(upstream, { data: vectors, usage: { prompt_tokens: 4 } })
+  const response = await post('/v2/embed', { ...ask, output_dimension: 8 })
+  equal(response.headers.get('x-weir-dropped'), 'input_type, truncate')
+  const { id, ...got } = (await response.json()) as { readonly id: string }
+  equal(typeof id, 'string')
+  const meta = { api_version: { version: '2' }, billed_units: { input_tokens: 4 } }
+  deepEqual(got, {
+    embeddings: { float: [[0.5], [0.25]] },
+    ...{ texts: ['a', 'b'], meta, response_type: 'embeddings_by_type' }
+  })
+  deepEqual(upstream.requests.at(-1)!.body, { model: 'o', input: ['a', 'b'], dimensions: 8, encoding_format: 'float' })
+  const inputs = [{ content: [{ type: 'text', text: 'a' }] }]
+  const packed = (await (await post('/v2/embed', { model: 'o', inputs, embedding_types: ['base64'] })).json()) as {
+    readonly embeddings: { readonly base64: readonly string[] }
+  }
+  equal(packed.embeddings.base64[1], Buffer.from(new Float32Array([0.25]).buffer).toString('base64'))
+  for (const [more, why] of [
+    [{ embedding_types: ['int8'] }, /embedding_types: must be one of float, base64/],
+    [{ texts: undefined, images: ['data:'] }, /texts: is required/],
+    [{ texts: [3] }, /texts: must be texts/],
+    [{ max_tokens: 9 }, /max_tokens: cannot be carried/]
+  ] as const) {
+    const refused = await post('/v2/embed', { ...ask, ...more })
+    equal(refused.status, 400)
+    match(((await refused.json()) as { readonly message: string }).message, why)
+  }
+  const gemini = await cloud(t, { gemini: {} }, GOOGLE)
+  sendsJson(gemini.upstream, { embeddings: [{ values: [1] }] })
+  await gemini.openai.embeddings.create({ model: 'm', input: 'a', input_type: 'passage' } as {
+    model: string
+    input: string
+  })
+  const content = { parts: [{ text: 'a' }] }
+  deepEqual(gemini.seen()[1], { requests: [{ model: 'models/m', content, taskType: 'RETRIEVAL_DOCUMENT' }] })
+})

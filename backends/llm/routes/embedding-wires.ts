@@ -1,7 +1,7 @@
 /**
  * Embeddings as vendors ask for them that have neither OpenAI's words nor the Gemini API's. Sources: Amazon Bedrock,
  * "Amazon Titan Embeddings Text", "Cohere Embed"; Vertex AI, "Text embeddings API" and the reference of
- * publishers.models.embedContent; Voyage AI and Jina, "Embeddings".
+ * publishers.models.embedContent; Voyage AI and Jina, "Embeddings"; Cohere, "Embed" v2.
  */
 import { type Json, type JsonObject, NO_USAGE, type Usage } from '#backends/llm/conversation.ts'
 import { compact, Fields, isObject } from '#backends/llm/formats/fields.ts'
@@ -21,6 +21,8 @@ export interface Wanted {
 export interface EmbeddingWire {
   /** Of the path, instead of that of chat. */
   readonly end: string
+  /** Where it does not stand beside chat: all of the path. */
+  readonly path?: (besideChat: string) => string
   /** It knows what vectors are for. */
   readonly takesTask: boolean
   /** Throws FormatError. */
@@ -37,6 +39,29 @@ const COHERE_TASKS: { readonly [task: string]: string } = {
   RETRIEVAL_DOCUMENT: 'search_document',
   CLASSIFICATION: 'classification',
   CLUSTERING: 'clustering'
+}
+
+/** Of those who do not say: what is kept to be found. Throws FormatError. */
+function cohereTask(task: string | null): string {
+  const type = task === null ? 'search_document' : COHERE_TASKS[task]
+  if (type === undefined) throw new FormatError('taskType', `must be one of ${Object.keys(COHERE_TASKS).join(', ')}`)
+  return type
+}
+
+/** What clients of OpenAI's format add for services that have it (Cohere, Voyage, NVIDIA), in Google's words. */
+const TASKS: ReadonlyMap<string, string> = new Map([
+  ...Object.entries(COHERE_TASKS).map(([task, type]) => [type, task] as const),
+  ['query', 'RETRIEVAL_QUERY'],
+  ['document', 'RETRIEVAL_DOCUMENT'],
+  ['passage', 'RETRIEVAL_DOCUMENT']
+])
+
+/** Throws FormatError. */
+export function taskOf(type: string | null): string | null {
+  if (type === null) return null
+  const task = TASKS.get(type)
+  if (task === undefined) throw new FormatError('input_type', `must be one of ${[...TASKS.keys()].join(', ')}`)
+  return task
 }
 
 function single({ texts }: Wanted): string {
@@ -59,16 +84,23 @@ const WIRES: { readonly [wire in Wire]?: EmbeddingWire } = {
     end: '/invoke',
     takesTask: true,
     write: ({ texts, dimensions, task }) => {
-      const type = task === null ? 'search_document' : COHERE_TASKS[task]
-      if (type === undefined)
-        throw new FormatError('taskType', `must be one of ${Object.keys(COHERE_TASKS).join(', ')}`)
-      return compact({ texts, input_type: type, output_dimension: dimensions, embedding_types: ['float'] })
+      return compact({ texts, input_type: cohereTask(task), output_dimension: dimensions, embedding_types: ['float'] })
     },
     vectors: (answer) => {
       const { embeddings } = answer.value
       return isObject(embeddings) ? new Fields(embeddings, 'embeddings').list('float') : answer.list('embeddings')
     },
     tokens: () => null
+  },
+  embedV2: {
+    end: '/embeddings',
+    path: (path) => path.replace(/\/compatibility\/v1\/embeddings$/, '/v2/embed'),
+    takesTask: true,
+    write: ({ texts, dimensions, task }, model) =>
+      compact({ model, texts, input_type: cohereTask(task), output_dimension: dimensions, embedding_types: ['float'] }),
+    vectors: (answer) => answer.object('embeddings').list('float'),
+    tokens: (answer) =>
+      answer.optionalObject('meta')?.optionalObject('billed_units')?.optionalNumber('input_tokens') ?? null
   },
   predict: {
     end: ':predict',

@@ -1,14 +1,13 @@
 /**
- * Embeddings, in OpenAI's words or Gemini's, at a provider of either.
- * Sources: OpenAI, "Create embeddings"; ai.google.dev, "Embeddings" (embedContent, batchEmbedContents).
+ * Embeddings, for clients of OpenAI, Gemini and Cohere, at a provider of any.
+ * Sources: OpenAI, "Create embeddings"; ai.google.dev, "Embeddings" (embedContent, batchEmbedContents); Cohere, "Embed"
+ * v2.
  */
 import { operationFormat } from '#backends/llm/capabilities.ts'
 import type { Json, JsonObject, Usage } from '#backends/llm/conversation.ts'
 import { compact, Fields, isObject, isString } from '#backends/llm/formats/fields.ts'
-import { FormatError } from '#backends/llm/formats/format.ts'
 import { requestReach } from '#backends/llm/formats/guarded-texts.ts'
 import { HINT, RECORD } from '#backends/llm/formats/tolerated.ts'
-import { lossPath } from '#backends/llm/formats/unknown-fields.ts'
 import type { ResolvedProvider } from '#backends/llm/plan/request-plan.ts'
 import type { Wire } from '#backends/llm/providers/provider.ts'
 import { wireOf } from '#backends/llm/providers/services.ts'
@@ -19,6 +18,7 @@ import { embeddingSettings } from '#backends/llm/usage/request-settings.ts'
 import { boundedUsage } from '#backends/llm/usage/token-counts.ts'
 import type { RequestSettings } from '#engine/contract/model-use.ts'
 import type { AnswerSpec } from './answer-spec.ts'
+import { fromCohere, fromGemini, fromOpenai } from './embedding-clients.ts'
 import {
   type EmbeddingWire,
   embeddingWire,
@@ -52,8 +52,10 @@ export interface EmbeddingsAnswerSpec extends AnswerSpec {
   readonly model: string
   /** Gemini: many texts, many answers. */
   readonly isBatch: boolean
-  /** OpenAI: floats are packed. */
+  /** Floats are packed. */
   readonly isBase64: boolean
+  /** Cohere: its texts, which the answer repeats; null: it is another's client. */
+  readonly texts: readonly string[] | null
 }
 
 const METHODS = ['embedContent', 'batchEmbedContents']
@@ -66,15 +68,18 @@ function inPath(path: string): ModelPath | null {
 
 export const embeddings: BodyOperationKind<EmbeddingsAnswerSpec> = {
   type: 'Embeddings',
-  pathEnds: ['/embeddings', ':embedContent', ':batchEmbedContents'],
+  pathEnds: ['/embeddings', '/v2/embed', ':embedContent', ':batchEmbedContents'],
   isStrict: true,
   name: 'embeddings',
   client: ({ path }) => (inPath(path) === null ? 'completions' : 'gemini'),
   guarded: (client) =>
     client === 'gemini'
       ? requestReach(['content', 'title', 'requests'], [])
-      : requestReach(['input', 'messages', 'inputs'], []),
-  tolerated: { user: RECORD, title: HINT, 'requests[].title': HINT, autoTruncate: HINT },
+      : requestReach(['input', 'messages', 'inputs', 'texts'], []),
+  tolerated: {
+    ...{ user: RECORD, title: HINT, 'requests[].title': HINT, autoTruncate: HINT },
+    ...{ input_type: HINT, truncate: HINT, truncation: HINT, priority: HINT }
+  },
   read: (source) => new Embeddings(source),
   costIn: (spec, body) => {
     const model = isObject(body) && isString(body.model) ? body.model : null
@@ -92,10 +97,12 @@ class Embeddings implements ReadOperation {
   readonly model: string
   readonly #body: JsonObject
   readonly #isBatch: boolean
+  readonly #isCohere: boolean
 
   /** Throws FormatError. */
   constructor({ bytes, path }: OperationSource) {
     this.#body = parseBody(bytes)
+    this.#isCohere = path.endsWith('/v2/embed')
     const fromPath = inPath(path)
     this.client = fromPath === null ? 'completions' : 'gemini'
     this.#isBatch = fromPath?.method === 'batchEmbedContents'
@@ -108,9 +115,11 @@ class Embeddings implements ReadOperation {
     const providerFormat = operationFormat('embeddings', to, model)
     const wire = wireOf(to, 'embeddings', model)
     const own = embeddingWire(wire)
-    const isNative = own === null && (providerFormat === 'gemini') === (client === 'gemini')
-    const wanted = isNative ? null : this.#wanted(own?.takesTask === true)
+    const isSame = (providerFormat === 'gemini') === (client === 'gemini') && !this.#isCohere
+    const isNative = this.#isCohere ? wire === 'embedV2' : own === null && isSame
+    const wanted = isNative ? null : this.#wanted(own?.takesTask ?? providerFormat === 'gemini')
     const body = wanted === null ? this.#native(model, wire) : converted(wanted, providerFormat, own, wire, model)
+    const path = besideChat(to, providerFormat, model, own?.end ?? this.#end(providerFormat, isNative))
     const answerSpec = {
       of: 'Embeddings',
       client,
@@ -118,14 +127,15 @@ class Embeddings implements ReadOperation {
       wire,
       model: this.model,
       isBatch: this.#isBatch,
-      isBase64: this.#body.encoding_format === 'base64'
+      isBase64: this.#isPacked,
+      texts: this.#isCohere ? (wanted?.texts ?? []) : null
     } as const
     return {
       body,
       model: this.model === '' ? null : model,
       providerFormat,
       isNative,
-      target: besideChat(to, providerFormat, model, own?.end ?? this.#end(providerFormat, isNative)),
+      target: own?.path?.(path) ?? path,
       lost: wanted?.unknown ?? [],
       answerSpec,
       settings: this.#settings()
@@ -151,14 +161,23 @@ class Embeddings implements ReadOperation {
 
   #settings(): RequestSettings {
     const { encoding_format: format, dimensions } = this.#body
+    if (this.#isCohere) return embeddingSettings(undefined, this.#body.output_dimension)
     if (this.client === 'completions') return embeddingSettings(format, dimensions)
     const { requests } = this.#body
     const first = this.#isBatch && Array.isArray(requests) ? (requests as readonly Json[])[0] : this.#body
     return embeddingSettings(undefined, isObject(first) ? first.outputDimensionality : undefined)
   }
 
+  get #isPacked(): boolean {
+    const { encoding_format: format, embedding_types: types } = this.#body
+    return this.#isCohere ? Array.isArray(types) && types.includes('base64') : format === 'base64'
+  }
+
   #wanted(takesTask: boolean): Wanted {
-    return this.client === 'completions' ? fromOpenai(this.#body) : fromGemini(this.#body, this.#isBatch, takesTask)
+    if (this.#isCohere) return fromCohere(this.#body, takesTask)
+    return this.client === 'completions'
+      ? fromOpenai(this.#body, takesTask)
+      : fromGemini(this.#body, this.#isBatch, takesTask)
   }
 }
 
@@ -170,12 +189,13 @@ function converted(
   model: string
 ): JsonObject {
   if (own !== null) return own.write(wanted, model)
-  const { texts, dimensions } = wanted
+  const { texts, dimensions, task } = wanted
   if (format !== 'gemini') {
     return inWordsOf(wire, compact({ model, input: texts, dimensions, encoding_format: 'float' }))
   }
+  const settings = { outputDimensionality: dimensions, taskType: task }
   const request = (text: string): JsonObject =>
-    compact({ model: `models/${model}`, content: { parts: [{ text }] }, outputDimensionality: dimensions })
+    compact({ model: `models/${model}`, content: { parts: [{ text }] }, ...settings })
   return { requests: texts.map(request) }
 }
 
@@ -192,6 +212,7 @@ function embeddingsAnswer(spec: EmbeddingsAnswerSpec, body: Json, counted: Usage
   const vectors = vectorsIn(spec, Fields.of(body, ''))
   const cost = usageOf(spec, body) ?? counted
   const usage = cost === null ? null : boundedUsage(cost)
+  if (spec.texts !== null) return toCohere(spec.isBase64, spec.texts, vectors, usage)
   if (spec.client === 'completions') return toOpenai(spec, vectors, usage)
   const embeddings = vectors.map((values) => ({ values }))
   const metadata = usage === null ? {} : { usageMetadata: { promptTokenCount: usage.input } }
@@ -219,6 +240,18 @@ function toOpenai(
   return { object: 'list', data, model, usage: { prompt_tokens: tokens, total_tokens: tokens } }
 }
 
+function toCohere(
+  isBase64: boolean,
+  texts: readonly string[],
+  vectors: readonly (readonly Json[])[],
+  usage: Usage | null
+): JsonObject {
+  const billed = usage === null ? {} : { billed_units: { input_tokens: usage.input } }
+  const embeddings: JsonObject = isBase64 ? { base64: vectors.map(packed) } : { float: vectors }
+  const meta = { api_version: { version: '2' }, ...billed }
+  return { id: crypto.randomUUID(), embeddings, texts, meta, response_type: 'embeddings_by_type' }
+}
+
 const BATCH = ':batchEmbedContents'
 
 /** Little-endian floats of 32 bits, as OpenAI's own clients unpack them. */
@@ -226,53 +259,6 @@ function packed(values: readonly Json[]): string {
   const bytes = Buffer.alloc(values.length * 4)
   for (let i = 0; i < values.length; i++) bytes.writeFloatLE(Number(values[i]), i * 4)
   return bytes.toString('base64')
-}
-
-function fromOpenai(body: JsonObject): Wanted {
-  const fields = new Fields(body, '')
-  const input = fields.any('input')
-  const texts = typeof input === 'string' ? [input] : input
-  if (!Array.isArray(texts) || texts.length === 0) throw new FormatError('input', 'is required')
-  const isText = texts.every((text): text is string => typeof text === 'string')
-  if (!isText) throw new FormatError('input', 'tokens cannot be carried to this provider: send text')
-  const dimensions = fields.optionalNumber('dimensions')
-  fields.optionalWord('encoding_format', ['float', 'base64'])
-  fields.any('model')
-  return { texts, dimensions, task: null, unknown: unknownIn(fields) }
-}
-
-function fromGemini(body: JsonObject, isBatch: boolean, takesTask: boolean): Wanted {
-  const requests = isBatch ? new Fields(body, '').objects('requests') : [new Fields(body, '')]
-  if (requests.length === 0) throw new FormatError('requests', 'is required')
-  const unknown: string[] = []
-  const dimensions = new Set<number | null>()
-  const tasks = new Set<string | null>()
-  const texts = requests.map((request) => {
-    const content = request.object('content')
-    content.any('role')
-    request.any('model')
-    dimensions.add(request.optionalNumber('outputDimensionality'))
-    if (takesTask) tasks.add(request.optionalString('taskType'))
-    const text = content.objects('parts').map((part) => {
-      const piece = part.string('text')
-      unknown.push(...unknownIn(part))
-      return piece
-    })
-    unknown.push(...unknownIn(content), ...unknownIn(request))
-    return text.join('')
-  })
-  if (dimensions.size > 1) {
-    throw new FormatError('requests[1].outputDimensionality', 'must be the same in all requests for this provider')
-  }
-  if (tasks.size > 1)
-    throw new FormatError('requests[1].taskType', 'must be the same in all requests for this provider')
-  return { texts, dimensions: [...dimensions][0]!, task: [...tasks][0] ?? null, unknown }
-}
-
-function unknownIn(fields: Fields): string[] {
-  const unknown = new Map<string, Json>()
-  fields.leaveUnknown(unknown)
-  return [...unknown.keys()].map(lossPath)
 }
 
 function openaiUsage(answer: Fields): Usage | null {

@@ -1,5 +1,6 @@
 /** Pictures (OpenAI, API reference: "Create image", "Create image edit", "Create image variation"). */
 
+import { HINT, RECORD } from '#backends/llm/formats/tolerated.ts'
 import { imagesCost } from './media-usage.ts'
 import { type CallFields, openaiCall } from './openai-call.ts'
 import type { BodyOperationKind, ExpectedCost } from './operation.ts'
@@ -35,6 +36,8 @@ export const imageGenerations: BodyOperationKind = openaiCall({
   takes: 'json',
   name: 'image_generation',
   capability: 'imageGenerations',
+  gemini: 'drawContent',
+  tolerated: { size: HINT, quality: HINT, style: HINT, moderation: HINT, user: RECORD },
   guarded: ['prompt'],
   expects: (fields) => expected(fields, fields.bytesLength)
 })

@@ -1,21 +1,29 @@
 /**
- * Operations that only OpenAI and servers with its paths have: the request goes on as it came, but for the name of the
- * model, and so does the answer, of which is read what it has cost.
+ * Operations of OpenAI and servers with its paths: there the request goes on as it came, but for the name of the model,
+ * and so does the answer, of which is read what it has cost. Vendors with other words have them in media-wires.ts.
  */
 import { operationFormat } from '#backends/llm/capabilities.ts'
-import type { FormatName, JsonObject } from '#backends/llm/conversation.ts'
+import type { FormatName, Json, JsonObject } from '#backends/llm/conversation.ts'
+import { Fields } from '#backends/llm/formats/fields.ts'
+import { FormatError } from '#backends/llm/formats/format.ts'
 import { requestReach } from '#backends/llm/formats/guarded-texts.ts'
+import type { ToleratedFields } from '#backends/llm/formats/tolerated.ts'
+import { lossPath } from '#backends/llm/formats/unknown-fields.ts'
 import type { ResolvedProvider } from '#backends/llm/plan/request-plan.ts'
-import type { Operation as Capability } from '#backends/llm/providers/provider.ts'
+import type { Operation as Capability, Wire } from '#backends/llm/providers/provider.ts'
+import { wireOf } from '#backends/llm/providers/services.ts'
 import { modelOf, parseBody } from '#backends/llm/request/json-body.ts'
 import { type Form, readForm, singleText, withFields } from '#backends/llm/request/multipart.ts'
 import { providerModel } from '#backends/llm/request/provider-request.ts'
 import { fieldsAhead } from '#backends/llm/uploads/form-needs.ts'
-import type { BodyOperationType } from './answer-spec.ts'
+import type { Units } from '#engine/prices/cost.ts'
+import type { AnswerSpec, BodyOperationType } from './answer-spec.ts'
+import { type MediaWire, mediaWire } from './media-wires.ts'
 import {
   type BodyOperationKind,
   besideChat,
   type ExpectedCost,
+  type OperationCost,
   type OperationPlan,
   type OperationSource,
   type ReadOperation
@@ -47,9 +55,24 @@ export interface OpenaiCall {
   expects?(fields: CallFields): ExpectedCost
   /** Absent: it costs nothing. */
   readonly cost?: ReadCost
+  /** Where the provider speaks Gemini's format. Absent: it has no such thing there. */
+  readonly gemini?: Wire
+  /** Fields that a provider with other words need not get. */
+  readonly tolerated?: ToleratedFields
 }
 
-export function openaiCall(call: OpenaiCall): BodyOperationKind {
+type CallPlan = Pick<OperationPlan, 'model' | 'providerFormat' | 'settings' | 'expects'> & { readonly model: string }
+
+export interface MediaAnswerSpec extends AnswerSpec {
+  readonly of: BodyOperationType
+  readonly wire: Wire
+  /** What the client gets, by the word of the wire. */
+  readonly form: string
+  /** Beside tokens: it holds where the answer says nothing. */
+  readonly units: Units | null
+}
+
+export function openaiCall(call: OpenaiCall): BodyOperationKind<MediaAnswerSpec> {
   const { type, end, takes, name, guarded, cost, outputType, reads = [] } = call
   const needs = takes === 'form' ? fieldsAhead('model', reads) : null
   return {
@@ -57,14 +80,22 @@ export function openaiCall(call: OpenaiCall): BodyOperationKind {
     pathEnds: [end],
     isStrict: true,
     name,
-    tolerated: {},
+    tolerated: call.tolerated ?? {},
     client: () => 'completions',
     guarded: () => (guarded === null ? null : requestReach(guarded, [])),
     hidesAnswer: outputType === 'image' || outputType === 'speech',
     formNeeds: () => needs,
     read: (source) => (takes === 'form' ? new FormCall(call, source) : new JsonCall(call, source)),
+    costIn: mediaCost,
+    answer: (spec, body) => mediaWire(spec.wire)!.answer(Fields.of(body, ''), spec.form),
     ...(cost === undefined ? {} : { listen: (ex, sent) => new PassingAnswer(ex, sent, cost) })
   }
+}
+
+/** Of an answer in other words than OpenAI's. */
+function mediaCost({ wire, units }: MediaAnswerSpec, body: Json): OperationCost {
+  const usage = mediaWire(wire)!.usage(Fields.of(body, ''))
+  return { usage, model: null, ...(usage === null && units !== null ? { units } : {}) }
 }
 
 abstract class Call implements ReadOperation {
@@ -78,22 +109,52 @@ abstract class Call implements ReadOperation {
   }
 
   plan(to: ResolvedProvider): OperationPlan {
-    const { capability, end, outputType, expects } = this.#call
+    const { capability, end, outputType, expects, gemini } = this.#call
     const model = providerModel(this.model, to.settings.model, to.aliases)
     // Its own clients speak no other.
     const providerFormat: FormatName = operationFormat(capability, to, model, 'completions')
-    return {
-      body: model === this.model ? null : this.renamed(model),
+    const common = {
       model,
       providerFormat,
-      isNative: true,
-      target: besideChat(to, providerFormat, model, end),
-      lost: [],
-      answerSpec: null,
       ...(outputType === undefined ? {} : { settings: { outputType } }),
       ...(expects === undefined ? {} : { expects: expects(this.fields) })
     }
+    const wire = (providerFormat === 'gemini' ? gemini : wireOf(to, capability, model)) ?? null
+    const own = mediaWire(wire)
+    if (own !== null) return this.#converted(own, wire!, to, common)
+    return {
+      ...common,
+      body: model === this.model ? null : this.renamed(model),
+      isNative: true,
+      target: besideChat(to, providerFormat, model, end),
+      lost: [],
+      answerSpec: null
+    }
   }
+
+  #converted(own: MediaWire, wire: Wire, to: ResolvedProvider, common: CallPlan): OperationPlan {
+    const { model, providerFormat, expects } = common
+    const fields = new Fields(this.json(), '')
+    const form = formOf(fields, own)
+    fields.any('model')
+    const { body, lost } = own.write(fields, form, model)
+    const unknown = new Map<string, Json>()
+    fields.leaveUnknown(unknown)
+    const units = expects?.units ?? null
+    const answerSpec: MediaAnswerSpec = { of: this.#call.type, client: 'completions', wire, form, units }
+    const target = besideChat(to, providerFormat, model, own.end)
+    return {
+      ...common,
+      body,
+      isNative: false,
+      target,
+      lost: [...lost, ...[...unknown.keys()].map(lossPath)],
+      answerSpec
+    }
+  }
+
+  /** Throws FormatError where it is no JSON. */
+  protected abstract json(): JsonObject
 
   protected abstract renamed(model: string): JsonObject | Buffer
 }
@@ -126,6 +187,10 @@ class JsonCall extends Call {
   protected renamed(model: string): JsonObject {
     return { ...this.#body, model }
   }
+
+  protected json(): JsonObject {
+    return this.#body
+  }
 }
 
 class FormCall extends Call {
@@ -150,6 +215,17 @@ class FormCall extends Call {
   protected renamed(model: string): Buffer {
     return withFields(this.#form, new Map([['model', model]]))
   }
+
+  protected json(): JsonObject {
+    throw new FormatError('', 'a form cannot be carried to this provider')
+  }
+}
+
+/** What the answer is to be. Throws FormatError. */
+function formOf(fields: Fields, { form, forms }: MediaWire): string {
+  const word = fields.optionalString(form) ?? forms[0]!
+  if (!forms.includes(word)) throw new FormatError(form, `must be ${forms.join(' or ')} for this provider`)
+  return word
 }
 
 /** Some servers take numbers as texts, in JSON too. Null: it is no number. */

@@ -4,12 +4,13 @@
  */
 
 import { maskedError } from '#backends/llm/answer/masked-errors.ts'
-import { inWordsOf, type Vendor } from '#backends/llm/answer/vendor-errors.ts'
+import { type ErrorWords, inWordsOf } from '#backends/llm/answer/vendor-errors.ts'
 import { type FormatName, type Json, type JsonObject, NO_USAGE, type Usage } from '#backends/llm/conversation.ts'
 import { reasonOf } from '#backends/llm/formats/format.ts'
 import { FORMATS } from '#backends/llm/formats/index.ts'
 import { jsonBytes } from '#engine/kit/shared-bytes.ts'
 import type { AnswerSpec } from './answer-spec.ts'
+import { isMediaBytes, type MediaBytes } from './media-wires.ts'
 import type { OperationCost } from './operation.ts'
 import { operationKind } from './operations.ts'
 
@@ -20,8 +21,8 @@ export interface OperationAnswer {
   readonly providerFormat: FormatName
   readonly isNative: boolean
   readonly answerSpec: AnswerSpec
-  /** Of the client, whose words errors are in; absent: those of its format. */
-  readonly vendor?: Vendor
+  /** Of errors for the client; absent: those of its format. */
+  readonly words?: ErrorWords
   /** Tokens of the request, where a field of the header says them; absent: none does. */
   readonly inputTokens?: number
 }
@@ -29,6 +30,8 @@ export interface OperationAnswer {
 export interface TranslatedOperation extends OperationCost {
   /** Null: the provider's will do. */
   readonly bytes: Buffer | null
+  /** Of `bytes`; absent: they are JSON. */
+  readonly contentType?: string
   /** Why it cannot be translated; null: it can. */
   readonly problem: string | null
 }
@@ -43,7 +46,7 @@ export function translateOperationAnswer({
   providerFormat,
   isNative,
   answerSpec,
-  vendor,
+  words,
   inputTokens
 }: OperationAnswer): TranslatedOperation {
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString()
@@ -51,23 +54,26 @@ export function translateOperationAnswer({
   try {
     if (status >= 300) {
       const error = FORMATS[providerFormat].readError(status, text)
-      const body = inWordsOf(vendor ?? null, FORMATS[client].writeError(error), error.message, null)
+      const body = inWordsOf(words ?? null, FORMATS[client].writeError(error), error.message, null)
       return { ...cost, bytes: jsonBytes(body), problem: null }
     }
     const body = JSON.parse(text) as Json
     // What is kept of an answer that has failed is no failure to show it.
-    if (operationKind(answerSpec.of).rewrites)
-      return { ...cost, bytes: jsonBytes(bodyOf(answerSpec, body)), problem: null }
+    if (operationKind(answerSpec.of).rewrites) return { ...cost, ...printed(bodyOf(answerSpec, body)), problem: null }
     const error = maskedError(providerFormat, body)
     if (error !== null) return { ...cost, bytes: null, problem: isNative ? null : error.message }
     // It is owed also when the rest cannot be read.
     cost = costIn(answerSpec, body)
     if (cost.usage === null && inputTokens !== undefined) cost = { ...cost, usage: { ...NO_USAGE, input: inputTokens } }
-    return { ...cost, bytes: isNative ? null : jsonBytes(bodyOf(answerSpec, body, cost.usage)), problem: null }
+    return { ...cost, ...(isNative ? { bytes: null } : printed(bodyOf(answerSpec, body, cost.usage))), problem: null }
   } catch (error) {
     // What is of the client's own format it may judge by itself.
     return { ...cost, bytes: null, problem: isNative ? null : reasonOf(error) }
   }
+}
+
+function printed(made: JsonObject | MediaBytes): Pick<TranslatedOperation, 'bytes' | 'contentType'> {
+  return isMediaBytes(made) ? made : { bytes: jsonBytes(made) }
 }
 
 /** What a whole answer of success has cost, whatever becomes of the rest. Never throws. */
@@ -81,7 +87,7 @@ export function costIn(spec: AnswerSpec, body: Json): OperationCost {
 }
 
 /** For a client of another format. Throws FormatError. */
-export function bodyOf(spec: AnswerSpec, body: Json, counted: Usage | null = null): JsonObject {
+export function bodyOf(spec: AnswerSpec, body: Json, counted: Usage | null = null): JsonObject | MediaBytes {
   const made = operationKind(spec.of).answer?.(spec, body, counted)
   if (made === undefined) throw new Error(`${spec.of} has answers of one format`)
   return made

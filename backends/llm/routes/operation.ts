@@ -18,6 +18,7 @@ import type { RequestSettings } from '#engine/contract/model-use.ts'
 import type { Reach } from '#engine/kit/scan/body.ts'
 import type { Units } from '#engine/prices/cost.ts'
 import type { AnswerSpec, BodyOperationType, OperationType } from './answer-spec.ts'
+import type { MediaBytes } from './media-wires.ts'
 
 /** What a provider has been asked, as far as others need to know. Plain data. */
 export interface SentOperation {
@@ -156,7 +157,7 @@ interface AnyOperationKind<Spec extends AnswerSpec>
    * A whole answer of success for a client of another format; absent: all providers speak as the client does.
    * `counted`: what is known of its tokens, also where a field of the header says them.
    */
-  answer?(spec: Spec, body: Json, counted: Usage | null): JsonObject
+  answer?(spec: Spec, body: Json, counted: Usage | null): JsonObject | MediaBytes
 }
 
 /** With a body that is read, in another thread where it is large. */

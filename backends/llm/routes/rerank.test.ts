@@ -1,6 +1,7 @@
 /** Ranking at the port of `llm`: clients and services of each format, what is sent, and what it costs. */
 import { deepEqual, equal, match } from 'node:assert/strict'
 import { test } from 'node:test'
+import type { Json } from '#backends/llm/conversation.ts'
 import { gateway, jsonOf, provider } from '#backends/llm/testing/llm-gateway.ts'
 import { mediaGateway, sends, sendsJson } from '#backends/llm/testing/media-gateway.ts'
 
@@ -148,4 +149,70 @@ test('what cannot be ranked is refused by its field, and guards read the query a
   const slow = await post('/v2/rerank', { ...ASK, model: 'k' })
   deepEqual([slow.status, await jsonOf(slow)], [429, { message: 'Slow down.' }])
   deepEqual(upstream.requests[0]!.body.documents, ['<masked> sail.', 'Fish swim.'])
+})
+
+test('services with other words: what they are asked, and the best of what they say', async (t) => {
+  const own = [
+    { name: 'd', provider: 'deepinfra', params: { model: 'Qwen/Qwen3-Reranker-8B' }, prices: [{ input: 1 }] },
+    { name: 'h', provider: 'tei', prices: [{ input: 1 }] },
+    { name: 'nv', provider: 'nvidia', params: { model: 'nvidia/rerank' }, prices: [{ input: 1 }] }
+  ]
+  const { post, upstream, spent } = await mediaGateway(t, own)
+  const [query, texts] = [ASK.query, DOCUMENTS]
+  const passages = texts.map((text) => ({ text }))
+  const cases: readonly (readonly [model: string, path: string, sent: object, answer: Json])[] = [
+    [
+      ...(['d', '/v1/inference/Qwen/Qwen3-Reranker-8B'] as const),
+      ...([
+        { queries: [query, query], documents: texts },
+        { scores: [0.1, 0.9], input_tokens: 26 }
+      ] as const)
+    ],
+    [
+      ...(['h', '/rerank', { query, texts }] as const),
+      [
+        { index: 0, score: 0.1 },
+        { index: 1, score: 0.9 }
+      ]
+    ],
+    [
+      ...(['nv', '/v1/ranking', { model: 'nvidia/rerank', query: { text: query }, passages }] as const),
+      {
+        rankings: [
+          { index: 1, logit: 0.9 },
+          { index: 0, logit: 0.1 }
+        ],
+        usage: { total_tokens: 26 }
+      }
+    ]
+  ]
+  for (const [model, path, sent, answer] of cases) {
+    sendsJson(upstream, answer as object)
+    const got = await jsonOf(await post('/v2/rerank', { ...ASK, model, top_n: 1 }))
+    deepEqual(got.results, [{ index: 1, relevance_score: 0.9 }], model)
+    const { path: seen, body } = upstream.requests.at(-1)!
+    deepEqual([seen, body], [path, sent])
+  }
+  // 26 tokens twice, and what is charged for an answer that says nothing.
+  equal(spent(), '0.000067')
+  sendsJson(upstream, { scores: [0.1, 'much'] })
+  const unreadable = await post('/v2/rerank', { ...ASK, model: 'd' })
+  match((await jsonOf(unreadable)).message, /scores\[1\]: must be a number/)
+})
+
+test('the ranking of Vertex AI Search', async (t) => {
+  const upstream = await provider(t)
+  const vertexai = { projectId: 'p', region: 'global' }
+  const at = { host: '127.0.0.1', port: upstream.port, policies: { auth: { key: 'ya29.token' } } }
+  const { base } = await gateway(t, { provider: { ...at, vertexai }, routes: { '/rerank': 'Rerank' } })
+  sendsJson(upstream, { records: [{ id: '1', score: 0.9 }] })
+  const ask = (model: string) =>
+    fetch(`${base}/v2/rerank`, { method: 'POST', body: JSON.stringify({ ...ASK, model, top_n: 1 }) }).then(jsonOf)
+  const model = 'semantic-ranker-default-004'
+  deepEqual((await ask(model)).results, [{ index: 1, relevance_score: 0.9 }])
+  const { path, body } = upstream.requests.at(-1)!
+  equal(path, '/v1/projects/p/locations/global/rankingConfigs/default_ranking_config:rank')
+  const records = DOCUMENTS.map((content, i) => ({ id: String(i), content }))
+  deepEqual(body, { model, query: ASK.query, topN: 1, records, ignoreRecordDetailsInResponse: true })
+  match((await ask('gemini-3-pro')).message, /has a ranking of the models semantic-ranker-\.\.\. only/)
 })

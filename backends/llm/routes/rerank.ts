@@ -1,9 +1,6 @@
 /**
  * Ranking of documents for a query, for clients of Cohere (`/v1/rerank`, `/v2/rerank`), Jina and Voyage AI, at services
- * with either format, servers with Jina's (vLLM, llama.cpp, Together), and Bedrock. Sources: the references of Cohere
- * ("Rerank" v1 and v2; cohere-python 7.3, aws_client.py for Bedrock), Jina ("Reranker API"), Voyage AI ("Rerank") and
- * MongoDB Atlas ("Rerank documents"), Fireworks AI ("Rerank documents") and Alibaba ("Text rerank API"); Amazon
- * Bedrock, "Use a reranker model".
+ * with either format, servers with Jina's (vLLM, llama.cpp, Together), and services with other words (rankers.ts).
  */
 import { operationFormat } from '#backends/llm/capabilities.ts'
 import { type FormatName, type Json, type JsonObject, NO_USAGE } from '#backends/llm/conversation.ts'
@@ -27,6 +24,7 @@ import {
   type OperationSource,
   type ReadOperation
 } from './operation.ts'
+import { numberIn, type Ranked, rankerOf, rankerPath, type Wanted, type Words } from './rankers.ts'
 
 declare module './answer-spec.ts' {
   interface OperationRoutes {
@@ -34,16 +32,17 @@ declare module './answer-spec.ts' {
   }
 }
 
-/** `v1`: of Cohere's first version and of Jina, which differ in what they add. */
-type Words = 'v1' | 'rerankV2' | 'rerankTopK'
-
 export interface RerankAnswerSpec extends AnswerSpec {
   readonly of: 'Rerank'
   readonly words: Words
+  /** Null: as of the format. */
+  readonly wire: Wire | null
   /** By the client's name. */
   readonly model: string
   /** Texts that the client wants back; null: it does not. */
   readonly documents: readonly string[] | null
+  /** How many the client wants, of a service that cannot be told; null: all that come. */
+  readonly count: number | null
   /** What the call costs where the answer does not say; null: unknown. */
   readonly searches: number | null
 }
@@ -63,9 +62,6 @@ export const rerank: BodyOperationKind<RerankAnswerSpec> = {
 
 /** A search is a query with up to so many documents ("Pricing" of Cohere). */
 const DOCUMENTS_PER_SEARCH = 100
-/** Of Cohere's API, which its models on Bedrock want to know: 1 or 2. */
-const INVOKE_VERSION = 2
-
 class Rerank implements ReadOperation {
   /** By the client's name, "" when it names none. */
   readonly model: string
@@ -99,8 +95,10 @@ class Rerank implements ReadOperation {
       of: 'Rerank',
       client: 'completions',
       words: this.#words,
+      wire,
       model: this.model,
       documents,
+      count: ranker.ranksAll === true ? (wanted?.count ?? null) : null,
       searches
     } as const
     return {
@@ -108,31 +106,12 @@ class Rerank implements ReadOperation {
       model,
       providerFormat,
       isNative,
-      target: ownPath(besideChat(to, providerFormat, model, wire === 'invokeRerank' ? '/invoke' : '/rerank')),
+      target: rankerPath(besideChat(to, providerFormat, model, ranker.end ?? '/rerank'), ranker, model),
       lost: isRead ? [] : (wanted?.unknown ?? []),
       answerSpec,
       expects: { inputTokens: this.#bytesLength, outputTokens: 0, unitsMax: { counts: { search: searchesMax } } }
     }
   }
-}
-
-/** Services whose chat of OpenAI's format stands beside their own API: Cohere's, Alibaba's. */
-const OWN_PATHS: readonly (readonly [besideChat: RegExp, own: string])[] = [
-  [/\/compatibility\/v1\/rerank$/, '/v2/rerank'],
-  [/\/compatible-mode\/v1\/rerank$/, '/compatible-api/v1/reranks']
-]
-
-const ownPath = (path: string): string => OWN_PATHS.reduce((now, [beside, own]) => now.replace(beside, own), path)
-
-interface Wanted {
-  readonly query: string
-  readonly documents: readonly string[]
-  readonly count: number | null
-  /** Tokens of each document that are looked at; null: the client does not say, or the service takes none. */
-  readonly limit: number | null
-  readonly returnsDocuments: boolean
-  /** Fields that only the client's own format has. */
-  readonly unknown: readonly string[]
 }
 
 /** Throws FormatError. */
@@ -155,80 +134,36 @@ function wantedIn(body: JsonObject, takesLimit: boolean): Wanted {
   return { query, documents, count, limit, returnsDocuments, unknown: [...unknown.keys()].map(lossPath) }
 }
 
-/** What a service is asked, and who can read what it answers. */
-interface Ranker {
-  /** Clients whose requests it reads as they are; null: none. */
-  readonly reads: Words | null
-  /** Clients that can read its answers as they are; null: none. */
-  readonly answers: Words | null
-  /** Whether a model takes `max_tokens_per_doc`; absent: none does. */
-  takesLimit?(model: string): boolean
-  write(wanted: Wanted, model: string): JsonObject
-}
-
-const ofV1 = ({ query, documents, count }: Wanted, model: string): JsonObject =>
-  compact({ model, query, documents, top_n: count })
-
-/** Bedrock's own, in ids and ARNs; its others are Cohere's. */
-const isAmazons = (model: string): boolean => /(?:^|[./])amazon\./.test(model)
-
-const V1: Ranker = { reads: 'v1', answers: 'v1', write: ofV1 }
-
-const RANKERS: { readonly [wire in Wire]?: Ranker } = {
-  rerankV2: {
-    reads: 'rerankV2',
-    answers: 'rerankV2',
-    takesLimit: () => true,
-    write: (wanted, model) => compact({ ...ofV1(wanted, model), max_tokens_per_doc: wanted.limit })
-  },
-  // Documents of an answer come from here: services that send them unless told otherwise are told.
-  rerankEcho: {
-    ...V1,
-    write: (wanted, model) => ({ ...ofV1(wanted, model), return_documents: false })
-  },
-  rerankData: { ...V1, answers: null },
-  rerankTopK: {
-    reads: 'rerankTopK',
-    answers: 'rerankTopK',
-    write: ({ query, documents, count }, model) => compact({ model, query, documents, top_k: count })
-  },
-  invokeRerank: {
-    reads: null,
-    answers: null,
-    takesLimit: (model) => !isAmazons(model),
-    write: ({ query, documents, count, limit }, model) => {
-      const version = isAmazons(model) ? null : INVOKE_VERSION
-      return compact({ query, documents, top_n: count, max_tokens_per_doc: limit, api_version: version })
-    }
-  }
-}
-
-const rankerOf = (wire: Wire | null): Ranker => (wire === null ? V1 : (RANKERS[wire] ?? V1))
-
 /** Tokens, or searches, as the service counts. */
 function costIn({ searches }: RerankAnswerSpec, body: Json): OperationCost {
   if (!isObject(body)) return { usage: null, model: null }
   const model = isString(body.model) ? body.model : null
   const units = objectIn(objectIn(body, 'meta'), 'billed_units')
   const count = typeof units.search_units === 'number' ? units.search_units : searches
-  const { total_tokens: tokens } = objectIn(body, 'usage')
+  const tokens = objectIn(body, 'usage').total_tokens ?? body.input_tokens
   const usage = typeof tokens === 'number' ? { ...NO_USAGE, input: tokens } : null
   return { usage, model, ...(count === null ? {} : { units: { counts: { search: count } } }) }
 }
 
-function numberIn(fields: Fields, name: string): number {
-  const value = fields.optionalNumber(name)
-  if (value === null) throw new FormatError(fields.at(name), 'is required, and must be a number')
-  return value
+function resultsIn(fields: Fields): Ranked[] {
+  return fields.objects(Array.isArray(fields.value.results) ? 'results' : 'data').map((one) => {
+    return { index: numberIn(one, 'index'), score: one.optionalNumber('relevance_score') ?? numberIn(one, 'score') }
+  })
+}
+
+/** Of services that rank all, in whatever order. */
+function best(all: readonly Ranked[], count: number | null): readonly Ranked[] {
+  const sorted = all.toSorted((a, b) => b.score - a.score)
+  return count === null ? sorted : sorted.slice(0, count)
 }
 
 /** For a client of another format. Throws FormatError. */
-function answer({ words, model, documents }: RerankAnswerSpec, body: Json): JsonObject {
-  const fields = Fields.of(body, '')
-  const ranked = fields.objects(Array.isArray(fields.value.results) ? 'results' : 'data').map((one) => {
-    const index = numberIn(one, 'index')
+function answer({ words, wire, model, documents, count }: RerankAnswerSpec, body: Json): JsonObject {
+  const read = rankerOf(wire).results
+  const fields = Fields.of(Array.isArray(body) ? { results: body } : body, '')
+  const all = read === undefined ? resultsIn(fields) : best(read(fields), count)
+  const ranked = all.map(({ index, score }) => {
     const text = documents?.[index]
-    const score = one.optionalNumber('relevance_score') ?? numberIn(one, 'score')
     const document = text === undefined ? null : words === 'rerankTopK' ? text : { text }
     return compact({ index, relevance_score: score, document })
   })

@@ -56,6 +56,7 @@ export const speech: BodyOperationKind = openaiCall({
   name: 'speech',
   capability: 'speech',
   outputType: 'speech',
+  gemini: 'speakContent',
   guarded: ['input', 'instructions'],
   expects: ({ text, bytesLength }) => {
     const characters = [...(text('input') ?? '')].length
