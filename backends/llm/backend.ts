@@ -25,6 +25,7 @@ import { chatFor } from './offload/large-request.ts'
 import { Attempts, endLastAttempt } from './plan/attempts.ts'
 import { Attempt, type ProviderSlot, retryAfterMs } from './plan/balancer.ts'
 import { CompatibilityRetry } from './plan/compatibility-retry.ts'
+import { type Continuation, continuationFor, settleStream } from './plan/continuation.ts'
 import { explainCall } from './plan/explain-call.ts'
 import { hasFailed } from './plan/failover.ts'
 import { OriginalRequest } from './plan/original-request.ts'
@@ -43,7 +44,6 @@ import type { CostTap } from './stream/cost-tap.ts'
 import { DROPPED, type DroppedFields, droppedList, refusalOfDropped } from './translate/dropped-fields.ts'
 import { whenUpload } from './uploads/upload.ts'
 import { closeAttempt, isRestricted, modelsFor, whenReserved } from './usage/spending.ts'
-import { settleUsage } from './usage/usage-record.ts'
 
 class LlmBackend implements CompiledBackend {
   readonly retry: RetryPlan | null
@@ -56,6 +56,8 @@ class LlmBackend implements CompiledBackend {
   readonly #writing: RequestWriter
   readonly #again: CompatibilityRetry
   readonly #answers: Answers
+  /** Null: streams that break end so. */
+  readonly #continuation: Continuation | null
   readonly #guards: Guards
   readonly #cache: ResponseCache | null
   /** Of the models that the configuration names. */
@@ -75,6 +77,7 @@ class LlmBackend implements CompiledBackend {
     this.#writing = new RequestWriter(context)
     this.#again = new CompatibilityRetry(context, this.#writing)
     this.#answers = new Answers(context, this.#guards, backend.silence)
+    this.#continuation = continuationFor(this.#pool, { backend, context, compile, random: this.#random })
     this.retry = this.#pool.retryPlan((ex) => this.#attemptsOf(ex))
   }
 
@@ -89,11 +92,11 @@ class LlmBackend implements CompiledBackend {
   /** Once per attempt. */
   readonly serve = (ex: Exchange): void => {
     const known = this.#attemptsOf(ex)
-    if (known !== null) {
-      this.#try(ex, known.client, () => this.#next(ex, known))
-      return
-    }
-    if (resumePreparation(ex, this)) return
+    if (known !== null) this.#try(ex, known.client, () => this.#next(ex, known))
+    else if (!resumePreparation(ex, this)) this.#arrived(ex)
+  }
+
+  #arrived(ex: Exchange): void {
     ex.backend = this.#context.name
     ex.backendType = aiBackend
     const type = typeOf(this.#backend.routes, ex)
@@ -357,8 +360,9 @@ class LlmBackend implements CompiledBackend {
         streamed
       })
     if (chat === null || format === null) return this.#answers.pass(ex)
+    const goOn = this.#continuation?.goOnFor(ex, state, chat) ?? null
     const translate = (then: Proceed) =>
-      this.#answers.translate(ex, { chat, format, proceed: then, fields: state.fields, streamed })
+      this.#answers.translate(ex, { chat, format, proceed: then, fields: state.fields, streamed, goOn })
     return this.#cache === null ? translate(proceed) : this.#cache.keeps(ex, state, proceed, translate)
   }
 
@@ -384,11 +388,7 @@ class LlmBackend implements CompiledBackend {
 
   #over(ex: Exchange, state: Attempts): void {
     endLastAttempt(ex, state, this.#random)
-    const { tap } = state
-    if (tap !== null) {
-      tap.stop?.()
-      settleUsage(ex, tap.cost)
-    }
+    settleStream(ex, state)
     closeAttempt(ex, state)
     state.measure(ex)
     this.#cache?.over(state)

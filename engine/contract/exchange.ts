@@ -115,6 +115,11 @@ export interface ResponseTap {
   /** It broke off: what tells the client so in its own terms and ends the response; null: the connection says it. */
   fault(ex: Exchange, code: ErrorCode): Buffer | null
   /**
+   * The response has broken off (`code`), or has ended (null), while it was sent. True: somebody else goes on with it
+   * (InProcess.follow), as if nothing had happened; false: end() or fault() is called. Not there: nobody does.
+   */
+  goesOn?(ex: Exchange, code: ErrorCode | null): boolean
+  /**
    * It works on what has come in turns of its own, and sends that to the client itself: nothing more is read meanwhile,
    * and the end waits. Not there: never.
    */

@@ -4,6 +4,7 @@ import type { HeaderBlock } from '#engine/http/headers.ts'
 import type { Endpoint } from './endpoint.ts'
 import type { ErrorCode } from './errors.ts'
 import type { Exchange } from './exchange.ts'
+import type { ModelUse } from './model-use.ts'
 import type { SidePurpose } from './side-call.ts'
 import type { ExchangeTrace } from './tracing.ts'
 
@@ -31,6 +32,8 @@ export interface CallRequest {
   readonly timeoutMs: number
   /** Of the exchange that it is made for (ExchangeTrace.child); null or absent: it has none. */
   readonly trace?: ExchangeTrace | null
+  /** Whose keys, limits and budgets it counts against; absent: nobody's. */
+  readonly payer?: Exchange
   /** Of a call of a model: what it is recorded for. Absent: it is not. */
   readonly record?: SideCall
 }
@@ -46,6 +49,8 @@ export interface CallEvents {
   failed(code: ErrorCode, detail: string | null): void
   /** After Call.write was false: there is room again. */
   writable?(): void
+  /** It is over, ahead of `end` or `failed`: what it has asked of a model. */
+  used?(llm: ModelUse): void
 }
 
 export interface Call {
@@ -90,6 +95,8 @@ export interface InProcess {
    * Its length is not known ahead: what is known whole is for BackendContext.reply.
    */
   answer(ex: Exchange, status: number, headers: HeaderBlock, events: AnswerEvents): Answer
+  /** Goes on with the answer of ex, which is being sent, in place of its server: for ResponseTap.goesOn. */
+  follow(ex: Exchange, events: AnswerEvents): Answer
 }
 
 /** For configurations that are only checked: nothing is served. */
@@ -101,6 +108,9 @@ export const NO_CALLS: InProcess = {
     throw new Error('nothing is served here')
   },
   answer() {
+    throw new Error('nothing is served here')
+  },
+  follow() {
     throw new Error('nothing is served here')
   }
 }

@@ -96,6 +96,8 @@ export interface ModelUse {
   readonly costBasis?: CostBasis | undefined
   /** Why there is no cost, where prices are in use. */
   readonly costUnknown?: string | undefined
+  /** Of a stream that broke: how often another provider has gone on with it. Undefined: it has not. */
+  readonly continuations?: number | undefined
   /** The attempt before it that has cost something, which has another one behind it in turn. */
   readonly previous?: ModelUse | undefined
   /** Where the cost is from; undefined: from the provider itself, or there is none. */

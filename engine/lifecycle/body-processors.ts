@@ -211,6 +211,14 @@ export function cutResponse(ex: Exchange): void {
  * The backend broke off a response that has begun. `tap` may write an error in the client's format, which passes the
  * processors, too. False: it has none, and the client's connection must be broken.
  */
+/** Whether somebody else goes on with the response, of which the server has sent all that it will. */
+export function goesOn(ex: Exchange, code: ErrorCode | null): boolean {
+  const { tap } = ex
+  if (tap?.goesOn === undefined || ex.step !== STEP_SENDING || ex.localReply !== null) return false
+  const chain = responseChain(ex)
+  return (chain === null || !(chain.isCut || chain.isEnding)) && tap.goesOn(ex, code)
+}
+
 export function endWithTap(ex: Exchange, tap: ResponseTap, code: ErrorCode, finish: () => void): boolean {
   const chain = responseChain(ex)
   if (chain !== null && (chain.isCut || chain.isEnding)) return false

@@ -3,6 +3,7 @@
  * client is this file, an answer one whose server is. Pools, limits, hooks and back-pressure are those of any exchange.
  */
 
+import { KEY_USE } from '#engine/contract/accounts.ts'
 import type { UpstreamClient } from '#engine/contract/backend.ts'
 import { detailOf } from '#engine/contract/detail.ts'
 import type { ErrorCode } from '#engine/contract/errors.ts'
@@ -25,6 +26,7 @@ import type { SpliceEnd } from '#engine/contract/transport.ts'
 import { atRoundEnd, inTurn, turnStartedAt } from '#engine/socket/round.ts'
 import { type TimerWheel, WheelTimer } from '#engine/socket/timer-wheel.ts'
 import { InnerServer } from './inner-server.ts'
+import { dropServer } from './local-reply.ts'
 
 export interface InProcessOptions {
   /** The lifecycle. */
@@ -50,6 +52,12 @@ export function inProcess(options: InProcessOptions): InProcess {
       const answer = new InnerServer(ex, events, options.events)
       answer.begin(status, headers)
       return answer
+    },
+    follow(ex, events) {
+      const answer = new InnerServer(ex, events, options.events)
+      dropServer(ex)
+      ex.server = answer
+      return answer
     }
   }
 }
@@ -61,6 +69,14 @@ function breaksLines({ path, query, request }: Exchange): boolean {
     if (/[\r\n\0]/.test(value) || /[\r\n\0:]/.test(name)) isBroken = true
   })
   return isBroken
+}
+
+/** It is the same client, whose calls have gone through the policies of the route already. */
+function paidBy(ex: Exchange, payer: Exchange): void {
+  ex.identity = payer.identity
+  const use = payer.slots === null ? null : KEY_USE.get(payer)
+  if (use !== null) KEY_USE.set(ex, use)
+  keepRequestId(ex, requestIdOf(payer))
 }
 
 /** As little as this of an answer is not worth counting: a socket keeps as much. */
@@ -100,7 +116,7 @@ class InnerClient implements Call, ClientStream {
   #isThrottled = false
 
   constructor(serve: (ex: Exchange) => void, request: CallRequest, events: CallEvents, options: InProcessOptions) {
-    const { method, path, query, headers, body, timeoutMs, isGrpc = false, trace, record } = request
+    const { method, path, query, headers, body, timeoutMs, isGrpc = false, trace, record, payer } = request
     const whole = body === 'stream' || body?.length === 0 ? null : body
     const kind = body === 'stream' ? BODY_STREAM : whole === null ? BODY_NONE : BODY_LENGTH
     const ex = new Exchange(this, method, path, query, NO_NAME, headers, kind, whole?.length ?? 0, turnStartedAt)
@@ -120,6 +136,7 @@ class InnerClient implements Call, ClientStream {
       SIDE_PURPOSE.set(ex, record.purpose)
       keepRequestId(ex, requestIdOf(record.of))
     }
+    if (payer !== undefined) paidBy(ex, payer)
     this.#ex = ex
     this.#events = events
     this.#options = options
@@ -181,6 +198,7 @@ class InnerClient implements Call, ClientStream {
   /** The engine's own reply to a fault says why there is no answer. */
   #over(record: SideCall | null): void {
     if (record !== null && this.#ex.llm !== null) record.of.route?.recorder.recordCall?.(this.#ex)
+    if (this.#ex.llm !== null) this.#events.used?.(this.#ex.llm)
     if (this.#ex.slots !== null) TRACE.get(this.#ex)?.over(this.#ex)
     if (this.#ex.error !== null) this.#failed(this.#ex.error)
   }

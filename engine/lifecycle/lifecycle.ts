@@ -22,7 +22,7 @@ import { xorshift32 } from '#engine/kit/random.ts'
 import type { ReadSlot } from '#engine/socket/memory.ts'
 import { inTurn, turnStartedAt } from '#engine/socket/round.ts'
 import type { TimerWheel } from '#engine/socket/timer-wheel.ts'
-import { bodyProcessing, endWithTap, requestChain, responseChain } from './body-processors.ts'
+import { bodyProcessing, endWithTap, goesOn, requestChain, responseChain } from './body-processors.ts'
 import { buildReply, dropServer, replyFor, sendReply, takeReplacement } from './local-reply.ts'
 import { Mirrors } from './mirrors.ts'
 import { sendRequest, takeRequestBody, takeRequestEnd } from './request-body.ts'
@@ -235,6 +235,7 @@ export class Lifecycle implements ClientEvents, ServerEvents {
   }
 
   onResponseEnd(ex: Exchange, trailers: string): void {
+    if (goesOn(ex, null)) return
     const { tap } = ex
     const rest = tap === null || tap.isBusy === true ? null : tap.end(ex)
     if (rest !== null) this.#tapped(ex, rest, 0, rest.length, null)
@@ -275,7 +276,7 @@ export class Lifecycle implements ClientEvents, ServerEvents {
 
   /** Ends ex with the local reply of `code`, or breaks the response if it has begun. */
   fail(ex: Exchange, code: ErrorCode): void {
-    if (ex.step === STEP_RECORDED) return
+    if (ex.step === STEP_RECORDED || goesOn(ex, code)) return
     ex.error ??= code
     dropServer(ex)
     if (ex.step === STEP_SENDING) {

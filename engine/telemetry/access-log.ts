@@ -176,6 +176,7 @@ export class AccessLog implements FieldSink {
       else if (value !== undefined && (value !== 0 || !MODEL_DETAILS.has(key))) out += this.#plain(name, value, skip)
     }
     if (llm.cache !== undefined) out += this.#plain('weir.cache', llm.cache, skip)
+    if (llm.continuations !== undefined) out += this.#plain('weir.llm.continuations', llm.continuations, skip)
     const cost = totalCost(llm)
     if (cost !== undefined) out += this.#cost(llm, cost, skip)
     return llm.costUnknown === undefined ? out : out + this.#named('weir.cost.unknown', llm.costUnknown, skip)

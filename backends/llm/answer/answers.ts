@@ -1,6 +1,7 @@
 /** A provider's answer on its way to the client: whole, streamed, or an error; as it is, or in the client's format. */
 
 import type { FormatName } from '#backends/llm/conversation.ts'
+import { isClientFormat } from '#backends/llm/formats/index.ts'
 import type { Guards } from '#backends/llm/guards/guards.ts'
 import { writeRejection } from '#backends/llm/guards/rejection.ts'
 import { LARGE_BYTES } from '#backends/llm/offload/threshold.ts'
@@ -9,6 +10,7 @@ import type { Operation, SentOperation } from '#backends/llm/routes/operation.ts
 import type { StoredAnswerSpec } from '#backends/llm/stored/answer.ts'
 import { streamStored } from '#backends/llm/stored/seal-tap.ts'
 import { asEvents, asStream, clientTap, streamType } from '#backends/llm/stream/client-tap.ts'
+import { type Broken, ContinuingTap } from '#backends/llm/stream/continuing-tap.ts'
 import type { CostTap } from '#backends/llm/stream/cost-tap.ts'
 import { type Framing, framingFor, framingOf, sseFraming } from '#backends/llm/stream/framing.ts'
 import { LINE_END, wantsList } from '#backends/llm/stream/list-tap.ts'
@@ -23,6 +25,7 @@ import { type Exchange, STEP_RECORDED } from '#engine/contract/exchange.ts'
 import { whenOver } from '#engine/contract/exchange-signal.ts'
 import { type AnswerHook, CONTINUE, type Verdict } from '#engine/contract/filter.ts'
 import type { HeaderBlock } from '#engine/http/headers.ts'
+import { SseReader } from '#engine/http/sse.ts'
 import { deliverOperation, deliverOperationFromPool, deliverOperationHere, failUnreadable } from './deliver.ts'
 import { isRedirect, REDIRECTS, unreadable } from './masked-errors.ts'
 import { type ErrorWords, wordsOf } from './vendor-errors.ts'
@@ -41,6 +44,8 @@ export interface Translation {
   readonly fields: HeaderBlock | null
   /** Called with the tap of an answer that comes as events. */
   readonly streamed: (tap: CostTap) => void
+  /** Has another provider go on with a stream that has broken; null: nobody does. */
+  readonly goOn: ((broken: Broken) => boolean) | null
 }
 
 export class Answers {
@@ -67,7 +72,7 @@ export class Answers {
     const why = unreadable(ex, isCoded(ex) && (isGuarded || !isNative))
     const framing = ex.status < 300 ? framingOf(response.get('content-type') ?? '') : null
     if (why === null && framing !== null && !(isGuarded && this.#guards.needsWhole)) {
-      streamed(this.#stream(ex, chat, format, framing, isGuarded))
+      streamed(this.#stream(ex, translation, framing, isGuarded))
       return CONTINUE
     }
     if (why === null && isGuarded) return this.#guarded(ex, translation, framing)
@@ -160,15 +165,18 @@ export class Answers {
     return CONTINUE
   }
 
-  #stream(ex: Exchange, chat: ChatRequest, format: FormatName, framing: Framing, isGuarded: boolean): CostTap {
+  #stream(ex: Exchange, { chat, format, goOn }: Translation, framing: Framing, isGuarded: boolean): CostTap {
     const { fail } = this.#context
+    // What others than its own server go on with has to come in a framing that is written here.
+    const isContinued = goOn !== null && isClientFormat(format) && framing instanceof SseReader
     const offload = offloadFor(ex, this.#context.offload)
     // What is noted down is what the client gets.
-    const inner = isGuarded ? sseFraming : framingFor(ex)
+    const inner = isGuarded || isContinued ? sseFraming : framingFor(ex)
     const noted = clientTap(chat, format, inner, () => fail(ex, 'UPSTREAM_PROTOCOL'), offload)
     const seen = isGuarded ? this.#guards.tap(format, noted, framing) : noted
+    const whole = isContinued ? new ContinuingTap(seen, { format, fail, next: (_, broken) => goOn(broken) }) : seen
     const comment = wantsList(chat) ? LINE_END : KEEPALIVE
-    const tap = new SilenceTap(seen, ex, { silence: this.#silence, comment, fail })
+    const tap = new SilenceTap(whole, ex, { silence: this.#silence, comment, fail })
     ex.tap = tap
     asStream(ex, chat, format)
     return tap

@@ -34,6 +34,13 @@ export class KeepTap extends OuterTap {
     return rest
   }
 
+  /** What two providers have said is one answer for its client alone. */
+  override goesOn(ex: Exchange, code: ErrorCode | null): boolean {
+    const goesOn = super.goesOn(ex, code)
+    if (goesOn) this.#pieces = null
+    return goesOn
+  }
+
   override fault(ex: Exchange, code: ErrorCode): Buffer | null {
     this.#pieces = null
     return super.fault(ex, code)

@@ -19,7 +19,7 @@ import { ranking, rankingOf } from './ranking.ts'
 import { type FileRoutes, routes, translateRoutes } from './routes.ts'
 import { shadow, shadowHasName, shadowOf } from './shadow.ts'
 import { type FileStored, stored, storedOf } from './stored.ts'
-import { silenceOf, streams } from './streams.ts'
+import { continuationsOf, silenceOf, streams } from './streams.ts'
 
 /** docs/specification.md#llm-backends. */
 const GROUPS_MAX = 32
@@ -147,6 +147,7 @@ export function translateAi(file: FileAiBackend, context: TranslateContext): AiB
     modelAliases: changes.modelAliases ?? {},
     unsupported: file.unsupported ?? 'tolerant',
     silence: silenceOf(file.streams),
+    continuations: continuationsOf(file.streams),
     promptGuard: translateGuards(file.promptGuard ?? ai.promptGuard, context.sources),
     ranking: rankingOf(file.routing),
     failover: failoverOf(file.failover),

@@ -27,6 +27,10 @@ export interface AiBackend {
   readonly unsupported: 'tolerant' | 'refuse' | 'drop'
   /** Of streams: when clients get a comment, and when a provider is given up; milliseconds, 0: never. */
   readonly silence: { readonly keepaliveMs: number; readonly stallMs: number }
+  /** How often a stream that breaks is gone on with by another provider; absent: never. */
+  readonly continuations?: number | undefined
+  /** Of a backend that is made to go on with streams: its requests end with the beginning of the answer. */
+  readonly goesOn?: true
   readonly promptGuard: AiGuards
   /** Which of the equal providers of a group is asked; absent: the better of two by latency and load. */
   readonly ranking?: AiRanking | undefined

@@ -25,6 +25,9 @@ export const FORMATS: { readonly [N in ClientFormat]: ServedFormat<N> } & Readon
 /** Those that clients speak. */
 export const CLIENT_FORMATS: readonly ServedFormat[] = Object.values(FORMATS).filter((format) => 'routeType' in format)
 
+/** Whether clients speak it, and it can be written as well as read. */
+export const isClientFormat = (format: FormatName): format is ClientFormat => 'routeType' in FORMATS[format]
+
 /** The format that `provider` is sent for a client that speaks `client` and a model by the provider's name. */
 export function formatFor(provider: Provider, client: ClientFormat, model: string): FormatName {
   if (provider.chatFormat !== undefined) return provider.chatFormat

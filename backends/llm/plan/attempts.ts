@@ -63,6 +63,10 @@ export class Attempts implements BackendState {
   dialectOverrides: Partial<Dialect> | null = null
   /** Its answer was an error, and the status did not say so. */
   hadMaskedError = false
+  /** How often another provider has gone on with its stream. */
+  continuations = 0
+  /** What its providers have asked money for is booked. */
+  isSettled = false
   /** Rises with every attempt: what was begun for an earlier one is not wanted any more. */
   round = 0
   /** Of the attempt under way: the providers that may be tried, and why one was skipped. */

@@ -4,6 +4,7 @@
  */
 import { endAttemptHeaders } from '#engine/contract/attempt-headers.ts'
 import type { BodyKind, Exchange } from '#engine/contract/exchange.ts'
+import type { CallRequest } from '#engine/contract/in-process.ts'
 import { costlyAttempt } from '#engine/contract/model-use.ts'
 import type { HeaderBlock } from '#engine/http/headers.ts'
 
@@ -29,6 +30,11 @@ export class OriginalRequest {
   /** Of its body. */
   get byteCount(): number {
     return this.#bytes?.length ?? 0
+  }
+
+  /** What the client has asked, but for its body: for a call of the gateway's own. */
+  get head(): Pick<CallRequest, 'method' | 'path' | 'query' | 'headers'> {
+    return { method: this.#method, path: this.#path, query: this.#query, headers: this.#fields.copy() }
   }
 
   restore(ex: Exchange): void {

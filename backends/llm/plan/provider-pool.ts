@@ -23,7 +23,8 @@ export class ProviderPool {
   /** By priority. */
   readonly groups: readonly (readonly Slot[])[]
   readonly #ranking: Ranking | undefined
-  readonly #slots: readonly Slot[]
+  /** All of them. */
+  readonly slots: readonly Slot[]
   readonly #fallbacks: Fallbacks
   readonly #budget: RetryPlan['budget']
   readonly #random: () => number
@@ -44,7 +45,7 @@ export class ProviderPool {
     this.#random = random
     this.#ranking = compileRanking(backend.ranking, random)
     const all = [...this.groups.flat(), ...this.#fallbacks.slots]
-    this.#slots = all
+    this.slots = all
     this.total = all.length
     this.wantsClient = all.some(({ provider }) => provider.authenticator.wantsClient)
   }
@@ -83,9 +84,9 @@ export class ProviderPool {
   /** Those that have what the request is about; null: it is about nothing that is kept. Throws FormatError. */
   #keeping({ kept, operation }: Attempts): readonly (readonly Slot[])[] | null {
     const { store, isAny } = kept
-    if (isAny) return [this.#slots]
+    if (isAny) return [this.slots]
     if (store === null) return null
-    const keeping = this.#slots.filter(({ provider }) => provider.account.store === store)
+    const keeping = this.slots.filter(({ provider }) => provider.account.store === store)
     if (keeping.length > 0) return [keeping]
     const what = operation === null ? 'what the request names' : 'this'
     throw new FormatError('', `${what} is kept by a provider that does not serve this model`)

@@ -39,7 +39,8 @@ export function buildProvider(
     settings: { type, cloud, formats, model, path, pathPrefix, edits },
     service,
     aliases: settings.modelAliases ?? backend.modelAliases,
-    learned: learnedDialect(settings, context)
+    learned: learnedDialect(settings, context),
+    ...(backend.goesOn === true ? { goesOn: true } : {})
   }
   const { provider, aliases, learned } = resolveProvider(spec)
   const host = settings.host ?? provider.host
@@ -48,7 +49,8 @@ export function buildProvider(
   if (isChecked(settings.transport)) context.upstream.checkAs(endpoint, checkCredentials(authenticator))
   const prices = new ProviderPrices(called, settings.prices ?? backend.prices, context)
   const account = { name: settings.name, store }
-  return { settings, service, provider, endpoint, spec, aliases, learned, authenticator, prices, account }
+  const known = { settings, service, provider, endpoint, spec, aliases, learned, authenticator, prices, account }
+  return backend.goesOn === true ? { ...known, goesOn: true } : known
 }
 
 const NO_KEY = { key: null, other: null }

@@ -1,9 +1,12 @@
 /** What a provider is sent for a request, as far as its configuration decides it. */
 
 import type { AiBackend, AiProvider } from '#backends/llm/config/snapshot.ts'
+import type { ClientFormat } from '#backends/llm/conversation.ts'
 import { applyEdits, withDefaultModel } from '#backends/llm/edits/apply-edits.ts'
 import { ModelPatterns } from '#backends/llm/edits/model-patterns.ts'
 import { formatFor } from '#backends/llm/formats/index.ts'
+import { takesPrefill } from '#backends/llm/formats/messages/model.ts'
+import type { Dialect } from '#backends/llm/providers/dialect/dialect.ts'
 import { dialectFor, type LearnedDialect } from '#backends/llm/providers/dialects.ts'
 import { compileProvider } from '#backends/llm/providers/index.ts'
 import type { Provider } from '#backends/llm/providers/provider.ts'
@@ -20,9 +23,11 @@ export interface ProviderSpec {
   readonly service?: string
   readonly aliases: AiBackend['modelAliases']
   readonly learned: LearnedDialect
+  /** As of RequestPlan. */
+  readonly goesOn?: boolean
 }
 
-export interface ResolvedProvider extends Pick<ProviderSpec, 'service'> {
+export interface ResolvedProvider extends Pick<ProviderSpec, 'service' | 'goesOn'> {
   readonly settings: ProviderSettings
   readonly provider: Provider
   readonly aliases: ModelPatterns<string>
@@ -52,12 +57,30 @@ export function planRequest(chat: ChatRequest, writer: ResolvedProvider): Planne
 
 function planFor(
   { model: requested, client }: ChatRequest,
-  { settings, provider, aliases, learned }: ResolvedProvider
+  { settings, provider, aliases, learned, goesOn }: ResolvedProvider
 ): RequestPlan {
   const { path, pathPrefix, edits } = settings
   const model = providerModel(requested, settings.model, aliases)
   const format = formatFor(provider, client, model)
+  const dialect = dialectOf(provider, learned, model)
+  const plan = { provider, format, model, path, pathPrefix, caching: edits.caching, dialect }
+  return goesOn === undefined ? plan : { ...plan, goesOn }
+}
+
+function dialectOf(provider: Provider, learned: LearnedDialect, model: string): Dialect {
   const named = provider.dialect?.(model) ?? null
-  const dialect = named === null ? learned.dialect : dialectFor(named, '')
-  return { provider, format, model, path, pathPrefix, caching: edits.caching, dialect }
+  return named === null ? learned.dialect : dialectFor(named, '')
+}
+
+/** Whether the provider goes on with an answer whose beginning is the last turn of a request in the format `client`. */
+export function takesBeginning(
+  { settings, provider, aliases, learned }: ResolvedProvider,
+  client: ClientFormat,
+  requested: string
+): boolean {
+  const model = providerModel(requested, settings.model, aliases)
+  const format = formatFor(provider, client, model)
+  if (format === 'completions') return dialectOf(provider, learned, model).prefill !== 'none'
+  // Gemini: "Requests ending with a model turn are not supported". The Responses API has no such turn.
+  return (format === 'messages' || format === 'converse') && takesPrefill(model)
 }

@@ -176,7 +176,7 @@ export const COMPATIBLE = {
   // 422 "extra_forbidden" of max_completion_tokens (hindsight #852), of stream_options (llxprt-code #114; usage is in
   // the last event all the same), of members that messages do not have (nanobot #2494; name: mistral-go #2), of
   // metadata (OpenHands-CLI #83); "must be a-z, A-Z, 0-9, with a length of 9" (magentic #276); "Chat Completion
-  // Endpoints": random_seed, tool_choice any, thoughts in content; code 3051 tells the words for effort.
+  // Endpoints": random_seed, tool_choice any, thoughts in content, prefix; code 3051 tells the words for effort.
   mistral: {
     baseUrl: 'https://api.mistral.ai/v1',
     hosts: ['api.mistral.ai', 'codestral.mistral.ai'],
@@ -190,6 +190,7 @@ export const COMPATIBLE = {
       forcedTool: 'any',
       callIds: 'alphanumeric9',
       seed: 'random_seed',
+      prefill: 'prefix',
       refuses: [
         ...OF_PLATFORM,
         ...['user', 'prompt_cache_key', 'verbosity', 'modalities', 'audio', 'web_search_options'],
@@ -238,7 +239,8 @@ export const COMPATIBLE = {
     dialect: { ...OLD_LIMIT, developer: false, textLists: false }
   },
   // "OpenAI compatibility", supported request fields: stream_options, max_tokens. Others are not looked at. Thoughts
-  // are in `reasoning`; strict tools are none (pydantic-ai #4116).
+  // are in `reasoning`; strict tools are none (pydantic-ai #4116). A last message of the model is left open
+  // (ollama, server/prompt.go and template.go).
   ollama: {
     baseUrl: 'http://localhost:11434/v1',
     hosts: ['ollama.com'],
@@ -247,7 +249,8 @@ export const COMPATIBLE = {
       ...OLD_LIMIT,
       thoughts: 'reasoning',
       efforts: ['none', 'low', 'medium', 'high'],
-      strictTools: 'none'
+      strictTools: 'none',
+      prefill: 'unmarked'
     }
   },
   // "Parameters": max_tokens.
@@ -292,8 +295,8 @@ export const COMPATIBLE = {
     key: 'SCW_SECRET_KEY',
     dialect: OLD_LIMIT
   },
-  // "OpenAI APIs - Completions": max_tokens and max_completion_tokens.
-  sglang: { baseUrl: 'http://localhost:30000/v1', dialect: OLD_LIMIT },
+  // "OpenAI APIs - Completions": max_tokens and max_completion_tokens; protocol.py: continue_final_message.
+  sglang: { baseUrl: 'http://localhost:30000/v1', dialect: { ...OLD_LIMIT, prefill: 'continue_final_message' } },
   // "Cortex REST API", Chat Completions: max_completion_tokens; strict of tools has no place there.
   snowflake: {
     example: 'https://ACCOUNT.snowflakecomputing.com/api/v2/cortex/v1',
@@ -317,8 +320,12 @@ export const COMPATIBLE = {
     key: 'AI_GATEWAY_API_KEY',
     dialect: OLD_LIMIT
   },
-  // Before 0.6.3 max_completion_tokens was "extra_forbidden"; the older name is read by all.
-  vllm: { baseUrl: 'http://localhost:8000/v1', dialect: { ...OLD_LIMIT, efforts: ['none', 'low', 'medium', 'high'] } },
+  // Before 0.6.3 max_completion_tokens was "extra_forbidden"; the older name is read by all. protocol.py:
+  // continue_final_message, with add_generation_prompt false.
+  vllm: {
+    baseUrl: 'http://localhost:8000/v1',
+    dialect: { ...OLD_LIMIT, efforts: ['none', 'low', 'medium', 'high'], prefill: 'continue_final_message' }
+  },
   volcengine: {
     baseUrl: 'https://ark.cn-beijing.volces.com/api/v3',
     hosts: ['ark.cn-beijing.volces.com'],

@@ -43,6 +43,8 @@ export interface RequestPlan {
   readonly pathPrefix: string | null
   readonly caching: AiCaching | null
   readonly dialect: Dialect
+  /** The last turn is the model's, and its answer goes on with it; absent: as the client's format has it. */
+  readonly goesOn?: boolean
 }
 
 /**
@@ -148,10 +150,14 @@ export function address(ex: Exchange, provider: Provider, to: Address): void {
 }
 
 /** Null: the client's own bytes will do. */
-function nativeBody(chat: ChatRequest, { format, model, dialect }: RequestPlan, losses: Losses): JsonObject | null {
+function nativeBody(
+  chat: ChatRequest,
+  { format, model, dialect, goesOn = false }: RequestPlan,
+  losses: Losses
+): JsonObject | null {
   const asksUsage = format === 'completions' && chat.isStreamed && !chat.wantsUsage && dialect.streamOptions
   const renames = format !== 'gemini' && model !== chat.model
-  const own = format === 'completions' ? inDialect(chat.body, dialect, nativeNotes(chat, losses), false) : chat.body
+  const own = format === 'completions' ? inDialect(chat.body, dialect, nativeNotes(chat, losses), goesOn) : chat.body
   if (!asksUsage && !renames && own === chat.body) return chat.isEdited ? chat.body : null
   const options = own.stream_options
   return {
@@ -166,7 +172,11 @@ function nativeNotes({ client, body, unprompted }: ChatRequest, losses: Losses):
   return ownNotes(losses, (path) => changesMeaning(client, path, body, null), sent)
 }
 
-function convertedBody(chat: ChatRequest, { format, model, dialect }: RequestPlan, losses: Losses): JsonObject {
+function convertedBody(
+  chat: ChatRequest,
+  { format, model, dialect, goesOn = false }: RequestPlan,
+  losses: Losses
+): JsonObject {
   const from = { model: chat.model, isStreamed: FORMATS[chat.client].readPath === undefined ? null : chat.isStreamed }
   // Where the client names no model, the provider's own does.
   const body = chat.model === '' ? { ...chat.body, model } : chat.body
@@ -177,7 +187,7 @@ function convertedBody(chat: ChatRequest, { format, model, dialect }: RequestPla
   const written = FORMATS[format].writeRequest(rewritten({ ...conversation, model }, format, lost), lost)
   const adapted =
     format === 'completions'
-      ? inDialect(written, dialect, notesOn(conversation, lost), chat.client !== 'responses')
+      ? inDialect(written, dialect, notesOn(conversation, lost), goesOn || chat.client !== 'responses')
       : written
   reportLosses(lost, conversation, { body, unprompted: chat.unprompted }, losses)
   return adapted

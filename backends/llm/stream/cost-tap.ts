@@ -12,6 +12,8 @@ export const BROKEN: ChatError = { status: 502, type: 'internal', message: '', c
 /** Errors that say something of the provider, and not of what it was asked. */
 const OF_PROVIDER: ReadonlySet<ChatError['type']> = new Set(['rateLimit', 'quota', 'overloaded', 'timeout', 'internal'])
 
+export const isOfProvider = ({ type }: ChatError): boolean => OF_PROVIDER.has(type)
+
 /** The cost of an answer, as far as the provider has sent it. */
 export class AnswerCost {
   usage: Usage | null = null
@@ -43,7 +45,7 @@ export class AnswerCost {
     } else if (event.kind === 'done') this.isOver = true
     else if (event.kind === 'error') {
       this.fail(event.error)
-      this.hasBroken = OF_PROVIDER.has(event.error.type)
+      this.hasBroken = isOfProvider(event.error)
     }
   }
 

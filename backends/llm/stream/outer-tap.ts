@@ -35,6 +35,10 @@ export abstract class OuterTap implements CostTap {
     return this.inner.fault(ex, code)
   }
 
+  goesOn(ex: Exchange, code: ErrorCode | null): boolean {
+    return this.inner.goesOn?.(ex, code) ?? false
+  }
+
   endWithError(error: ChatError): Buffer | null {
     return this.inner.endWithError(error)
   }

@@ -102,8 +102,13 @@ class SilenceTimer {
       this.#sentAt = now
     }
     if (!hasRoom) this.#heardAt = now
-    if (isSilent && hasRoom) this.#watching.fail(this.#ex, 'UPSTREAM_TIMEOUT')
-    else this.#arm(now)
+    if (isSilent && hasRoom) {
+      this.#heardAt = now
+      this.#watching.fail(this.#ex, 'UPSTREAM_TIMEOUT')
+      // Another provider may have gone on with it.
+      if (this.#ex.step !== STEP_SENDING) return
+    }
+    this.#arm(now)
   }
 
   /** False: the client is behind, or the response has not begun, since a policy still looks at its head. */

@@ -36,7 +36,7 @@ export const backends: Table = {
             }
           },
           unsupported: 'refuse',
-          streams: { keepalive: '15s', stall: '5m' }
+          streams: { keepalive: '15s', stall: '5m', continue: 1 }
         }
       }
     ],

@@ -38,7 +38,8 @@ export const MODEL_ATTRIBUTES: readonly Attribute<Exchange>[] = [
   ['gen_ai.usage.cost', ({ llm }) => (llm === null ? undefined : unitsOf(llm.cost)), 'double'],
   ['weir.cost.basis', of('costBasis')],
   ['weir.cost.unknown', of('costUnknown')],
-  ['weir.cache', of('cache')]
+  ['weir.cache', of('cache')],
+  ['weir.llm.continuations', of('continuations')]
 ]
 
 const setting =

@@ -7,6 +7,7 @@ import { type FileGuards, promptGuard } from '#backends/llm/config/guards.ts'
 import { NO_DIALECT } from '#backends/llm/config/providers.ts'
 import type { AiProvider } from '#backends/llm/config/snapshot.ts'
 import { type FileStored, stored } from '#backends/llm/config/stored.ts'
+import { type FileStreams, streams } from '#backends/llm/config/streams.ts'
 import { dialect, type FileDialect } from '#backends/llm/providers/dialect/schema.ts'
 import { makers } from '#backends/llm/providers/fields.ts'
 import { PROVIDERS } from '#backends/llm/providers/index.ts'
@@ -191,6 +192,9 @@ export const llmSchema = ({ port, ...common }: Parameters<Shortcut['schema']>[0]
       stored: stored().optional(),
       cache: cache().optional().describe('Answers that are kept for equal requests, of all models.'),
       failover: failoverSettings().optional(),
+      streams: streams()
+        .optional()
+        .describe('Streams of all models: silence in them, and what follows one that breaks.'),
       promptGuard: promptGuard().optional().describe('What may not be asked or answered, of all models.'),
       unsupported: z
         .enum(['tolerant', 'refuse', 'drop'])
@@ -218,6 +222,7 @@ export interface LlmFile {
   readonly cache?: FileCache | undefined
   readonly stored?: FileStored | undefined
   readonly failover?: FileFailover | undefined
+  readonly streams?: FileStreams | undefined
   readonly promptGuard?: FileGuards | undefined
   readonly prices?: FilePrices
   readonly unsupported?: 'tolerant' | 'refuse' | 'drop' | undefined

@@ -10,7 +10,7 @@ import { translateRoutes } from '#backends/llm/config/routes.ts'
 import { shadowOf } from '#backends/llm/config/shadow.ts'
 import type { AiBackend, AiProvider, AiRanking, ModelsBackend } from '#backends/llm/config/snapshot.ts'
 import { storedOf } from '#backends/llm/config/stored.ts'
-import { silenceOf } from '#backends/llm/config/streams.ts'
+import { continuationsOf, silenceOf } from '#backends/llm/config/streams.ts'
 import { starFilled } from '#backends/llm/edits/model-patterns.ts'
 import { CLIENT_FORMATS } from '#backends/llm/formats/index.ts'
 import type { DialectName } from '#backends/llm/providers/compatible.ts'
@@ -50,7 +50,8 @@ export function llmBackend(file: LlmFile, { policies, sources, transportOf }: Tr
     // A name that only stands for another is not what a provider knows.
     modelAliases: file.modelAliases ?? {},
     unsupported: file.unsupported ?? 'tolerant',
-    silence: silenceOf(),
+    silence: silenceOf(file.streams),
+    continuations: continuationsOf(file.streams),
     promptGuard: guardsOf(file, models, sources),
     prices: rowsOf(file.prices) ?? [],
     policies: {}

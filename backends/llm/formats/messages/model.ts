@@ -50,3 +50,12 @@ export function takesSampling(model: string): boolean {
 export function takesSystemTurns(model: string): boolean {
   return (generationOf(model).version ?? 0) >= 408
 }
+
+/**
+ * Whether a last turn of the model is the beginning of its answer. Since 4.6 it is 400 ("What's new in Claude 4.6",
+ * prefill removal); of names without a version, and of other models, it is not known.
+ */
+export function takesPrefill(model: string): boolean {
+  const { version, isClaude } = generationOf(model)
+  return isClaude && version !== null && version < 406
+}

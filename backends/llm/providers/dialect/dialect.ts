@@ -15,7 +15,7 @@ export const FORCED_TOOLS = ['required', 'any', 'none'] as const
 export const STRICT_TOOLS = ['mixed', 'alike', 'none'] as const
 export const CALL_IDS = ['any', 'alphanumeric9'] as const
 export const SEEDS = ['seed', 'random_seed'] as const
-export const PREFILLS = ['none', 'partial', 'prefix'] as const
+export const PREFILLS = ['none', 'unmarked', 'partial', 'prefix', 'continue_final_message'] as const
 
 type One<T extends readonly string[]> = T[number]
 
@@ -49,7 +49,10 @@ export interface Dialect {
   /** alphanumeric9: nine letters and digits; others are hashed. */
   readonly callIds: One<typeof CALL_IDS>
   readonly seed: One<typeof SEEDS>
-  /** The member that marks a last message of the model which its answer is to go on with. */
+  /**
+   * How a last message of the model is marked that its answer is to go on with: by a member of it; of the request
+   * (continue_final_message); unmarked: such a message is always gone on with; none: it is not, or nobody says so.
+   */
   readonly prefill: One<typeof PREFILLS>
   /** Members of a request that are refused. */
   readonly refuses: readonly string[]

@@ -15,12 +15,16 @@ export function messagesIn(
 ): readonly Json[] {
   const made = messages.map((message, i) => (isObject(message) ? messageIn(message, i, dialect, notes) : message))
   const taken = dialect.alternating ? inTurns(made) : made
-  if (goesOn && dialect.prefill !== 'none') {
-    const last = taken.at(-1)
-    if (isObject(last) && last.role === 'assistant') taken[taken.length - 1] = { ...last, [dialect.prefill]: true }
+  const { prefill } = dialect
+  const last = taken.at(-1)
+  if (goesOn && (prefill === 'partial' || prefill === 'prefix') && isBegun(last)) {
+    taken[taken.length - 1] = { ...last, [prefill]: true }
   }
   return taken.length === messages.length && taken.every((one, i) => one === messages[i]) ? messages : taken
 }
+
+/** The last message is the model's. */
+export const isBegun = (last: Json | undefined): last is JsonObject => isObject(last) && last.role === 'assistant'
 
 function messageIn(message: JsonObject, i: number, dialect: Dialect, notes: Notes): JsonObject {
   const made: Writable = { ...message }

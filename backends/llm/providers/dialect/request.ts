@@ -7,7 +7,7 @@ import { isObject, type Writable } from '#backends/llm/formats/fields.ts'
 import { budgetOf } from '#backends/llm/translate/effort.ts'
 import { JSON_ONLY } from '#backends/llm/translate/rewrites.ts'
 import { type Dialect, EFFORTS, type Effort, OPENAI } from './dialect.ts'
-import { messagesIn } from './messages.ts'
+import { isBegun, messagesIn } from './messages.ts'
 import type { Notes } from './notes.ts'
 import { isNothing } from './nothing.ts'
 import { toolsIn } from './tools.ts'
@@ -28,6 +28,10 @@ export function inDialect(body: JsonObject, dialect: Dialect, notes: Notes, goes
   if (Array.isArray(made.messages)) {
     const messages = messagesIn(made.messages as readonly Json[], dialect, notes, goesOn)
     made.messages = instruction === null ? messages : withInstruction(messages, instruction)
+    if (goesOn && dialect.prefill === 'continue_final_message' && isBegun(messages.at(-1))) {
+      made.continue_final_message ??= true
+      made.add_generation_prompt ??= false
+    }
   }
   return isSame(made, body) ? body : (made as JsonObject)
 }

@@ -152,8 +152,13 @@ const HOLDS: { readonly [K in keyof Dialect]: (sent: Body, value: Dialect[K], is
   },
   prefill: (sent, value, isOwn) => {
     const last = messagesOf(sent).at(-1)!
-    if (!isOwn && value !== 'none') deepEqual([last.role, last[value]], ['assistant', true])
-    else ok(last.partial === undefined && last.prefix === undefined)
+    const { partial, prefix } = last
+    const { continue_final_message: continues, add_generation_prompt: prompts } = sent
+    const isMarked = !isOwn && value !== 'none' && value !== 'unmarked'
+    const isOf = (mark: string) => (isMarked && value === mark ? true : undefined)
+    deepEqual([partial, prefix, continues], [isOf('partial'), isOf('prefix'), isOf('continue_final_message')])
+    if (isMarked) equal(last.role, 'assistant')
+    equal(prompts, continues === undefined ? undefined : false)
   },
   refuses: (sent, value) => {
     for (const name of value) equal(sent[name], undefined, name)
