@@ -88,8 +88,13 @@ test('a provider that is only a word, and guards that see nothing, are reported 
 
 test('llm: an unknown provider, a key with line ends, an alias of nothing', () => {
   const found = (more: object) => mistakes({ llm: { models: [{ name: 'a', provider: 'openai', ...more }] } })
-  match(found({ provider: 'antropic' })[0]!, /must be one of openai, .* \{ reference \}; did you mean "anthropic"\?$/)
-  match(found({ provider: 7 })[0]!, /^llm.models\[0\].provider: must be one of openai, .* or \{ reference \}$/)
+  match(
+    found({ provider: 'antropic' })[0]!,
+    /must be the name of a provider .*llm-providers\.md.* \{ reference \}; did you mean "anthropic"\?$/
+  )
+  match(found({ provider: 7 })[0]!, /^llm.models\[0\].provider: must be the name of a provider .* or \{ reference \}$/)
+  match(found({ provider: 'fireworls' })[0]!, /did you mean "fireworks"\?$/)
+  match(found({ provider: 'novida' })[0]!, /did you mean "novita" or "nvidia"\?$/)
   deepEqual(found({ provider: 'copilot' }), [
     "llm.models[0].provider: provider 'copilot' is not in this version of weir's llm"
   ])

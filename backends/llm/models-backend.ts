@@ -11,6 +11,7 @@ import { CONTINUE, type RetryPlan, type Verdict } from '#engine/contract/filter.
 import { xorshift32 } from '#engine/kit/random.ts'
 import { errorDialectAt, KEY_PLACES } from './answer/error-dialect.ts'
 import { errorDialectOf, listModels, refusalReply } from './answer/local-replies.ts'
+import { noSuchModel } from './answer/no-such-model.ts'
 import { aiBackend } from './backend.ts'
 import type { ClientFormat } from './conversation.ts'
 import { ModelPatterns } from './edits/model-patterns.ts'
@@ -194,7 +195,7 @@ class ModelDispatcher implements CompiledBackend {
     const service = this.#serviceFor(ex, model)
     if (service === null && model === '') throw new FormatError('model', 'is required, and must be a string')
     if (service === null) {
-      this.#refuse(ex, client, 404, new FormatError('model', 'there is no such model here'))
+      this.#refuse(ex, client, 404, new FormatError('model', noSuchModel(model)))
       return
     }
     // The plan is that of the model with the most providers: this one may have fewer.

@@ -21,6 +21,19 @@ export function nearestWord(word: string, words: readonly string[]): string | nu
   return best
 }
 
+/** All of `words` that `word` may be a slip of, the nearest first. */
+export function nearestWords(word: string, words: readonly string[]): string[] {
+  if (word.length > WORD_LENGTH_MAX) return []
+  const bound = Math.floor(word.length / 3) + 1
+  return words
+    .slice(0, WORDS_MAX)
+    .filter((candidate) => Math.abs(candidate.length - word.length) < bound)
+    .map((candidate) => ({ candidate, distance: editDistance(word.toLowerCase(), candidate.toLowerCase()) }))
+    .filter(({ distance }) => distance < bound)
+    .toSorted((a, b) => a.distance - b.distance)
+    .map(({ candidate }) => candidate)
+}
+
 /** Letters to insert, remove, replace or swap with their neighbour (optimal string alignment). */
 function editDistance(a: string, b: string): number {
   let beforeLast: number[] = []

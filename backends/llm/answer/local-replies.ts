@@ -4,10 +4,11 @@ import type { FormatName, JsonObject } from '#backends/llm/conversation.ts'
 import { typeOfStatus } from '#backends/llm/formats/error-types.ts'
 import { idFor } from '#backends/llm/formats/request-id.ts'
 import type { ListClient } from '#backends/llm/routes/answer-spec.ts'
-import { type ModelNames, modelList } from '#backends/llm/routes/models.ts'
+import { type ModelNames, modelIn, modelList } from '#backends/llm/routes/models.ts'
 import type { BackendContext } from '#engine/contract/backend.ts'
 import { LATER_AGAIN } from '#engine/contract/body.ts'
 import type { Dialect, Exchange, LocalReply } from '#engine/contract/exchange.ts'
+import { noSuchModel } from './no-such-model.ts'
 import { clientError } from './vendor-errors.ts'
 
 /** Answers with the models that the configuration names. */
@@ -18,11 +19,13 @@ export function listModels(
   known: ModelNames
 ): void {
   const list = modelList(client, ex.path, known, 'weir')
-  if (list === null) reply(ex, refusalReply(ex, client, { status: 404, ...NO_MODEL, param: null }))
+  if (list === null) reply(ex, refusalReply(ex, client, noModel(ex)))
   else reply(ex, { status: 200, body: JSON.stringify(list), contentType: 'application/json', headers: null })
 }
 
-const NO_MODEL = { message: 'there is no such model', code: 'model_not_found' }
+function noModel({ path }: Exchange): Refusal {
+  return { status: 404, message: noSuchModel(modelIn(path) ?? ''), code: 'model_not_found', param: null }
+}
 
 /** What the gateway refuses `ex` for; `param`: the field that it is about, or null. */
 export interface Refusal {

@@ -71,14 +71,19 @@ export function modelList(
   { names, isServed }: ModelNames,
   owner: string
 ): JsonObject | null {
-  const one = ONE.exec(path)?.[1]
-  if (one === undefined)
+  const wanted = modelIn(path)
+  if (wanted === null)
     return list(
       client,
       names.map((name) => entry(client, name, owner))
     )
-  const wanted = decodedOrRaw(one)
   return names.includes(wanted) || isServed(wanted) ? entry(client, wanted, owner) : null
+}
+
+/** The model that the path ends with; null: all are asked for. */
+export function modelIn(path: string): string | null {
+  const one = ONE.exec(path)?.[1]
+  return one === undefined ? null : decodedOrRaw(one)
 }
 
 function decodedOrRaw(text: string): string {

@@ -13,13 +13,13 @@ import { makers } from '#backends/llm/providers/fields.ts'
 import { PROVIDERS } from '#backends/llm/providers/index.ts'
 import type { ShortcutParams } from '#backends/llm/providers/kind.ts'
 import type { Shortcut } from '#engine/contract/backend-config.ts'
+import { nearestWords } from '#engine/kit/nearest.ts'
 import { backendPriceRows, type FilePrices } from '#engine/prices/schema.ts'
 import { oneOf } from '#engine/schema/choice.ts'
 import { authKey } from '#engine/schema/credential.ts'
 import { path } from '#engine/schema/http.ts'
 import { host, port } from '#engine/schema/net.ts'
 import { list, misplacedKeys, name, refusedKeys, says, shortString, whole, z } from '#engine/schema/schema.ts'
-import { nearest } from '#engine/schema/suggest.ts'
 import { together } from '#engine/schema/together.ts'
 import { KINDS, PRESETS } from './presets.ts'
 import { serving } from './serving.ts'
@@ -35,6 +35,9 @@ const API_KEY_CHARS_MAX = 16_384
 
 const PROVIDER_NAMES = [...KINDS.keys(), ...PRESETS.keys()] as [string, ...string[]]
 const LATER: readonly string[] = ['copilot']
+/** Of some fifty. */
+const NEAR_MAX = 3
+const NAMES_PAGE = 'docs/llm-providers.md'
 
 /** Exact, or with one star at its beginning or end. */
 const pattern = () => shortString().regex(/^(?:\*?[^*]+|[^*]+\*|\*)$/, 'may have one star, at its beginning or end')
@@ -44,9 +47,10 @@ function wrongChoice(input: unknown): string | undefined {
   if (input === undefined) return undefined
   if (typeof input === 'string' && LATER.includes(input))
     return `provider '${input}' is not in this version of weir's llm`
-  const near = typeof input === 'string' ? nearest(input, PROVIDER_NAMES) : null
-  const hint = near === null ? '' : `; did you mean "${near}"?`
-  return `must be one of ${PROVIDER_NAMES.join(', ')}, or { custom } or { reference }${hint}`
+  const near = typeof input === 'string' ? nearestWords(input, PROVIDER_NAMES).slice(0, NEAR_MAX) : []
+  const names = near.map((one) => `"${one}"`).join(' or ')
+  const hint = near.length === 0 ? '' : `; did you mean ${names}?`
+  return `must be the name of a provider (${NAMES_PAGE} has all of them), or { custom } or { reference }${hint}`
 }
 
 const choice = () =>
