@@ -29,7 +29,10 @@ function unwrapped(message: EventMessage): WireEvent {
   if (typeof bytes !== 'string') throw new FormatError('bytes', 'is required in a chunk, and must be a string')
   const data = Buffer.from(bytes, 'base64').toString()
   const { type } = parsedObject(data)
-  return { name: typeof type === 'string' ? type : '', data }
+  const name = typeof type === 'string' ? type : ''
+  // It would be one of the server-sent event, too.
+  if (/[\r\n]/.test(name)) throw new FormatError('type', 'has a line end in it')
+  return { name, data }
 }
 
 /** What AWS says instead of an event. */

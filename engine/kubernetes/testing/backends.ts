@@ -27,7 +27,14 @@ export const backends: Table = {
             host: 'models.example',
             port: 8443,
             path: '/v1/chat/completions',
-            dialect: 'vllm',
+            dialect: {
+              base: 'vllm',
+              ...{ streamOptions: true, limit: 'max_completion_tokens', thoughts: 'reasoning', needsThoughts: true },
+              ...{ developer: false, textLists: false, alternating: true, effort: 'thinking', efforts: ['low'] },
+              ...{ outputs: ['json_object'], forcedTool: 'any', namedTool: false, strictTools: 'alike' },
+              ...{ callIds: 'alphanumeric9', seed: 'random_seed', prefill: 'prefix', refuses: ['user'] },
+              ...{ refusesInMessages: ['name'], refusesInSchemas: ['$id'] }
+            },
             policies: {
               auth: { key: 'secret' },
               tls: {},
@@ -289,7 +296,7 @@ export const backends: Table = {
     ],
     [
       'a dialect of another format',
-      provider({ anthropic: {}, dialect: 'vllm' }),
+      provider({ anthropic: {}, dialect: { base: 'vllm' } }),
       'ai.provider.dialect',
       'only they are asked in the format of chat completions'
     ],

@@ -61,7 +61,7 @@ export function dialect() {
   const name = z.enum(DIALECTS)
   const changes = atLeastOne(fields)
   const either = byShape([name, changes], (input) => (typeof input === 'string' ? name : changes))
-  return inResources(either, z.enum(DIALECTS))
+  return inResources(either, changes)
     .describe(
       "How the server's chat completions differ from OpenAI's. Default: by its host; what it refuses is learned."
     )
