@@ -124,6 +124,11 @@ export const COMPATIBLE = {
     key: 'FRIENDLI_TOKEN',
     dialect: OLD_LIMIT
   },
+  github: {
+    baseUrl: 'https://models.github.ai/inference',
+    hosts: ['models.github.ai'],
+    key: 'GITHUB_TOKEN'
+  },
   gmicloud: { baseUrl: 'https://api.gmi-serving.com/v1', hosts: ['api.gmi-serving.com'], key: 'GMI_API_KEY' },
   // "OpenAI Compatibility": fields that "will result in a 400 error", n must be 1; "property 'reasoning_content' is
   // unsupported" (jan #8136), `reasoning` too, of some models (llms #64), 'annotations' and the like when SDKs write
@@ -160,6 +165,12 @@ export const COMPATIBLE = {
   },
   jina: { baseUrl: 'https://api.jina.ai/v1', hosts: ['api.jina.ai'], key: 'JINA_API_KEY' },
   // tools/server/README.md: max_tokens.
+  llama: {
+    baseUrl: 'https://api.llama.com/compat/v1',
+    aliases: ['meta_llama'],
+    hosts: ['api.llama.com'],
+    key: 'LLAMA_API_KEY'
+  },
   llamacpp: { baseUrl: 'http://localhost:8080/v1', dialect: OLD_LIMIT },
   // "OpenAI Compatibility Endpoints", supported payload parameters: max_tokens; "'response_format.type' must be
   // 'json_schema' or 'text'" (lmstudio-bug-tracker #189), "Invalid tool_choice type: 'object'" (#670).
@@ -229,6 +240,12 @@ export const COMPATIBLE = {
     baseUrl: 'https://api.novita.ai/v3/openai',
     hosts: ['api.novita.ai'],
     key: 'NOVITA_API_KEY',
+    dialect: OLD_LIMIT
+  },
+  nscale: {
+    baseUrl: 'https://inference.api.nscale.com/v1',
+    hosts: ['inference.api.nscale.com'],
+    key: 'NSCALE_SERVICE_TOKEN',
     dialect: OLD_LIMIT
   },
   // "LLM APIs", chat completions: max_tokens, content as text; the role developer is an error 500 of many models.
