@@ -88,6 +88,18 @@ test('a provider that refuses to go on: an error', async (t) => {
   match(await ask(gateway), /The sky[\s\S]*"error"/)
 })
 
+test('a budget for further attempts that is spent: an error', async (t) => {
+  const gateway = await openaiChat(t, { failover: { retryBudget: { percent: 0, minPerSecond: 0 } } })
+  match(await ask(gateway), /"error"/)
+  equal(gateway.second.requests.length, 0)
+})
+
+test('without the setting a stream that breaks ends so', async (t) => {
+  const gateway = await openaiChat(t, { streams: { stall: '10m' } })
+  match(await ask(gateway), /"error"/)
+  equal(gateway.second.requests.length, 0)
+})
+
 test('silence beyond its limit breaks a stream as well', async (t) => {
   const streams = { continue: 1, stall: '50ms' }
   const gateway = await pair(t, 'openaiChat', PROVIDERS.openaiChat, () => {}, { streams })
