@@ -5,7 +5,7 @@ import type { Buckets, Limit } from '#engine/contract/buckets.ts'
 import type { ErrorCode } from '#engine/contract/errors.ts'
 import { KeyedHash } from '#engine/kit/keyed-hash.ts'
 import { reveal } from '#engine/kit/secret.ts'
-import type { Account, CallParts, Rate } from './account.ts'
+import { type Account, type CallParts, limitSpecOf, type Rate, rateText } from './account.ts'
 import { beginCall } from './call.ts'
 import { ModelNames } from './model-names.ts'
 import type { AccountChanges, AccountRow, KeyRow } from './rows.ts'
@@ -79,12 +79,11 @@ export class AccountBook implements Accounts {
 
   #account({ id, budgets, limits, concurrency, models }: AccountRow): Account {
     const rates = limits.map((rate): Rate => {
-      const { kind, amount, burst, unitMs } = rate
-      const spec = { id: `account ${kind}`, amount, burst, unitMs, isKeyed: true }
+      const spec = limitSpecOf(rate)
       const name = JSON.stringify(spec)
       const limit = this.#limits.get(name) ?? this.#buckets.limit(spec)
       this.#limits.set(name, limit)
-      return { kind, spec: rate, limit, text: `${amount} ${kind} per ${unitMs / 1_000}s` }
+      return { kind: rate.kind, spec: rate, limit, text: rateText(rate) }
     })
     return { id, budgets, rates, concurrency, models: models === null ? null : new ModelNames(models) }
   }

@@ -1,6 +1,6 @@
 /** An account as a worker has it, and what calls of its keys work with. */
 import type { RateSpec } from '#engine/contract/accounts.ts'
-import type { Limit } from '#engine/contract/buckets.ts'
+import type { Limit, LimitSpec } from '#engine/contract/buckets.ts'
 import type { Books } from './books.ts'
 import type { JournalWriter } from './journal/writer.ts'
 import type { ModelNames } from './model-names.ts'
@@ -35,3 +35,11 @@ export interface Account {
   readonly concurrency: AccountRow['concurrency']
   readonly models: ModelNames | null
 }
+
+/** One for all accounts with equal numbers. */
+export const limitSpecOf = ({ kind, amount, burst, unitMs }: RateSpec): LimitSpec => {
+  return { id: `account ${kind}`, amount, burst, unitMs, isKeyed: true }
+}
+
+/** "100 requests per 60s". */
+export const rateText = ({ kind, amount, unitMs }: RateSpec): string => `${amount} ${kind} per ${unitMs / 1_000}s`

@@ -15,6 +15,7 @@ import type { JournalPlace } from './journal/writer.ts'
 import { partMs, periodAt } from './periods.ts'
 import type { AccountChanges, AccountRow, BudgetRow, KeyRow } from './rows.ts'
 import type { ServerControl } from './server/control.ts'
+import type { BudgetState } from './server/operations.ts'
 import type { ServerPlace } from './server/worker.ts'
 
 /** How often periods are looked at; a budget begins anew this much late at most. */
@@ -52,6 +53,9 @@ interface Booked {
   /** What was spent when the parts were last filled in. */
   seen: bigint
 }
+
+/** What is spent, and what is set aside, by the budget's id (budget-id.ts). */
+export type BudgetStates = ReadonlyMap<string, BudgetState>
 
 /** Where a worker writes down what its calls cost. */
 export interface WorkerPlaces {
@@ -206,16 +210,25 @@ export class Ledger {
 
   /** Of books that other processes have too. Rejects where those cannot be asked. */
   async budgetsAt(books: Pick<ServerControl, 'budgets'>): Promise<readonly BudgetReport[]> {
+    const states = await this.budgetStatesAt(books)
+    return this.#rowsOfBudgets.map(({ account, row }) =>
+      reportOf(account, row, { ...states.get(row.id)!, limit: BigInt(row.spec.amount) })
+    )
+  }
+
+  /** By id. */
+  get budgetStates(): BudgetStates {
+    return new Map([...this.#budgets].map(([id, { row }]) => [id, this.#books.state(row)]))
+  }
+
+  /** As budgetsAt. */
+  async budgetStatesAt(books: Pick<ServerControl, 'budgets'>): Promise<BudgetStates> {
     const rows = this.#rowsOfBudgets
     const states = await books.budgets(rows.map(({ row }) => row.id))
     const now = this.#options.now()
-    return rows.map(({ account, row }, i) => {
-      const { end } = periodAt(row.spec, now)
-      const found = states[i]
-      const isCurrent = found != null && found.end > now
-      const state = isCurrent ? found : { used: 0n, spent: 0n, end }
-      return reportOf(account, row, { ...state, limit: BigInt(row.spec.amount) })
-    })
+    const currentOf = ({ spec }: BudgetRow, found: BudgetState | null | undefined): BudgetState =>
+      found != null && found.end > now ? found : { used: 0n, spent: 0n, end: periodAt(spec, now).end }
+    return new Map(rows.map(({ row }, i) => [row.id, currentOf(row, states[i])]))
   }
 
   get #rowsOfBudgets(): readonly { readonly account: string; readonly row: BudgetRow }[] {

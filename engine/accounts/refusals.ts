@@ -43,7 +43,7 @@ const WAIT_MAX_MS = 366 * 86_400_000
 /** `owner`: "team ml". */
 export function usedUp(
   owner: string,
-  { text, partMs }: BudgetRow,
+  { text, partMs }: Pick<BudgetRow, 'text' | 'partMs'>,
   state: Pick<RowState, 'spent' | 'limit' | 'end'>,
   now: number
 ): AccountRefusal {

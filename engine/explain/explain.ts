@@ -1,6 +1,7 @@
 /** What would become of a request under a configuration: nothing is sent, asked or taken. */
 
-import { lookedKey, lookingAccounts } from '#engine/accounts/looking.ts'
+import type { BudgetStates } from '#engine/accounts/ledger.ts'
+import { type Judge, type LookedKey, lookedKey, lookingAccounts } from '#engine/accounts/looking.ts'
 import { accountsIn } from '#engine/build/accounts.ts'
 import { buildRuntime, type Runtime, type RuntimeDeps } from '#engine/build/runtime.ts'
 import type { KeySpec } from '#engine/contract/accounts.ts'
@@ -24,7 +25,7 @@ import { type DryResult, DryRun, type HookRun } from './dry-run.ts'
 import type { Explanation, Outcome, Placed, PolicyStep, Upstream } from './explanation.ts'
 import { FULL_BUCKETS, observedBuckets } from './observed-buckets.ts'
 import type { DryRequest } from './request.ts'
-import { NOT_JUDGED, shownCall, shownKey } from './shown-call.ts'
+import { NOT_COUNTED, NOT_JUDGED, shownCall, shownKey } from './shown-call.ts'
 import type { SimulatedAnswer } from './simulated-client.ts'
 
 /** What explanations are made with, beside the configuration. */
@@ -35,6 +36,10 @@ export interface ExplainParts
   readonly buckets: Buckets | null
   /** Keys of clients that the configuration does not have: the API has made them. */
   readonly madeKeys: readonly KeySpec[]
+  /** What is used of budgets; null: no gateway runs. Rejects where that cannot be asked. */
+  readonly budgets: (() => Promise<BudgetStates>) | null
+  /** Limits of keys are kept at a server, and not in `buckets`. */
+  readonly hasServer: boolean
   /** Read when a price is asked for that the configuration does not have. */
   readonly priceCatalogue: () => readonly PriceRow[]
   readonly places: Places | null
@@ -70,11 +75,12 @@ class Explainer {
   async run(): Promise<Explanation> {
     const { refused, notes } = this.#connected
     if (refused !== null) return this.#explanation(null, { kind: 'connection', detail: refused }, notes)
+    const judge = await this.#judge()
     const run = new DryRun(this.#snapshot, this.#request, this.#connected, {
       build: (snapshot, { recorder, lifecycle, limitSeen, ...ends }) => {
         const { offload, buckets, policies, backends, children, secret, revocations, places, madeKeys } = this.#parts
         const { spec, globals } = accountsIn(snapshot, policies)
-        const accounts = lookingAccounts(spec, globals, madeKeys)
+        const accounts = lookingAccounts(spec, globals, madeKeys, judge)
         const limits = observedBuckets(buckets ?? FULL_BUCKETS, limitSeen)
         this.#runtime = buildRuntime(snapshot, {
           ...{ policies, backends, children, secret, revocations, places, ...ends },
@@ -99,6 +105,14 @@ class Explainer {
       others: (ex) => this.#otherRoutes(ex)
     })
     return await run.run((result) => this.#explanation(result, outcomeOf(result), [...notes, ...notesOf(result)]))
+  }
+
+  /** Null: nobody knows what is used. */
+  async #judge(): Promise<Judge | null> {
+    const { budgets, buckets, hasServer } = this.#parts
+    const states = await budgets?.().catch(() => null)
+    const { currency } = this.#prices
+    return states == null ? null : { budgets: states, buckets: hasServer ? null : buckets, now: Date.now(), currency }
   }
 
   #explanation(result: DryResult | null, outcome: Outcome, notes: readonly string[]): Explanation {
@@ -331,8 +345,18 @@ function notesOf({ runs, ex }: DryResult): string[] {
   })
   const many = ex?.route?.retry == null ? [] : ['what fails may be tried again (retry)']
   const key = ex && lookedKey(ex)
-  const isCounted = key?.accounts.some(({ spec: { limits, budgets, concurrency } }) => {
+  return [...assumed, ...(key === null ? [] : unjudged(key)), ...many]
+}
+
+function unjudged({ accounts, judged }: LookedKey): string[] {
+  const isCounted = accounts.some(({ spec: { limits, budgets, concurrency } }) => {
     return limits.length > 0 || budgets.length > 0 || concurrency !== null
   })
-  return [...assumed, ...(isCounted === true ? [NOT_JUDGED] : []), ...many]
+  if (!isCounted) return []
+  if (judged === null) return [NOT_JUDGED]
+  const isWhole = accounts.every(
+    ({ id, spec: { limits, concurrency } }) =>
+      concurrency === null && limits.every((rate) => judged.leftOfRate(id, rate) !== null)
+  )
+  return isWhole ? [] : [NOT_COUNTED]
 }

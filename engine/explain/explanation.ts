@@ -66,8 +66,18 @@ export interface ShownKey {
   /** By the client's name for it; null: none was asked for. */
   readonly model: { readonly name: string; readonly isAllowed: boolean; readonly refusedBy: readonly string[] } | null
   /** `of`: "team research". */
-  readonly limits: readonly { readonly of: string; readonly limit: string }[]
-  readonly budgets: readonly { readonly of: string; readonly budget: string }[]
+  readonly limits: readonly {
+    readonly of: string
+    readonly limit: string
+    /** Requests or tokens; null: it is not known. */
+    readonly left: number | null
+  }[]
+  readonly budgets: readonly {
+    readonly of: string
+    readonly budget: string
+    /** What is not spent, nor set aside: decimal text; null: it is not known. */
+    readonly left: string | null
+  }[]
   /** Decimal text of the currency; null: nothing is. */
   readonly setAside: string | null
 }

@@ -69,13 +69,13 @@ test('the key, what it may use, and what counts its calls: never the key itself'
     ...{ id: 'alice', owner: 'Alice', team: 'research', organisation: 'acme' },
     model: { name: 'house-1', isAllowed: true, refusedBy: [] },
     limits: [
-      { of: 'key alice', limit: '60 requests per 60s' },
-      { of: 'key alice', limit: '1000 tokens per 3600s and a burst of 5' },
-      { of: 'organisation acme', limit: '50 requests at a time' }
+      { of: 'key alice', limit: '60 requests per 60s', left: null },
+      { of: 'key alice', limit: '1000 tokens per 3600s and a burst of 5', left: null },
+      { of: 'organisation acme', limit: '50 requests at a time', left: null }
     ],
     budgets: [
-      { of: 'key alice', budget: '0.5 USD in 24h' },
-      { of: 'team research', budget: '20 USD per month, Europe/Berlin' }
+      { of: 'key alice', budget: '0.5 USD in 24h', left: null },
+      { of: 'team research', budget: '20 USD per month, Europe/Berlin', left: null }
     ],
     // A token for each byte of the body, 100 of output at 2 dollars per million.
     setAside: callOf(found).price!.atMost
@@ -185,4 +185,50 @@ test('without prices there is the catalogue; a model that clients name harms no 
   const odd = await plain({ method: 'POST', url, body: body('a\u001b[31m'.padEnd(5_000, 'b')) })
   assert.ok(!show(odd).includes('\u001b'))
   assert.ok(show(odd).length < 4_000)
+})
+
+test('of a gateway that runs: what is left of limits and budgets, and who is refused', async () => {
+  const used = new Map<string, { used: bigint; spent: bigint; end: number }>()
+  const end = Date.now() + 3_600_000
+  let left = 12
+  const limit = { capacity: 60, bucket: -1, waitMs: 30_000, giveBack() {}, charge() {} }
+  const buckets = {
+    limit: () => ({ ...limit, take: (_: unknown, need: number, taken: number) => (left < need ? -1 : left - taken) })
+  }
+  const running = explainer(FILE, '.', { buckets, budgets: async () => used })
+  const call = async () => {
+    const body = JSON.stringify({ model: 'house-1', messages: [{ role: 'user', content: 'hi' }], max_tokens: 100 })
+    const url = 'http://a:4000/v1/chat/completions'
+    const found = await running({ method: 'POST', url, headers: { authorization: `Bearer ${KEY}` }, body })
+    return { ...found, text: show(found), code: found.outcome.kind === 'answer' ? found.outcome.code : null }
+  }
+  used.set('key/alice 86400000ms', { used: 300_000_000n, spent: 200_000_000n, end: 8.64e15 })
+  const fits = await call()
+  assert.equal(fits.code, null)
+  assert.match(fits.text, /limit {3}of key alice: 60 requests per 60s \(12 left\)/)
+  assert.match(fits.text, /budget {2}of key alice: 0.5 USD in 24h \(0.2 left\)/)
+  assert.match(fits.text, /budget {2}of team research: 20 USD per month, Europe\/Berlin \(20 left\)/)
+  assert.match(fits.text, /organisation acme: 50 requests at a time \(not judged\)/)
+  assert.deepEqual(fits.notes.filter((note) => note.includes('judged')).length, 1)
+  used.set('team/research Month Europe/Berlin -', { used: 20_000_000_000n, spent: 20_000_000_000n, end })
+  const spent = await call()
+  assert.equal(spent.code, 'BUDGET_EXCEEDED')
+  assert.match(
+    spent.text,
+    /the budget of team research \(20 USD per month, Europe\/Berlin\) is used up; it begins anew at/
+  )
+  left = 0
+  const late = await call()
+  assert.equal(late.code, 'RATE_LIMITED')
+  assert.match(late.text, /60 requests per 60s \(0 left\)/)
+})
+
+test('a server of budgets that is away: nothing is judged', async () => {
+  const running = explainer(FILE, '.', { budgets: () => Promise.reject(new Error('away')) })
+  const url = 'http://a:4000/v1/models'
+  const found = await running({ method: 'GET', url, headers: { authorization: `Bearer ${KEY}` } })
+  assert.equal(
+    found.notes.some((note) => note.startsWith('limits and budgets of the key are not judged')),
+    true
+  )
 })

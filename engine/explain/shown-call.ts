@@ -4,16 +4,17 @@ import type { LookedKey } from '#engine/accounts/looking.ts'
 import { ownerText } from '#engine/accounts/refusals.ts'
 import type { RateSpec } from '#engine/contract/accounts.ts'
 import type { CallExplanation } from '#engine/contract/call-explanation.ts'
-import { decimalText, PICO_PLACES } from '#engine/kit/money.ts'
+import { decimalText, NANO_PLACES, PICO_PLACES } from '#engine/kit/money.ts'
 import { shownText } from '#engine/story/shown.ts'
 import type { ShownKey } from './explanation.ts'
 
 export const NOT_JUDGED =
   'limits and budgets of the key are not judged: what is used of them is known only to the gateway that runs'
+export const NOT_COUNTED = 'requests at a time of the key, and limits that a server keeps, are not judged'
 
 /** `currency`: ISO 4217, of all amounts. */
 export function shownKey(key: LookedKey, currency: string): ShownKey {
-  const { spec, organisation, accounts, model, setAside } = key
+  const { spec, organisation, accounts, model, setAside, judged } = key
   return {
     id: spec.name,
     owner: spec.owner === null ? null : shownText(spec.owner),
@@ -25,11 +26,15 @@ export function shownKey(key: LookedKey, currency: string): ShownKey {
       refusedBy: model.refusedBy.map(ownerText)
     },
     limits: accounts.flatMap(({ id, spec: { limits, concurrency } }) => {
-      const atATime = concurrency === null ? [] : [`${concurrency} requests at a time`]
-      return [...limits.map(rateText), ...atATime].map((limit) => ({ of: ownerText(id), limit }))
+      const rates = limits.map((rate) => ({ limit: rateText(rate), left: judged?.leftOfRate(id, rate) ?? null }))
+      const atATime = concurrency === null ? [] : [{ limit: `${concurrency} requests at a time`, left: null }]
+      return [...rates, ...atATime].map((one) => ({ of: ownerText(id), ...one }))
     }),
     budgets: accounts.flatMap(({ id, spec: { budgets } }) =>
-      budgets.map((budget) => ({ of: ownerText(id), budget: budgetText(budget, currency) }))
+      budgets.map((budget) => {
+        const left = judged === null ? null : decimalText(judged.leftOfBudget(id, budget), NANO_PLACES)
+        return { of: ownerText(id), budget: budgetText(budget, currency), left }
+      })
     ),
     setAside: typeof setAside === 'number' ? decimalText(setAside, PICO_PLACES) : null
   }
@@ -58,11 +63,13 @@ export function keyLines({ id, owner, team, organisation, model, limits, budgets
     const verdict = model.isAllowed ? 'is allowed' : `is not allowed by ${model.refusedBy.join(', ')}`
     lines.push(`  model   ${model.name === '' ? 'none that is named' : model.name} ${verdict}`)
   }
-  for (const { of, limit } of limits) lines.push(`  limit   of ${of}: ${limit} (not judged)`)
-  for (const { of, budget } of budgets) lines.push(`  budget  of ${of}: ${budget} (not judged)`)
+  for (const { of, limit, left } of limits) lines.push(`  limit   of ${of}: ${limit} (${leftText(left)})`)
+  for (const { of, budget, left } of budgets) lines.push(`  budget  of ${of}: ${budget} (${leftText(left)})`)
   if (setAside !== null) lines.push(`  aside   ${setAside} is set aside in each budget until the cost is known`)
   return lines
 }
+
+const leftText = (left: number | string | null): string => (left === null ? 'not judged' : `${left} left`)
 
 /** Lines for people. */
 export function callLines({ branch, targets, choice, fallbacks, cache, price }: CallExplanation): string[] {

@@ -4,7 +4,7 @@ import type { BudgetReport } from '#engine/accounts/budget-report.ts'
 import { StateFolder } from '#engine/accounts/journal/store.ts'
 import { KeyApi } from '#engine/accounts/key-api.ts'
 import { type KeyStorage, KeyStore } from '#engine/accounts/key-store.ts'
-import { Ledger } from '#engine/accounts/ledger.ts'
+import { type BudgetStates, Ledger } from '#engine/accounts/ledger.ts'
 import type { AccountChanges } from '#engine/accounts/rows.ts'
 import { connectTo, serverText } from '#engine/accounts/server/connect.ts'
 import { ServerControl } from '#engine/accounts/server/control.ts'
@@ -100,6 +100,17 @@ export class ProcessAccounts {
   /** Rejects where the server cannot be asked. */
   async budgets(): Promise<readonly BudgetReport[]> {
     return this.#control === null ? this.ledger.budgets : await this.ledger.budgetsAt(this.#control)
+  }
+
+  /** Keys that the API has made, and what is used of budgets: rejects where the server cannot be asked. */
+  get forExplanations() {
+    const control = this.#control
+    return {
+      madeKeys: this.api.specs,
+      budgets: async (): Promise<BudgetStates> =>
+        control === null ? this.ledger.budgetStates : await this.ledger.budgetStatesAt(control),
+      hasServer: control !== null
+    }
   }
 
   /** All workers are gone. */

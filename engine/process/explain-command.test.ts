@@ -1,6 +1,9 @@
 /** `weir explain` and POST /explain of the program. */
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import type { Explanation } from '#engine/explain/explanation.ts'
@@ -87,4 +90,51 @@ test('POST /explain: of what runs, with the buckets as they are, and nothing is 
   assert.equal((await post('{}', { origin: 'https://evil.example' })).status, 403)
   assert.equal((await post('x'.repeat(1024 * 1024 + 1))).status, 413)
   assert.equal((await fetch(`http://127.0.0.1:${admin}/explain`)).status, 405)
+})
+
+test('POST /explain: a call whose budget is used up is refused, as by the gateway that runs', async (t) => {
+  const [port, admin, provider] = [await freePort(), await freePort(), createServer()]
+  provider.on('request', (request, response) => {
+    request.resume().on('end', () => {
+      const usage = { prompt_tokens: 10, completion_tokens: 10, total_tokens: 20 }
+      const choices = [{ index: 0, message: { role: 'assistant', content: 'Hi' }, finish_reason: 'stop' }]
+      const answer = { id: 'c', object: 'chat.completion', created: 1, model: 'm', choices, usage }
+      response.setHeader('content-type', 'application/json').end(JSON.stringify(answer))
+    })
+  })
+  provider.listen(0, '127.0.0.1')
+  await once(provider, 'listening')
+  t.after(() => {
+    provider.closeAllConnections()
+    provider.close()
+  })
+  const baseUrl = `http://127.0.0.1:${(provider.address() as AddressInfo).port}/v1`
+  const config = {
+    config: {
+      ...{ adminAddr: `127.0.0.1:${admin}`, statsAddr: 'off', readinessAddr: 'off' },
+      prices: { models: [{ model: 'm', input: 100_000, output: 100_000 }] }
+    },
+    llm: { port, models: [{ name: 'm', provider: 'openai', params: { baseUrl } }] },
+    keys: [{ name: 'alice', key: 'sk-alice-0123456789', budgets: [{ amount: 2, period: 'Total' }] }]
+  }
+  const path = join(folderOf(t), 'weir.json')
+  writeFileSync(path, JSON.stringify(config))
+  const program = runProgram(['-f', path])
+  t.after(() => program.stop())
+  await program.logged('target=start')
+  const url = `http://127.0.0.1:${port}/v1/chat/completions`
+  const headers = { authorization: 'Bearer sk-alice-0123456789', 'content-type': 'application/json' }
+  const body = JSON.stringify({ model: 'm', max_tokens: 10, messages: [{ role: 'user', content: 'Hi' }] })
+  const explained = async () => {
+    const question = JSON.stringify({ method: 'POST', url, headers, body })
+    const { key, outcome } = (await (
+      await fetch(`http://127.0.0.1:${admin}/explain`, { method: 'POST', body: question })
+    ).json()) as Explanation
+    return [key?.budgets[0]?.left, outcome.kind === 'answer' ? outcome.code : outcome.kind]
+  }
+  assert.deepEqual(await explained(), ['2', 'upstream'])
+  const response = await fetch(url, { method: 'POST', headers, body })
+  await response.arrayBuffer()
+  assert.equal(response.status, 200)
+  assert.deepEqual(await explained(), ['0', 'BUDGET_EXCEEDED'])
 })

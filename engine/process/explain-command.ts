@@ -17,7 +17,9 @@ export async function explainRequest(
   try {
     const body = data?.startsWith('@') ? textOf('-d', data.slice(1)) : data
     const input = { ...request, body, cert: cert === undefined ? null : textOf('--cert', cert) }
-    const explanation = await explain(snapshot, input, { places: places(), buckets: null, hosts, madeKeys: [] })
+    const explanation = await explain(snapshot, input, {
+      ...{ places: places(), buckets: null, hosts, madeKeys: [], budgets: null, hasServer: false }
+    })
     process.stdout.write(isJson ? `${JSON.stringify(explanation, null, 2)}\n` : show(explanation))
     process.exitCode = exitCodeOf(explanation)
   } catch (error) {

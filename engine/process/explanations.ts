@@ -11,15 +11,18 @@ import type { ConfigStatus } from './in-force.ts'
 export type ExplainRequest = (
   snapshot: Snapshot,
   input: RequestInput,
-  state: Pick<ExplainParts, 'places' | 'buckets' | 'hosts' | 'madeKeys'>
+  state: Pick<ExplainParts, 'places' | 'buckets' | 'hosts' | keyof KeysInForce>
 ) => Promise<Explanation>
+
+/** Of keys: those that the API has made, and what is used of budgets. */
+export type KeysInForce = Pick<ExplainParts, 'madeKeys' | 'budgets' | 'hasServer'>
 
 export class Explanations {
   readonly #explain: ExplainRequest
   readonly #status: () => Pick<ConfigStatus, 'snapshot' | 'places'>
   readonly #buckets: ExplainParts['buckets']
   readonly #hosts: () => HostLists
-  readonly #madeKeys: () => ExplainParts['madeKeys']
+  readonly #keys: () => KeysInForce
   #last: Promise<unknown> = Promise.resolve()
 
   constructor(
@@ -27,20 +30,20 @@ export class Explanations {
     status: () => Pick<ConfigStatus, 'snapshot' | 'places'>,
     buckets: ExplainParts['buckets'],
     hosts: () => HostLists,
-    madeKeys: () => ExplainParts['madeKeys']
+    keys: () => KeysInForce
   ) {
     this.#explain = explain
     this.#status = status
     this.#buckets = buckets
     this.#hosts = hosts
-    this.#madeKeys = madeKeys
+    this.#keys = keys
   }
 
   readonly answer: NonNullable<AdminOptions['explain']> = (input) => {
     const { snapshot, places } = this.#status()
     if (snapshot === null) return Promise.resolve({ error: 'no configuration is in force yet' })
     const answer = this.#last.then(() => {
-      const state = { places, buckets: this.#buckets, hosts: this.#hosts(), madeKeys: this.#madeKeys() }
+      const state = { places, buckets: this.#buckets, hosts: this.#hosts(), ...this.#keys() }
       return this.#explain(snapshot, input, state)
     })
     const over = () => null

@@ -117,7 +117,7 @@ export class Gateway {
       () => this.#inForce.status,
       buckets,
       hosts,
-      () => this.#accounts.api.specs
+      () => this.#accounts.forExplanations
     )
     this.#inForce.onReload = (acceptedAtMs) => this.#metrics.reloaded(acceptedAtMs)
     this.#inForce.onInForce = (snapshot) => this.#children.keep(snapshot)

@@ -3,7 +3,7 @@ import { backends, priceCatalogue } from '#backends/index.ts'
 import { prepareBackends } from '#engine/build/prepare.ts'
 import { NO_CHILDREN } from '#engine/contract/children.ts'
 import { NO_REVOCATIONS } from '#engine/contract/revocations.ts'
-import { explain } from '#engine/explain/explain.ts'
+import { type ExplainParts, explain } from '#engine/explain/explain.ts'
 import type { Explanation } from '#engine/explain/explanation.ts'
 import { type RequestInput, readDryRequest } from '#engine/explain/request.ts'
 import { formatErrors, type LoadOptions, loadConfig } from '#engine/standalone/load.ts'
@@ -13,7 +13,11 @@ import { policies } from '#policies/index.ts'
 const offload = new OffloadPool(import.meta.resolve('#engine/process/jobs.ts'))
 
 /** Throws the mistakes of `text`. */
-export function explainer(text: string, folder = '.'): (input: RequestInput) => Promise<Explanation> {
+export function explainer(
+  text: string,
+  folder = '.',
+  state: Partial<Pick<ExplainParts, 'buckets' | 'budgets'>> = {}
+): (input: RequestInput) => Promise<Explanation> {
   const prepare: LoadOptions['prepare'] = (draft, warn) => prepareBackends(draft, backends, warn)
   const loaded = loadConfig(text, { file: 'weir.yaml', env: {}, policies, backends, folder, prepare })
   if (!loaded.ok) throw new Error(formatErrors(loaded.errors))
@@ -27,7 +31,8 @@ export function explainer(text: string, folder = '.'): (input: RequestInput) => 
     places: loaded.places(),
     buckets: null,
     hosts: {},
-    madeKeys: []
+    ...{ madeKeys: [], budgets: null, hasServer: false },
+    ...state
   }
   return async (input) => await explain(snapshot, readDryRequest(input), parts)
 }
