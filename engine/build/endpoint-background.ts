@@ -17,12 +17,14 @@ interface Noted {
 class NotingUpstream implements UpstreamClient {
   readonly #upstream: UpstreamClient
   readonly setHosts: UpstreamClient['setHosts']
+  readonly hostsOf: UpstreamClient['hostsOf']
   readonly send: UpstreamClient['send']
   #noted: Noted | null = null
 
   constructor(upstream: UpstreamClient) {
     this.#upstream = upstream
     this.setHosts = upstream.setHosts.bind(upstream)
+    this.hostsOf = upstream.hostsOf.bind(upstream)
     this.send = upstream.send.bind(upstream)
   }
 

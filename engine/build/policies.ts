@@ -58,6 +58,8 @@ export interface RouteChain extends Hooks {
 /** Policies of a reference to a backend; null: there are none. */
 export interface Reference {
   readonly hooks: Hooks | null
+  /** Of policies that take time (Policy.atReferences); null: there are none. */
+  readonly waiting: Hooks | null
   readonly made: readonly CompiledPolicy[]
   /** Of the requests that go there. */
   readonly mirrors: readonly PlacedMirror[]
@@ -190,15 +192,21 @@ export class PolicyCompiler {
 
   #reference(level: Level, matches: readonly CompiledMatch[], route: RouteSettings): Reference {
     const names = Object.keys(level.policies)
-    if (names.length === 0)
-      return route === DEFAULT_SETTINGS ? PLAIN : { hooks: null, made: [], mirrors: [], settings: route }
-    const refused = names.filter((name) => this.#policies.find((one) => one.name === name)?.atReferences !== true)
+    if (names.length === 0) return route === DEFAULT_SETTINGS ? PLAIN : { ...PLAIN, settings: route }
+    const refused = names.filter((name) => this.#policies.find((one) => one.name === name)?.atReferences === undefined)
     for (const name of refused)
       this.#problems.push({ path: `${level.path}.${name}`, message: 'is not accepted on a backend' })
     const { made, forms, names: inOrder, pathOf } = this.#forms([level], matches)
     const mirrors = mirrorsOf(forms, (i) => pathOf(inOrder[i]!))
     const settings: RouteSettings = Object.assign({ ...route }, ...forms.map((form) => form.settings))
-    return { hooks: hooksOf(made, this.#collectors), made, mirrors, settings: Object.freeze(settings) }
+    const [waiting, deciding] = partition(made, ({ policy }) => policy.atReferences === 'waits')
+    return {
+      hooks: deciding.length === 0 ? null : hooksOf(deciding, this.#collectors),
+      waiting: waiting.length === 0 ? null : hooksOf(waiting, this.#collectors),
+      made,
+      mirrors,
+      settings: Object.freeze(settings)
+    }
   }
 
   /** The hooks of a listener that run before routing: of these levels too the least precise comes first. */
@@ -296,6 +304,10 @@ function ownerOf({ name, expressions, identifies, accumulates }: Policy, config:
   return { name, expressions: () => levels.flatMap((level) => expressions(level as never)) }
 }
 
+function partition<T>(all: readonly T[], belongs: (one: T) => boolean): readonly [T[], T[]] {
+  return [all.filter(belongs), all.filter((one) => !belongs(one))]
+}
+
 function hooksOf(made: readonly CompiledPolicy[], collectors: Collectors): Hooks {
   const request = sideOf(made, 'request', collectors)
   const response = sideOf(made.toReversed(), 'response', collectors)
@@ -335,7 +347,7 @@ const DEFAULT_SETTINGS: RouteSettings = Object.freeze({
   hostRewrite: 'default'
 })
 /** A reference without policies, of a route without settings: most of thousands. */
-const PLAIN: Reference = { hooks: null, made: [], mirrors: [], settings: DEFAULT_SETTINGS }
+const PLAIN: Reference = { hooks: null, waiting: null, made: [], mirrors: [], settings: DEFAULT_SETTINGS }
 const NO_OWNERS: readonly HookOwner[] = []
 
 function settingsOf(forms: readonly Compiled[]): RouteSettings {

@@ -25,6 +25,8 @@ import {
   Standing
 } from './build-cache.ts'
 import { collectorsOf } from './collectors.ts'
+import { described } from './described.ts'
+import { drawing, withDrawing } from './drawn.ts'
 import {
   type FrontendPlans,
   type Hooks,
@@ -76,21 +78,6 @@ function ownersOf(owners: HookOwners, answers: AnswerHooks, preRouting: Hooks): 
   const after = preRouting.hookOwners.response
   if (answers.owners.length + after.length === 0) return owners
   return { request: owners.request, response: [...answers.owners, ...owners.response, ...after] }
-}
-
-function described(spec: RouteSpec, { route, chain }: KnownRoute): RouteDescription {
-  const { name, rule = '', listener, port } = route
-  return {
-    name,
-    ...(rule === '' ? {} : { rule }),
-    listener,
-    port,
-    hostnames: spec.hostnames,
-    matches: spec.matches,
-    policies: chain.names,
-    settings: chain.settings,
-    backends: spec.backends.map(({ backend, weight }) => ({ backend, weight }))
-  }
 }
 
 /** The listener whose routes are being built. */
@@ -300,14 +287,15 @@ class Builder {
     const attachment = `${port} ${listener.name} ${ownName(spec)}`
     const levels = [...around.levels, { path: `${path}.policies`, attachment, policies: spec.policies }]
     const chain = known ?? this.#policies.chain(levels, matches)
-    const { requestHooks, responseHooks, hookOwners, settings, retry, mirrors, readsTimes } = chain
+    const { settings, retry, mirrors, readsTimes } = chain
     const { context } = this.#listener!
     const { preRouting } = context
     const references = this.#policies.references(spec.backends, { path, attachment }, matches, settings)
     const answers = answerHooks(references)
     const served = this.#serve(spec, references, `${path}.backends`)
     const asksModels = this.#backends.askModels(spec)
-    const { serve, retry: backendRetry, dialect, keyLocations, keepsRequest } = served
+    const { serve, retry: backendRetry, dialect, keyLocations, keepsRequest, drawn } = served
+    const { requestHooks, responseHooks, hookOwners } = drawn === null ? chain : withDrawing(chain, drawn)
     const route: Route = Object.freeze({
       name,
       rule,
@@ -370,17 +358,24 @@ class Builder {
   #serve(spec: RouteSpec, references: readonly Reference[], path: string) {
     // References of weight zero are compiled too: a mistake in them should not wait for their turn.
     const choices = spec.backends
-      .map(({ weight, backend: name }, i) => ({ name, weight, ...this.#behind(references[i]!, spec, i, path) }))
+      .map(({ weight, backend: name }, i) => ({
+        name,
+        weight,
+        waiting: references[i]!.waiting,
+        ...this.#behind(references[i]!, spec, i, path)
+      }))
       .filter((choice) => choice.weight > 0)
     const retry = choices.find((choice) => choice.retry != null)?.retry ?? null
     const dialect = choices.find((choice) => choice.dialect !== undefined)?.dialect ?? null
     const [first] = choices
+    const drawn = drawing(choices)
     const keyLocations = choices.every((choice) => choice.keyLocations === first?.keyLocations)
       ? (first?.keyLocations ?? null)
       : null
     const keepsRequest = choices.some((choice) => choice.keepsRequest === true)
-    const also = { retry, dialect, keyLocations, keepsRequest }
+    const also = { retry, dialect, keyLocations, keepsRequest, drawn }
     if (first === undefined) return { serve: withoutBackend(this.#deps), ...also }
+    if (drawn !== null) return { serve: drawn.serve, ...also }
     return { serve: choices.length === 1 ? first.serve : weighted(choices), ...also }
   }
 

@@ -59,5 +59,5 @@ export function weighted(choices: readonly Choice[]): Serve {
   }
 }
 
-const isUsable = (choice: Choice): boolean => choice.isUsable()
+export const isUsable = (choice: Choice): boolean => choice.isUsable()
 const always = (): boolean => true

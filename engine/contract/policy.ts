@@ -163,10 +163,11 @@ export interface Policy {
    */
   readonly resolve?: (config: never, sources: Sources) => unknown
   /**
-   * A reference to a backend may have it too, for the requests that go there. Then its hooks decide at once and read no
-   * body, and it asks no service.
+   * A reference to a backend may have it too, for the requests that go there. `true`: its hooks decide at once and read
+   * no body, and it asks no service. 'waits': they may take time, so the backend is drawn ahead of them, behind the
+   * policies of the route, and every attempt goes there.
    */
-  readonly atReferences?: true
+  readonly atReferences?: true | 'waits'
   /** Policies of several levels add up: compile gets the list of their configurations, least precise first. */
   readonly accumulates?: true
   /** What a valid configuration allows and its author probably did not mean: shown when it is loaded. */

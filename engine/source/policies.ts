@@ -37,7 +37,7 @@ export function policyKeys(policies: readonly Policy[]): PolicyKey[] {
 export function policySchema(policies: readonly Policy[], kinds: Kinds, attachment: Attachment) {
   const shape: Record<string, ZodType> = {}
   for (const policy of policies) {
-    const isForRequests = attachment === 'route' || (attachment === 'reference' && policy.atReferences === true)
+    const isForRequests = attachment === 'route' || (attachment === 'reference' && policy.atReferences !== undefined)
     const accepted = policy.section === 'backend' || (policy.section === 'traffic' && isForRequests)
     for (const { name, schema } of [{ name: policy.name, schema: policy.schema }, ...aliasSchemas(policy)]) {
       shape[name] = accepted ? schema.optional() : misplaced(policy, name)

@@ -54,6 +54,7 @@ function planOf(config: ExtProcConfig, context: CompileContext): Plan {
     bodies,
     modes: config.modes,
     allowModeOverride: config.allowModeOverride,
+    unchangedPasses: config.unchangedPasses,
     statusOnError: config.statusOnError,
     rules: rulesOf(config.rules),
     attributes: {
@@ -114,6 +115,7 @@ export const extProc: Policy = {
   aliases: [],
   // A request may pass two of them, before and behind routing: each has its own stream.
   usesAttachment: true,
+  atReferences: 'waits',
   expressions,
   // RFC 6761 section 6.4: a name that no server has.
   closed: { host: 'closed.invalid:1' },

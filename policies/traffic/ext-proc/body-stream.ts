@@ -30,6 +30,8 @@ export interface BodyStreamOptions {
   readonly sendsTrailers: boolean
   /** What the service makes of it waits until `release` is called. */
   readonly isHeld: boolean
+  /** FULL_DUPLEX_STREAMED: pieces that are answered without a body pass as they came. */
+  readonly unchangedPasses: boolean
   /** It goes on without a service that fails, if nothing of it is lost. */
   readonly passesOnError: boolean
   readonly events: BodyStreamEvents
@@ -56,10 +58,13 @@ export class BodyStream implements BodyProcessor {
   #waiting = new Pieces()
   #waitingBytes = 0
   #isFlushDue = false
-  /** STREAMED: pieces that wait for their answers. */
+  /** Pieces that wait for their answers, where these may leave them as they are. */
   readonly #unanswered: Buffer[] = []
   #unansweredBytes = 0
   #hasSent = false
+  /** FULL_DUPLEX_STREAMED: what it sends is the body. Before, it may answer that nothing changes. */
+  #isChanged: boolean
+  #keptBytes = 0
   /** Trailer lines; null: the body has not ended. */
   #trailers: string | null = null
   #isEndSent = false
@@ -81,6 +86,7 @@ export class BodyStream implements BodyProcessor {
     this.#options = options
     this.#output = output
     this.#isHeld = options.isHeld
+    this.#isChanged = !options.unchangedPasses
     options.lane.listen((answer) => this.#take(answer))
   }
 
@@ -194,6 +200,11 @@ export class BodyStream implements BodyProcessor {
     if (mode === 'STREAMED') {
       this.#unanswered.push(bytes)
       this.#unansweredBytes += bytes.length
+    } else if (!this.#isChanged) {
+      this.#unanswered.push(bytes)
+      this.#keptBytes += bytes.length
+      // Who waits with answers for so long makes the body anew.
+      if (this.#keptBytes > WAITING_BYTES_MAX) this.#changes()
     }
     events.ask(side, bodyOf(side, bytes, isEnd))
   }
@@ -235,7 +246,12 @@ export class BodyStream implements BodyProcessor {
   #body(common: CommonResponse | undefined): string | null {
     const mutation = common?.bodyMutation?.mutation
     if (this.#options.mode === 'FULL_DUPLEX_STREAMED') {
-      if (mutation === undefined) return null
+      if (mutation === undefined) {
+        const kept = this.#isChanged ? undefined : this.#unanswered.shift()
+        if (kept !== undefined) this.#unchanged(kept)
+        return null
+      }
+      this.#changes()
       if (mutation.$case !== 'streamedResponse') return 'it replaces a body that is streamed both ways'
       this.#make(mutation.value.body)
       // Behind trailers that it was told it says how they are, too.
@@ -248,9 +264,26 @@ export class BodyStream implements BodyProcessor {
     const replacement = replacementOf(common?.bodyMutation)
     if (replacement === 'streamed') return STREAMED
     this.#unansweredBytes -= piece.length
-    this.#make(replacement ?? piece)
-    if (this.#isEndSent && this.#unanswered.length === 0 && !this.#awaitsTrailers) this.#finish(this.#trailers ?? '')
+    this.#answered(replacement ?? piece)
     return null
+  }
+
+  #unchanged(piece: Buffer): void {
+    this.#keptBytes -= piece.length
+    this.#answered(piece)
+  }
+
+  #answered(bytes: Buffer): void {
+    this.#make(bytes)
+    if (this.#isEndSent && this.#unanswered.length === 0 && !this.#awaitsTrailers) this.#finish(this.#trailers ?? '')
+  }
+
+  /** The copies of what it was sent are for nobody. */
+  #changes(): void {
+    if (this.#isChanged) return
+    this.#isChanged = true
+    this.#keptBytes = 0
+    this.#unanswered.length = 0
   }
 
   /** The service is gone. What it has not answered passes as it came, unless it has the only copy. */

@@ -123,6 +123,31 @@ test('a picker cannot send requests out of the pool: it is as if it had picked n
   deepEqual(other.bodies, [])
 })
 
+/** As the small picker of the extension from 1.6 on: what it says of bodies is that they stay. */
+const leavingBodies =
+  (endpoint: string): Processor =>
+  (request) => {
+    const part = bodyIn(request)
+    if (request.request?.$case !== 'requestBody' || part?.[1] !== true) {
+      return request.request?.$case === 'requestHeaders' ? [] : [answerTo(request)]
+    }
+    const head = { $case: 'requestHeaders' as const, value: { headers: undefined, endOfStream: false, attributes: {} } }
+    const more = { dynamicMetadata: { 'envoy.lb': { [PICKED]: endpoint } } }
+    return [answerTo({ ...request, request: head } as never, {}, more), answerTo(request)]
+  }
+
+test('a picker that leaves bodies as they are does so by saying nothing of them, where that is allowed', async (t) => {
+  const a = await server(t, 'a')
+  const { ask } = await gatewayOf(t, leavingBodies(a.at), { endpoints: [a.at] }, { unchangedPasses: true })
+  const response = await ask()
+  deepEqual([response.status, await response.text()], [200, 'answer of a'])
+  deepEqual(a.bodies, ['{"model":"m"}'])
+  // Who sends bodies has sent all of them.
+  const changing = await gatewayOf(t, picking(a.at), { endpoints: [a.at] }, { unchangedPasses: true })
+  equal(await (await changing.ask()).text(), 'answer of a')
+  deepEqual(a.bodies[1], '{"model":"m"}')
+})
+
 test('an immediate response of the picker is the answer: 429 when it sheds, 503 when nobody is ready', async (t) => {
   const a = await server(t, 'a')
   for (const code of [429, 503] as const) {
@@ -141,6 +166,78 @@ test('without its picker a pool is closed, or open where both say so', async (t)
   equal((await half.ask()).status, 503)
   const open = await gatewayOf(t, null, { endpoints: [a.at], failureMode: 'FailOpen' }, { failureMode: 'FailOpen' })
   equal((await open.ask()).headers.get('x-server'), 'a')
+})
+
+/** Two pools behind one route, each with its picker. `weights`: of the first and the second. */
+async function twoPools(
+  t: TestContext,
+  weights: readonly number[],
+  picks: readonly string[],
+  pools: readonly object[]
+) {
+  const pickers = await Promise.all(picks.map((pick) => startProcessor(picking(pick))))
+  t.after(() => pickers.forEach((picker) => void picker.close()))
+  const gateway = await startGateway(
+    JSON.stringify({
+      backends: pickers.map(({ port }, i) => ({ name: `picker${i}`, host: `127.0.0.1:${port}` })),
+      binds: [
+        {
+          port: 0,
+          listeners: [
+            {
+              routes: [
+                {
+                  backends: pools.map((inferencePool, i) => ({
+                    inferencePool,
+                    weight: weights[i],
+                    policies: {
+                      extProc: { backendRef: { name: `picker${i}` }, processingOptions: {} },
+                      headerModifiers: { request: { set: [{ name: 'x-pool', value: `${i}` }] } }
+                    }
+                  }))
+                }
+              ]
+            }
+          ]
+        }
+      ]
+    })
+  )
+  t.after(() => gateway.close())
+  const ask = () => fetch(`http://127.0.0.1:${gateway.port}/v1/completions`, { method: 'POST', body: '{"model":"m"}' })
+  return { ask, pickers }
+}
+
+test('of several pools one is drawn, and its own picker is asked, and learns who has answered', async (t) => {
+  const [a, b] = [await server(t, 'a'), await server(t, 'b')]
+  const { ask, pickers } = await twoPools(t, [2, 1], [a.at, b.at], [{ endpoints: [a.at] }, { endpoints: [b.at] }])
+  const names = new Set<string | null>()
+  // By weight, at random (engine/build/drawn.test.ts).
+  while (names.size < 2) names.add((await ask()).headers.get('x-server'))
+  for (const [i, { at }] of [a, b].entries()) {
+    const reports = pickers[i]!.requests.flatMap(({ request, metadataContext }) =>
+      request?.$case === 'responseHeaders' ? [metadataContext?.filterMetadata['envoy.lb']] : []
+    )
+    deepEqual(
+      new Set(reports.map((one) => JSON.stringify(one))),
+      new Set([JSON.stringify({ [`${PICKED}-served`]: at })])
+    )
+  }
+})
+
+test('the picker of one pool picks nothing in another, and another attempt stays in the pool', async (t) => {
+  const [a, b] = [await server(t, 'a'), await server(t, 'b')]
+  const gone = await closedPort()
+  const astray = await twoPools(t, [1, 1], [b.at, a.at], [{ endpoints: [a.at] }, { endpoints: [b.at] }])
+  deepEqual([(await astray.ask()).status, (await astray.ask()).status], [503, 503])
+  const further = await twoPools(
+    t,
+    [1, 0],
+    [`${gone},${a.at}`, b.at],
+    [{ endpoints: [gone, a.at] }, { endpoints: [b.at] }]
+  )
+  for (let i = 0; i < 4; i++) equal((await further.ask()).headers.get('x-server'), 'a')
+  deepEqual(b.bodies, [])
 })
 
 test('what is no list of endpoints is none; each counts once, and there is an end to them', () => {

@@ -12,6 +12,7 @@ export interface Plan {
   readonly bodies: BodyProcessing
   readonly modes: ProcessingModes
   readonly allowModeOverride: boolean
+  readonly unchangedPasses: boolean
   readonly statusOnError: number | 'own' | null
   readonly rules: MutationRules
   readonly attributes: { readonly request: NamedValues; readonly response: NamedValues }

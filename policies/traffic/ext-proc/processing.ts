@@ -228,6 +228,7 @@ export class Processing implements BodyStreamEvents, ReplyOwner {
         mode,
         sendsTrailers: this.#modes[side.name].sendsTrailers,
         isHeld,
+        unchangedPasses: this.#plan.unchangedPasses,
         passesOnError: this.#plan.statusOnError === null,
         events: this
       },

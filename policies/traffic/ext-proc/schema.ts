@@ -57,6 +57,8 @@ export interface ExtProcConfig {
   readonly metadataContext: Readonly<Record<string, Expressions>>
   /** The service is told and nothing waits for it. */
   readonly observabilityMode: boolean
+  /** Of bodies that are streamed both ways: what is answered without a body is as it came. */
+  readonly unchangedPasses: boolean
   readonly when: string | null
 }
 
@@ -187,6 +189,9 @@ export const schema = deferred(() =>
       responseAttributes: entries(expression(RESPONSE_HEAD_ROOTS)).optional(),
       metadataContext: entries(entries(expression(REQUEST_HEAD_ROOTS))).optional(),
       observabilityMode: z.boolean().optional().describe('The service is told, and nothing waits for its answers.'),
+      unchangedPasses: onlyInFiles(z.boolean().optional()).describe(
+        'Of bodies that are streamed both ways: pieces that the service answers without a body pass as they came.'
+      ),
       when: expression(REQUEST_HEAD_ROOTS, 'bool').optional().describe('Only where it is true.')
     })
     .check(namesService())
@@ -223,6 +228,7 @@ export const schema = deferred(() =>
         responseAttributes: input.responseAttributes ?? {},
         metadataContext: input.metadataContext ?? {},
         observabilityMode: input.observabilityMode ?? false,
+        unchangedPasses: input.unchangedPasses ?? false,
         when: input.when ?? null
       }
     })
