@@ -1,7 +1,7 @@
 /** The registry of backend kinds: where an exchange may go. */
 import type { BackendKind } from '#engine/contract/backend.ts'
 import { dynamicBackend } from './http/dynamic.ts'
-import { inferencePoolBackend } from './http/inference-pool.ts'
+import { inferencePoolBackend, listedPoolBackend } from './http/inference-pool.ts'
 import { invalidBackend } from './http/invalid.ts'
 import { staticBackend } from './http/static.ts'
 import { llmBackends } from './llm/index.ts'
@@ -17,5 +17,6 @@ export const backends: readonly BackendKind[] = [
   invalidBackend,
   ...llmBackends,
   mcpBackend,
-  inferencePoolBackend
+  inferencePoolBackend,
+  listedPoolBackend
 ]

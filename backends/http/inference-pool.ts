@@ -3,53 +3,43 @@
  * full their caches and queues are (Gateway API Inference Extension, proposal 004). What it picks outside of the pool
  * is not dialled, and what a client says of endpoints is not read.
  */
-import type { InferencePoolBackend } from '#backends/http/config/snapshot.ts'
-import { showInChecks } from '#backends/shared/auth/check-credentials.ts'
+import type { InferencePoolBackend, ListedPoolBackend } from '#backends/http/config/snapshot.ts'
 import { EXT_PROC } from '#engine/cel/exchange.ts'
 import type { BackendContext, BackendKind, CompiledBackend } from '#engine/contract/backend.ts'
-import { configuredEndpoint } from '#engine/contract/backend-transport/endpoint.ts'
-import type { Endpoint } from '#engine/contract/endpoint.ts'
 import { pickedEndpoints } from '#engine/contract/endpoint-picker.ts'
-import type { Exchange } from '#engine/contract/exchange.ts'
+import type { BackendType, Exchange } from '#engine/contract/exchange.ts'
 import type { RetryPlan } from '#engine/contract/filter.ts'
-import { type SendToEndpoint, senderFor } from './authenticated.ts'
-import { inferencePoolConfig } from './config/inference-pool.ts'
-import { proxyProtocol, spokenHttp } from './spoken.ts'
+import { inferencePoolConfig, listedPoolConfig } from './config/inference-pool.ts'
+import { configuredMembers, listedMembers, type Member, type Members } from './pool-members.ts'
 
 /** Of what a picker names, beside the first. */
 const FURTHER_MAX = 3
 
-interface Member {
-  readonly endpoint: Endpoint
-  readonly send: SendToEndpoint
+interface Pool {
+  readonly type: BackendType
+  readonly current: () => Members
+  /** Without a pick any of them gets the request. */
+  readonly isOpen: boolean
 }
 
 // --- build time ---
 
-function compile(backend: InferencePoolBackend, context: BackendContext): CompiledBackend {
-  const { name, fail, hostRewrite } = context
-  const { transport, auth, isOpen } = backend
-  const spoken = { http: spokenHttp(backend.http), ...proxyProtocol(transport) }
-  const hasTls = (transport?.tls ?? null) !== null
-  const members = new Map<string, Member>()
-  for (const { host, port } of backend.endpoints) {
-    const endpoint = configuredEndpoint({ host, port, unixPath: null, hasTls: false, transport }, context, spoken)
-    showInChecks(endpoint, { host, hasTls, auth, transport }, context)
-    members.set(`${host}:${port}`, { endpoint, send: senderFor(auth, { host, hasTls }, context) })
-  }
-  const all = [...members.values()]
+function compilePool({ type, current, isOpen }: Pool, { name, fail, hostRewrite }: BackendContext): CompiledBackend {
   let turn = 0
 
   // --- request time ---
 
-  const picked = (ex: Exchange): readonly Member[] =>
-    pickedEndpoints(EXT_PROC.get(ex)).flatMap((label) => members.get(label) ?? [])
+  const picked = (ex: Exchange): readonly Member[] => {
+    const members = current()
+    return pickedEndpoints(EXT_PROC.get(ex)).flatMap((label) => members.get(label) ?? [])
+  }
 
   /** Where nobody picks. */
-  function inTurn(): Member {
+  function inTurn(): Member | null {
+    const all = [...current().values()]
     const usable = all.filter(({ endpoint }) => endpoint.usable)
     const among = usable.length > 0 ? usable : all
-    return among[turn++ % among.length]!
+    return among[turn++ % among.length] ?? null
   }
 
   function memberFor(ex: Exchange): Member | null {
@@ -60,11 +50,14 @@ function compile(backend: InferencePoolBackend, context: BackendContext): Compil
   }
 
   return {
-    isUsable: () => all.some(({ endpoint }) => endpoint.usable),
-    retry: all.length === 1 ? null : nextOf((ex) => (ex.slots === null ? 0 : picked(ex).length)),
+    isUsable: () => {
+      for (const { endpoint } of current().values()) if (endpoint.usable) return true
+      return false
+    },
+    retry: nextOf((ex) => (ex.slots === null ? 0 : picked(ex).length)),
     serve(ex) {
       ex.backend = name
-      ex.backendType = inferencePoolBackend
+      ex.backendType = type
       const member = memberFor(ex)
       if (member === null) {
         ex.errorDetail = 'no endpoint of the pool was picked'
@@ -95,5 +88,21 @@ export const inferencePoolBackend: BackendKind = {
   kind: 'inferencePool',
   protocol: 'http',
   config: inferencePoolConfig,
-  compile
+  compile(backend: InferencePoolBackend, context) {
+    const members = configuredMembers(backend.endpoints, backend, context)
+    const pool = { type: inferencePoolBackend, current: () => members, isOpen: backend.isOpen }
+    const compiled = compilePool(pool, context)
+    return members.size === 1 ? { ...compiled, retry: null } : compiled
+  }
+}
+
+/** A pool whose members come and go while the configuration stays. */
+export const listedPoolBackend: BackendKind = {
+  kind: 'listedPool',
+  protocol: 'http',
+  config: listedPoolConfig,
+  compile(backend: ListedPoolBackend, context) {
+    const { current, background } = listedMembers(backend.list, backend, context)
+    return { ...compilePool({ type: listedPoolBackend, current, isOpen: backend.isOpen }, context), background }
+  }
 }

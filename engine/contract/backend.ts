@@ -27,6 +27,8 @@ export interface UpstreamClient {
    * `guarded`: refuse private, loopback, link-local and metadata addresses when dialling.
    */
   endpoint(destination: Destination | HostGroup, options: EndpointOptions): Endpoint
+  /** Hosts that are known of "name:port" without DNS (HostLists): the same list until it is another one. Null: none. */
+  hostsOf(name: string): readonly WeightedHost[] | null
   /** Of the endpoint of a group: addresses that stay keep their connections and what is known of them. */
   setHosts(endpoint: Endpoint, hosts: readonly WeightedHost[]): void
   /**

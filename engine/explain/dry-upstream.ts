@@ -29,6 +29,7 @@ export function dryUpstream(
       if (lists.get(name) !== null) listed.set(endpoint, hosts)
       return endpoint
     },
+    hostsOf: (name) => lists.get(name),
     setHosts() {},
     checkAs: () => ({ begin() {}, end() {} }),
     send: (ex, endpoint) => sent(ex, endpoint, listed.get(endpoint)?.hosts.map((host) => host.name) ?? null),

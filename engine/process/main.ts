@@ -102,6 +102,7 @@ const endpoint = { name: '', usable: true, hostHeader: '', isHostname: false }
 /** One for all checks: what is compiled for it is taken over from one to the next. */
 const UNUSED_UPSTREAM: RuntimeDeps['upstream'] = {
   endpoint: () => endpoint,
+  hostsOf: () => null,
   setHosts() {},
   checkAs: () => ({ begin() {}, end() {} }),
   send() {},

@@ -26,6 +26,7 @@ export function fakeUpstream(): FakeUpstream {
       const isHostname = unixPath === null && isIP(host) === 0
       return { name: unixPath ?? `${host}:${port}`, usable: true, hostHeader, isHostname }
     },
+    hostsOf: () => null,
     setHosts() {},
     checkAs: () => ({ begin() {}, end() {} }),
     stream: () => ({ name: '', usable: true, connect: () => () => {} }),

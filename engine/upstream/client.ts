@@ -93,6 +93,7 @@ export function createUpstream(shared: UpstreamOptions): Upstream {
       return endpoint
     },
     checkAs: (endpoint, credentials) => checks.showing(endpoint, credentials),
+    hostsOf: (name) => shared.lists?.get(name) ?? null,
     setHosts(endpoint: Endpoint, hosts: readonly WeightedHost[]): void {
       const { hosts: known } = endpoint as EndpointState | ProxyProtocolEndpoint
       if (known instanceof HostGroupState) known.set(hosts)

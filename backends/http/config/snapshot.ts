@@ -21,18 +21,32 @@ export interface StaticBackend {
   readonly policies: PolicySet
 }
 
-/** Model servers, of which an endpoint picker chooses one. */
-export interface InferencePoolBackend {
-  readonly kind: 'inferencePool'
-  /** The only ones that may be picked. */
-  readonly endpoints: readonly { readonly host: string; readonly port: number }[]
-  /** Without a pick any of them gets the request. */
-  readonly isOpen: boolean
+/** How model servers of a pool are spoken to. */
+export interface PoolConnections {
   /** Absent: the default. */
   readonly transport?: BackendTransport | undefined
   readonly http?: BackendHttp
   readonly auth?: BackendAuth
+}
+
+interface Pool extends PoolConnections {
+  /** Without a pick any of them gets the request. */
+  readonly isOpen: boolean
   readonly policies: PolicySet
+}
+
+/** Model servers, of which an endpoint picker chooses one. */
+export interface InferencePoolBackend extends Pool {
+  readonly kind: 'inferencePool'
+  /** The only ones that may be picked. */
+  readonly endpoints: readonly { readonly host: string; readonly port: number }[]
+}
+
+/** The same, for servers that are known without a configuration. */
+export interface ListedPoolBackend extends Pool {
+  readonly kind: 'listedPool'
+  /** Name of their list (HostLists). */
+  readonly list: string
 }
 
 /** A reference that cannot be followed. */

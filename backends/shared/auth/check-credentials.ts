@@ -2,6 +2,7 @@
 import type { BackendContext } from '#engine/contract/backend.ts'
 import type { BackendAuth } from '#engine/contract/backend-auth/auth.ts'
 import type { BackendTransport } from '#engine/contract/backend-transport/transport.ts'
+import type { Background } from '#engine/contract/background.ts'
 import type { CheckCredentials } from '#engine/contract/check-credentials.ts'
 import type { Endpoint } from '#engine/contract/endpoint.ts'
 import { type AuthenticatedServer, requestAuthenticator } from './request-authenticator.ts'
@@ -11,13 +12,13 @@ interface CheckedServer extends AuthenticatedServer {
   readonly transport?: BackendTransport | undefined
 }
 
-/** At build time. */
-export function showInChecks(endpoint: Endpoint, server: CheckedServer, context: BackendContext): void {
+/** At build time. Of a server that is known later: what is returned has to begin with its endpoint; null: nothing. */
+export function showInChecks(endpoint: Endpoint, server: CheckedServer, context: BackendContext): Background | null {
   const { auth = null, transport } = server
-  if (!isChecked(transport)) return
+  if (!isChecked(transport)) return null
   // With `passthrough` clients show their own.
   const shown = auth === null || auth.kind === 'passthrough' ? null : credentialsOf(auth, server, context)
-  context.upstream.checkAs(endpoint, shown)
+  return context.upstream.checkAs(endpoint, shown)
 }
 
 export const isChecked = (transport: BackendTransport | undefined): boolean =>

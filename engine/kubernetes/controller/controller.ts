@@ -14,7 +14,9 @@ import { certificateOfSecret, type StreamCertificate } from './certificate-secre
 import { Complaints } from './complaints.ts'
 import type { GatewayAddress } from './gateway-status.ts'
 import { Gateways, type Stream } from './gateways.ts'
+import { KnownEndpoints } from './known-endpoints.ts'
 import { MeshWorkloads } from './mesh-workloads.ts'
+import { PoolWorkloads } from './pool-workloads.ts'
 import { Provisioner } from './provisioner.ts'
 import { CERTIFICATE_SECRET, LEASE_NAME } from './rules.ts'
 import { StatusWriter } from './status-writer.ts'
@@ -70,6 +72,7 @@ export class Controller {
   readonly #options: ControllerOptions
   readonly #watches: Watches
   readonly #services: ServiceIndex
+  readonly #pools: PoolWorkloads
   readonly #mesh: MeshWorkloads
   readonly #statuses: StatusWriter
   readonly #provisioner: Provisioner
@@ -108,12 +111,17 @@ export class Controller {
         this.#gateways.meshKnown()
       }
     })
-    this.#services = new ServiceIndex(store, clusterDomain, this.#mesh.identityAt)
+    const { identityAt } = this.#mesh
+    this.#services = new ServiceIndex(store, clusterDomain, identityAt)
+    this.#pools = new PoolWorkloads({
+      ...{ client, objects: store, clusterDomain, identityAt, time, log },
+      onChange: (pools) => this.#endpointsChanged(() => pools)
+    })
     this.#statuses = new StatusWriter({ client, controllerName, time, log, onWrite: options.onStatus })
     this.#provisioner = new Provisioner({ client, time, onRefusal: () => this.#writeSoon(), log })
     this.#gateways = new Gateways({
       objects: store,
-      services: this.#services,
+      services: new KnownEndpoints(this.#services, this.#pools),
       provisioner: this.#provisioner,
       provision: provision && ((input) => provision(input, this.#certificate?.ca ?? '')),
       addresses,
@@ -161,6 +169,7 @@ export class Controller {
     const work = Promise.all([
       this.#watches.stop(),
       this.#mesh.stop(),
+      this.#pools.stop(),
       this.#provisioner.stop(),
       this.#election?.stop()
     ])
@@ -185,7 +194,7 @@ export class Controller {
     const { store } = this.#watches
     if (changed === null) this.#statuses.keepOnly((key) => isThere(store, key))
     else for (const key of changed) if (!isThere(store, key)) this.#statuses.forget(key)
-    const services = this.#services.update(changed)
+    const services = both(this.#services.update(changed), this.#pools.update(changed))
     const begun = time.now()
     // Addresses change most often, and the translation does not read them.
     const isEndpointsOnly = changed !== null && [...changed].every((key) => key.startsWith('EndpointSlice/'))
@@ -218,8 +227,13 @@ export class Controller {
   }
 
   #workloadsChanged(addresses: ReadonlySet<string> | null): void {
+    this.#endpointsChanged(() => both(this.#services.workloadsChanged(addresses), this.#pools.workloadsChanged()))
+  }
+
+  /** `update` gives whose they are. */
+  #endpointsChanged(update: () => ReadonlySet<string>): void {
     this.#options.translator.stumbles.during(() => {
-      const services = this.#services.workloadsChanged(addresses)
+      const services = update()
       if (this.#translation !== null) this.#gateways.update(this.#translation, services, new Set())
     })
   }
@@ -308,6 +322,9 @@ export class Controller {
     return authenticated && username === `system:serviceaccount:${gateway.split('/')[0]}:${account}`
   }
 }
+
+const both = (some: ReadonlySet<string>, others: ReadonlySet<string>): ReadonlySet<string> =>
+  others.size === 0 ? some : new Set([...some, ...others])
 
 function isThere(store: Watches['store'], key: ObjectKey): boolean {
   const [kind = '', namespace = '', name = ''] = key.split('/')

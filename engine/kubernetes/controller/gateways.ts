@@ -1,7 +1,6 @@
 /** Gateways, from the translation to their data planes: what is published, provisioned, and said in their statuses. */
 import { isDeepStrictEqual } from 'node:util'
 import type { SharedSessions } from '#engine/build/shared-sessions.ts'
-import type { ServiceIndex } from '#engine/kubernetes/endpoints/index.ts'
 import { type KubernetesObject, type ObjectKey, objectKey } from '#engine/kubernetes/objects/object.ts'
 import { Memo, type Objects } from '#engine/kubernetes/objects/objects.ts'
 import { isOfMesh, type Provisioned, type ProvisionInput } from '#engine/kubernetes/provisioning/index.ts'
@@ -10,6 +9,7 @@ import { contained } from '#engine/kubernetes/translation/contained.ts'
 import type { GatewayOutput, Translation } from '#engine/kubernetes/translation/index.ts'
 import type { Fault } from '#engine/kubernetes/translation/parts.ts'
 import { addressesOf, type GatewayAddress, gatewayStatus } from './gateway-status.ts'
+import type { KnownEndpoints } from './known-endpoints.ts'
 import type { MeshWorkloads } from './mesh-workloads.ts'
 import { provisionInput } from './provision-input.ts'
 import type { Provisioner, Wanted } from './provisioner.ts'
@@ -18,7 +18,7 @@ import type { Status, StatusChanges } from './status.ts'
 
 export interface GatewaysOptions {
   readonly objects: Objects
-  readonly services: ServiceIndex
+  readonly services: Pick<KnownEndpoints, 'endpoints' | 'isKnown'>
   readonly provisioner: Pick<Provisioner, 'want' | 'forget' | 'again' | 'refusal'>
   /** Null: data planes are provisioned by others, who say their addresses. */
   readonly provision: ((input: ProvisionInput) => Provisioned) | null
@@ -198,6 +198,7 @@ export class Gateways {
       // Nobody knows yet who takes clear text. Data planes go on with what they have.
       if (!this.#options.mesh.isKnown) return
     }
+    if (!this.#options.services.isKnown(services)) return
     const endpoints = this.#options.services.endpoints(services)
     row.version = this.#stream.publish(name, { draft: this.#sessions?.of(draft) ?? draft, endpoints })
     if (row.generation === gateway.metadata.generation) return

@@ -34,6 +34,7 @@ export const STATUS_KINDS = [
   'TLSRoute',
   'TCPRoute',
   'BackendTLSPolicy',
+  'InferencePool',
   'GatewayBackend',
   'GatewayPolicy'
 ] as const satisfies readonly KindName[]

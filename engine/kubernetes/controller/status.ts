@@ -64,7 +64,11 @@ interface ListOptions {
 
 function entries(desired: readonly Entry[], current: readonly Entry[], options: ListOptions): Entry[] {
   const { id, isShared, max, now, controllerName } = options
-  const isOfOthers = (entry: Entry): boolean => entry.controllerName !== controllerName
+  const names = desired.map((entry) => withDefaults(entry[id]))
+  // CRDs of InferencePool before v1.1 keep no controllerName; a Gateway has one controller.
+  const isUnsigned = (entry: Entry): boolean =>
+    entry.controllerName === undefined && names.some((name) => isDeepStrictEqual(name, entry[id]))
+  const isOfOthers = (entry: Entry): boolean => entry.controllerName !== controllerName && !isUnsigned(entry)
   const others = isShared ? current.filter(isOfOthers) : []
   const own = isShared ? current.filter((entry) => !isOfOthers(entry)) : current
   const made = desired.slice(0, max - others.length).map((entry) => {

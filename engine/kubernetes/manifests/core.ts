@@ -60,6 +60,25 @@ const endpoint = () =>
       .optional()
   })
 
+const POOL_PORTS_MAX = 8
+
+/** inference.networking.k8s.io/v1. */
+const inferencePoolSpec = () =>
+  z.looseObject({
+    selector: z.looseObject({ matchLabels: texts() }),
+    targetPorts: z.array(z.looseObject({ number: port() })).check(z.minLength(1), z.maxLength(POOL_PORTS_MAX)),
+    appProtocol: z.enum(['http', 'kubernetes.io/h2c']).optional(),
+    endpointPickerRef: z
+      .looseObject({
+        group: z.string().optional(),
+        kind: z.string().optional(),
+        name: z.string(),
+        port: z.looseObject({ number: port() }).optional(),
+        failureMode: z.enum(['FailOpen', 'FailClose']).optional()
+      })
+      .optional()
+  })
+
 /** Fields of an object beside `apiVersion`, `kind`, `metadata` and `status`. */
 type Fields = Readonly<Record<string, z.ZodType>>
 
@@ -84,6 +103,7 @@ export const CORE_FIELDS: Readonly<Record<string, () => Fields>> = {
       ports: z.array(servicePort()).optional()
     })
   }),
+  InferencePool: () => ({ spec: inferencePoolSpec() }),
   EndpointSlice: () => ({
     addressType: z.enum(['IPv4', 'IPv6', 'FQDN']),
     endpoints: z.array(endpoint()).optional(),

@@ -41,6 +41,7 @@ const kind = (apiVersion: string, name: string, plural: string, isNamespaced = t
 })
 
 const GATEWAY_V1 = 'gateway.networking.k8s.io/v1'
+const INFERENCE_V1 = 'inference.networking.k8s.io/v1'
 const WEIR = 'weir.dev/v1alpha1'
 
 /** By kind: of no two groups has the controller a kind of the same name. */
@@ -54,6 +55,7 @@ export const KINDS = {
   TCPRoute: kind(GATEWAY_V1, 'TCPRoute', 'tcproutes'),
   ReferenceGrant: kind(GATEWAY_V1, 'ReferenceGrant', 'referencegrants'),
   BackendTLSPolicy: kind(GATEWAY_V1, 'BackendTLSPolicy', 'backendtlspolicies'),
+  InferencePool: kind(INFERENCE_V1, 'InferencePool', 'inferencepools'),
   GatewayBackend: kind(WEIR, 'GatewayBackend', 'gatewaybackends'),
   GatewayPolicy: kind(WEIR, 'GatewayPolicy', 'gatewaypolicies'),
   GatewayParameters: kind(WEIR, 'GatewayParameters', 'gatewayparameters'),

@@ -15,7 +15,7 @@ const TARGETS_MAX = 16
 
 const targetFields = () => ({
   group: group().describe('Of the kind; empty for Service.'),
-  kind: kind().describe('Gateway, ListenerSet, a kind of route, Service or GatewayBackend.')
+  kind: kind().describe('Gateway, ListenerSet, a kind of route, Service, InferencePool or GatewayBackend.')
 })
 
 const section = () =>
@@ -64,6 +64,8 @@ interface Placement {
   readonly allowsInCel: string
 }
 
+const BACKENDS: readonly string[] = ['Service', 'InferencePool', 'GatewayBackend']
+
 const PLACEMENTS: readonly Placement[] = [
   {
     field: 'frontend',
@@ -78,8 +80,8 @@ const PLACEMENTS: readonly Placement[] = [
     message: 'is for requests: each target must be a Gateway, a ListenerSet or a route',
     applies: ({ traffic }) => traffic !== undefined,
     appliesInCel: 'has(self.traffic)',
-    allows: ({ kind: of }) => of !== 'Service' && of !== 'GatewayBackend',
-    allowsInCel: "!(target.kind in ['Service', 'GatewayBackend'])"
+    allows: ({ kind: of }) => !BACKENDS.includes(of),
+    allowsInCel: `!(target.kind in ['${BACKENDS.join("', '")}'])`
   },
   {
     field: 'traffic',

@@ -6,6 +6,10 @@ export const API_VERSION = `${GROUP}/${VERSION}`
 /** Of the Gateway API. */
 export const GATEWAY_GROUP = 'gateway.networking.k8s.io'
 
+/** Of the Gateway API Inference Extension, and what it had before its v1. */
+export const INFERENCE_GROUP = 'inference.networking.k8s.io'
+export const INFERENCE_GROUP_OLD = 'inference.networking.x-k8s.io'
+
 /** Of statuses that this controller writes (docs/specification.md). */
 export const CONTROLLER_NAME = 'weir.dev/gateway-controller'
 

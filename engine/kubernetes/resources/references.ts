@@ -3,7 +3,15 @@ import { port } from '#engine/schema/net.ts'
 import { cel } from '#engine/schema/rule.ts'
 import { list, map, z } from '#engine/schema/schema.ts'
 import { sound, together } from '#engine/schema/together.ts'
-import { GATEWAY_GROUP, GROUP, LABEL, LABEL_CHARS_MAX, OBJECT_NAME, OBJECT_NAME_CHARS_MAX } from './names.ts'
+import {
+  GATEWAY_GROUP,
+  GROUP,
+  INFERENCE_GROUP,
+  LABEL,
+  LABEL_CHARS_MAX,
+  OBJECT_NAME,
+  OBJECT_NAME_CHARS_MAX
+} from './names.ts'
 
 const LABELS_MAX = 64
 const EXPRESSIONS_MAX = 64
@@ -122,5 +130,6 @@ const GATEWAYS = ['Gateway', 'ListenerSet'] as const
 export const TARGETS: Kinds = {
   [GATEWAY_GROUP]: [...GATEWAYS, ...ROUTES],
   '': ['Service'],
+  [INFERENCE_GROUP]: ['InferencePool'],
   [GROUP]: ['GatewayBackend']
 }

@@ -6,7 +6,7 @@ import type { Part } from './parts.ts'
 export interface Input<T = unknown> extends Part<T> {
   /** Texts of the files that the value names, or why they cannot be read. */
   readonly contents: readonly string[]
-  /** Services whose addresses the value names, as "namespace/name". */
+  /** Services whose addresses the value names, as "namespace/name", and InferencePools (poolKey). */
   readonly services: readonly string[]
 }
 
@@ -15,15 +15,21 @@ export function inputOf<T>({ value, origins }: Part<T>, objects: Objects, cluste
   const contents = new Map<string, string>()
   const services = new Set<string>()
   const address = `.svc.${clusterDomain}`
+  const pools = `.inference.${clusterDomain}`
   visitTexts(value, (text) => {
     if (isFilePath(text)) contents.set(text, contentOf(text, objects))
     else {
       const service = serviceOf(text, address)
       if (service !== null) services.add(service)
+      const pool = service === null ? serviceOf(text, pools) : null
+      if (pool !== null) services.add(poolKey(pool))
     }
   })
   return { value, origins, contents: [...contents.values()], services: [...services] }
 }
+
+/** An InferencePool ("demo/models") among Services, whose names have no dot. */
+export const poolKey = (name: string): string => `${name}.inference`
 
 function contentOf(path: string, objects: Objects): string {
   try {

@@ -24,11 +24,13 @@ import {
   policiesOf,
   secretEntries,
   translateBackend,
+  withPoolPolicies,
   withServicePolicies
 } from '#engine/kubernetes/translation/policies/index.ts'
 import { serviceBackends, withProtocol } from '#engine/kubernetes/translation/routes/backends.ts'
 import { translateRoute } from '#engine/kubernetes/translation/routes/index.ts'
 import { namedBackend, serviceOf } from '#engine/kubernetes/translation/routes/names.ts'
+import { withPoolProtocol } from '#engine/kubernetes/translation/routes/pools.ts'
 import { objectOf, type Raw } from '#engine/schema/placed.ts'
 import { isPre } from '#engine/source/policies.ts'
 import type {
@@ -167,6 +169,15 @@ export class RecordMaker {
     if (named !== null) {
       const [entry] = serviceBackends([name], objects, this.#options).entries
       if (entry === undefined) return undefined
+      if ('pool' in named) {
+        const { entry: own, ...needs } = withPoolPolicies(entry, named.pool, objects, this.#options)
+        const made = withPoolProtocol(own, objects.get('InferencePool', named.pool.namespace, named.pool.name))
+        return { name, entry: this.#input(made as Part<Raw>, objects), ...needsOf([needs]) }
+      }
+      if ('picker' in named) {
+        const { entry: own, ...needs } = withServicePolicies(entry, named.picker, objects, this.#options)
+        return { name, entry: this.#input(own as Part<Raw>, objects), ...needsOf([needs]) }
+      }
       if (!('service' in named)) return { name, entry: this.#input(entry as Part<Raw>, objects), ...needsOf([]) }
       const { entry: own, ...needs } = withServicePolicies(entry, named.service, objects, this.#options)
       const made = withProtocol(own, named.service, objects)
@@ -208,7 +219,9 @@ function keyOfBackend(name: string): readonly [kind: KindName, namespace: string
   const service = serviceOf(name)
   if (service !== null) return ['Service', service.namespace, service.name]
   const dot = name.indexOf('.')
-  return namedBackend(name) === null ? ['GatewayBackend', name.slice(0, dot), name.slice(dot + 1)] : null
+  const named = namedBackend(name)
+  if (named !== null && 'pool' in named) return ['InferencePool', named.pool.namespace, named.pool.name]
+  return named === null ? ['GatewayBackend', name.slice(0, dot), name.slice(dot + 1)] : null
 }
 
 /** In a file's spelling. Null: TLS does not end at the listener. */

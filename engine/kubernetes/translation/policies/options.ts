@@ -32,6 +32,7 @@ export interface PolicyTarget {
     | 'TLSRoute'
     | 'TCPRoute'
     | 'Service'
+    | 'InferencePool'
     | 'GatewayBackend'
   readonly namespace: string
   readonly name: string

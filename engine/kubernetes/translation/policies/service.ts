@@ -1,4 +1,4 @@
-/** GatewayPolicies for a Service, or for one of its ports, in the entry of `backends` that the port is. */
+/** GatewayPolicies for a Service, for one of its ports, or for an InferencePool, in its entry of `backends`. */
 import type { Objects } from '#engine/kubernetes/objects/objects.ts'
 import type { Fault, ObjectPlace, Part, PartOrigin } from '#engine/kubernetes/translation/parts.ts'
 import { objectOf, type Raw } from '#engine/schema/placed.ts'
@@ -28,7 +28,26 @@ export function withServicePolicies(
   options: PolicyOptions
 ): ServiceParts {
   const whole: PolicyTarget = { kind: 'Service', namespace, name }
-  const levels = [whole, { ...whole, sectionName: String(port) }].map((one) => policiesOf(one, objects, options))
+  return withTargetPolicies(entry, [whole, { ...whole, sectionName: String(port) }], objects, options)
+}
+
+/** For an InferencePool: how its model servers are spoken to. */
+export function withPoolPolicies(
+  entry: Part,
+  pool: Omit<ServicePort, 'port'>,
+  objects: Objects,
+  options: PolicyOptions
+): ServiceParts {
+  return withTargetPolicies(entry, [{ kind: 'InferencePool', ...pool }], objects, options)
+}
+
+function withTargetPolicies(
+  entry: Part,
+  targets: readonly PolicyTarget[],
+  objects: Objects,
+  options: PolicyOptions
+): ServiceParts {
+  const levels = targets.map((one) => policiesOf(one, objects, options))
   const { value, origins } = mergeLevels(
     levels.map(({ sets }) => sets),
     options

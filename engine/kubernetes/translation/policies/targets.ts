@@ -95,6 +95,7 @@ function sectionsIn({ kind, spec }: KubernetesObject): readonly string[] {
   const named = (list: unknown) => entriesOf(list, []).flatMap(({ raw }) => text(raw.name) ?? [])
   if (kind === 'Gateway' || kind === 'ListenerSet') return named(listeners)
   if (kind === 'Service') return [...named(ports), ...entriesOf(ports, []).map(({ raw }) => String(raw.port))]
+  if (kind === 'InferencePool') return []
   if (kind !== 'GatewayBackend') return named(rules)
   const groups = entriesOf(objectOf(ai).groups, [])
   return [...groups.flatMap(({ raw }) => named(raw.providers)), ...named(objectOf(mcp).targets)]

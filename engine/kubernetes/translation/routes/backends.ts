@@ -4,8 +4,9 @@ import type { Objects } from '#engine/kubernetes/objects/objects.ts'
 import type { Fault, Part } from '#engine/kubernetes/translation/parts.ts'
 import { objectOf, type Raw } from '#engine/schema/placed.ts'
 import { backendTlsOf } from './backend-tls.ts'
-import { type NamedBackend, namedBackend } from './names.ts'
+import { type InvalidReason, type NamedBackend, namedBackend, portOf } from './names.ts'
 import type { RouteOptions } from './options.ts'
+import { poolEntry } from './pools.ts'
 import { portsOf, type ServicePort } from './references.ts'
 import { externalNameOf, type JudgedHost, judgedHost } from './service-names.ts'
 
@@ -26,7 +27,12 @@ export function serviceBackends(names: Iterable<string>, objects: Objects, optio
 
 function entryOf(name: string, named: NamedBackend, objects: Objects, options: RouteOptions, faults: Fault[]): Part {
   if ('invalid' in named) return { value: { name, invalid: named.invalid }, origins: [] }
-  const { namespace, name: own, port } = 'service' in named ? named.service : named.stream
+  if ('pool' in named) {
+    const pool = objects.get('InferencePool', named.pool.namespace, named.pool.name)
+    if (pool !== undefined) return poolEntry(pool, objects, options)
+    return refusedEntry(name, `InferencePool ${named.pool.namespace}/${named.pool.name}`, 'BackendNotFound')
+  }
+  const { namespace, name: own, port } = portOf(named)
   if (port === null) return staticEntry(name, objectKey('GatewayBackend', namespace, own), objects, options)
   const key = objectKey('Service', namespace, own)
   const owner = objects.get('Service', namespace, own)
@@ -37,6 +43,7 @@ function entryOf(name: string, named: NamedBackend, objects: Objects, options: R
   const { host } = judged
   const entry: Part = { value: { name, host: `${host}:${port}` }, origins: [[[], { key, path: ['spec'] }]] }
   const service = { namespace, name: own, port }
+  if ('picker' in named) return pickerEntry(withBackendTls(entry, service, objects, faults), service, objects)
   if (!('stream' in named)) return withBackendTls(entry, service, objects, faults)
   // TLS begins where that of the client ends. The policy is no matter of what is passed on unread.
   return withBackendTls(entry, service, objects, faults, { unread: { host, port } })
@@ -52,8 +59,8 @@ function hostIn(
   return owner === undefined || !hasTenants ? { host } : judgedHost(host, owner, objects, clusterDomain)
 }
 
-const refusedEntry = (name: unknown, reference: string): Part => ({
-  value: { name, invalid: { reference, reason: 'RefNotPermitted' } },
+const refusedEntry = (name: unknown, reference: string, reason: InvalidReason = 'RefNotPermitted'): Part => ({
+  value: { name, invalid: { reference, reason } },
   origins: []
 })
 
@@ -74,7 +81,7 @@ interface PortOfService {
   readonly port: number
 }
 
-function portOf({ namespace, name, port }: PortOfService, objects: Objects): ServicePort | undefined {
+function servicePort({ namespace, name, port }: PortOfService, objects: Objects): ServicePort | undefined {
   return portsOf(objects.get('Service', namespace, name)?.spec).get(port)?.[0]
 }
 
@@ -86,7 +93,7 @@ function withBackendTls(
   faults: Fault[],
   otherwise: Raw = {}
 ): Part {
-  const policy = backendTlsOf(service, portOf(service, objects)?.name, objects)
+  const policy = backendTlsOf(service, servicePort(service, objects)?.name, objects)
   if (policy === null) return entry
   faults.push(...policy.faults)
   const { value, origins } = entry
@@ -104,10 +111,26 @@ function withBackendTls(
   }
 }
 
+/** Ports that say so are spoken to in clear text. */
+const CLEAR_TEXT: readonly unknown[] = ['kubernetes.io/h2c', 'h2c']
+
+/**
+ * Endpoint pickers speak gRPC over TLS, with a certificate that they make themselves unless they are told another
+ * (the option secure-serving of the reference picker). A BackendTLSPolicy says who is believed.
+ */
+function pickerEntry(entry: Part, service: PortOfService, objects: Objects): Part {
+  const { value, origins } = entry
+  if (value.invalid !== undefined) return entry
+  const own = objectOf(value.policies)
+  const isClear = CLEAR_TEXT.includes(servicePort(service, objects)?.appProtocol?.toLowerCase())
+  const tls = own.backendTLS !== undefined || isClear ? {} : { backendTLS: { insecureSkipVerify: 'All' } }
+  return { value: { ...value, policies: { http: { version: 'HTTP2' }, ...tls, ...own } }, origins }
+}
+
 /** As appProtocol of the port says, where no policy says otherwise. */
 export function withProtocol(entry: Part, service: PortOfService, objects: Objects): Part {
   const { value, origins } = entry
-  const protocol = PROTOCOLS[portOf(service, objects)?.appProtocol?.toLowerCase() ?? '']
+  const protocol = PROTOCOLS[servicePort(service, objects)?.appProtocol?.toLowerCase() ?? '']
   if (protocol === undefined || value.invalid !== undefined) return entry
   const own = objectOf(value.policies)
   const { version, hasTls = false } = protocol

@@ -14,6 +14,10 @@ export type NamedBackend =
   | { readonly service: NamedPort<number> }
   /** For connections that are passed on unread, of which nothing of HTTP or TLS is said. Null: of a GatewayBackend. */
   | { readonly stream: NamedPort<number | null> }
+  /** An InferencePool. */
+  | { readonly pool: Omit<NamedPort<never>, 'port'> }
+  /** A port of a Service that picks endpoints of InferencePools. */
+  | { readonly picker: NamedPort<number> }
   | { readonly invalid: { readonly reference: string; readonly reason: InvalidReason } }
 
 interface NamedPort<T> {
@@ -28,6 +32,16 @@ export const serviceBackendName = (namespace: string, name: string, port: number
 
 /** Of a GatewayBackend: "demo.models". */
 export const gatewayBackendName = (namespace: string, name: string): string => `${namespace}.${name}`
+
+const POOL = '_pool'
+const PICKER = '_picker'
+
+/** Of an InferencePool: "demo.models_pool". */
+export const poolBackendName = (namespace: string, name: string): string => `${namespace}.${name}${POOL}`
+
+/** Of a port of a Service that picks endpoints, which is spoken to in its own way: "demo.picker_9002_picker". */
+export const pickerBackendName = (namespace: string, name: string, port: number): string =>
+  `${serviceBackendName(namespace, name, port)}${PICKER}`
 
 const STREAM = '_stream'
 
@@ -52,16 +66,24 @@ export function namedBackend(text: string): NamedBackend | null {
     const reason = rest.slice(invalid + INVALID.length) as InvalidReason
     return { invalid: { reference: `${rest.slice(1, invalid)} ${owner.namespace}/${owner.name}`, reason } }
   }
+  if (rest === POOL) return { pool: owner }
+  if (rest.endsWith(PICKER)) return { picker: { ...owner, port: Number(rest.slice(1, -PICKER.length)) } }
   const isStream = rest.endsWith(STREAM)
   const port = rest.slice(1, isStream ? -STREAM.length : undefined)
   if (!isStream) return { service: { ...owner, port: Number(port) } }
   return { stream: { ...owner, port: port === '' ? null : Number(port) } }
 }
 
+/** The port that a name is for. */
+export function portOf(named: Exclude<NamedBackend, { readonly invalid: unknown } | { readonly pool: unknown }>) {
+  if ('picker' in named) return named.picker
+  return 'service' in named ? named.service : named.stream
+}
+
 /** The Service whose endpoints a backend of this name needs; null: none. */
 export function serviceOf(text: string): { readonly namespace: string; readonly name: string } | null {
   const named = namedBackend(text)
-  if (named === null || 'invalid' in named) return null
-  const { namespace, name, port } = 'service' in named ? named.service : named.stream
+  if (named === null || 'invalid' in named || 'pool' in named) return null
+  const { namespace, name, port } = portOf(named)
   return port === null ? null : { namespace, name }
 }

@@ -1,7 +1,7 @@
-/** References to what answers requests: Services and GatewayBackends, across namespaces by ReferenceGrant. */
+/** References to Services, GatewayBackends and InferencePools, across namespaces by ReferenceGrant. */
 import { type KubernetesObject, keyOf } from '#engine/kubernetes/objects/object.ts'
 import type { Objects } from '#engine/kubernetes/objects/objects.ts'
-import { GROUP } from '#engine/kubernetes/resources/names.ts'
+import { GROUP, INFERENCE_GROUP, INFERENCE_GROUP_OLD } from '#engine/kubernetes/resources/names.ts'
 import { contained } from '#engine/kubernetes/translation/contained.ts'
 import type { Fault } from '#engine/kubernetes/translation/parts.ts'
 import { entriesOf, objectOf, type Path, type Raw } from '#engine/schema/placed.ts'
@@ -39,6 +39,8 @@ export function resolveBackendRef(
     invalid: invalidBackendName(kind, namespace, name, reason)
   })
   const full = `${group === '' ? '' : `${group}/`}${kind}`
+  if (kind === POOL && (group === INFERENCE_GROUP || group === INFERENCE_GROUP_OLD))
+    return refuse('InvalidKind', group === INFERENCE_GROUP ? POOL_ELSEWHERE : POOL_OLD, 'kind')
   const isService = full === 'Service'
   if (!isService && full !== `${GROUP}/GatewayBackend`)
     return refuse('InvalidKind', `${full} is no kind of backend: Service and ${GROUP}/GatewayBackend are`, 'kind')
@@ -59,6 +61,34 @@ export function resolveBackendRef(
   return problem === null
     ? { name: serviceBackendName(namespace, name, ref.port!) }
     : refuse(problem.reason, problem.message, 'port')
+}
+
+const POOL = 'InferencePool'
+const POOL_ELSEWHERE = `${INFERENCE_GROUP}/InferencePool is for backendRefs of HTTPRoute and GRPCRoute alone`
+const POOL_OLD = `${INFERENCE_GROUP_OLD}/InferencePool is not read: write group ${INFERENCE_GROUP}, whose pools are of version v1`
+
+export const isPoolRef = ({ group, kind }: Pick<BackendRef, 'group' | 'kind'>): boolean =>
+  kind === POOL && group === INFERENCE_GROUP
+
+/** Either of them. */
+export type ResolvedPool = { readonly pool: KubernetesObject } | { readonly fault: Fault; readonly invalid: string }
+
+/** `port` of the reference says nothing: pools have ports of their own. */
+export function resolvePoolRef(ref: BackendRef, from: KubernetesObject, objects: Objects, path: Path): ResolvedPool {
+  const { name } = ref
+  const own = from.metadata.namespace ?? ''
+  const { namespace = own } = ref
+  const refuse = (reason: InvalidReason, message: string, field: string): ResolvedPool => ({
+    fault: { type: 'ResolvedRefs', reason, message, place: { key: keyOf(from), path: [...path, field] } },
+    invalid: invalidBackendName(POOL, namespace, name, reason)
+  })
+  const to = { group: INFERENCE_GROUP, kind: POOL, namespace, name }
+  if (namespace !== own && !isGranted(from, to, objects)) {
+    const message = `no ReferenceGrant in namespace ${namespace} lets a ${from.kind} of ${own} refer to ${POOL} ${name}`
+    return refuse('RefNotPermitted', message, 'namespace')
+  }
+  const pool = objects.get(POOL, namespace, name)
+  return pool === undefined ? refuse('BackendNotFound', `there is no ${POOL} ${namespace}/${name}`, 'name') : { pool }
 }
 
 interface PortProblem {

@@ -10,6 +10,8 @@ import { GRPC_RULE, HTTP_RULE, type WeightedRef } from './fields.ts'
 import { translateFilters } from './filters.ts'
 import { grpcMatches, httpMatches } from './matches.ts'
 import { gatewayBackendName } from './names.ts'
+import { pickingOf } from './pools.ts'
+import { isPoolRef } from './references.ts'
 import { type RouteContext, RuleBuilder } from './rule-builder.ts'
 
 /** `rules`: as they were read. */
@@ -136,10 +138,15 @@ function backendsOf(refs: readonly WeightedRef[], builder: RuleBuilder): Raw[] {
 }
 
 function backendOf({ weight = 1, filters, ...ref }: WeightedRef, i: number, builder: RuleBuilder, path: Path): Raw {
-  const resolved = builder.resolve(ref, path)
+  const pool = isPoolRef(ref) ? builder.resolvePool(ref, path) : null
+  const resolved = pool ?? builder.resolve(ref, path)
   const { policies, isRefused } = translateFilters(filters, builder, [...path, 'filters'], ['backends', i, 'policies'])
   if ('invalid' in resolved) return { backend: builder.use(resolved.invalid), weight }
   if (isRefused) return { backend: builder.invalid('UnsupportedFilter'), weight }
+  if (pool !== null && 'picker' in pool && pool.picker !== null) {
+    Object.assign(policies, pickingOf(pool))
+    builder.use(pool.picker)
+  }
   const more = Object.keys(policies).length === 0 ? {} : { policies }
   return { backend: builder.use(resolved.name), weight, ...more }
 }

@@ -3,9 +3,10 @@ import { type KubernetesObject, keyOf } from '#engine/kubernetes/objects/object.
 import type { Objects } from '#engine/kubernetes/objects/objects.ts'
 import type { Fault, PartOrigin, RulePart } from '#engine/kubernetes/translation/parts.ts'
 import type { Path, Raw } from '#engine/schema/placed.ts'
-import { type InvalidReason, invalidBackendName } from './names.ts'
+import { type InvalidReason, invalidBackendName, poolBackendName } from './names.ts'
 import type { RouteOptions } from './options.ts'
-import { type BackendRef, type ResolvedRef, resolveBackendRef } from './references.ts'
+import { type JudgedPool, judgedPool } from './pools.ts'
+import { type BackendRef, type ResolvedRef, resolveBackendRef, resolvePoolRef } from './references.ts'
 
 export interface RouteContext {
   readonly route: KubernetesObject
@@ -41,6 +42,24 @@ export class RuleBuilder {
     const resolved = resolveBackendRef(ref, route, objects, options, path)
     if ('fault' in resolved) this.faults.push(resolved.fault)
     return resolved
+  }
+
+  /** Null: it cannot be followed. `invalid`: of an entry of `backends`, as of a ResolvedRef. */
+  resolvePool(ref: BackendRef, path: Path): (JudgedPool & { readonly name: string }) | { readonly invalid: string } {
+    const { route, objects } = this.#context
+    const resolved = resolvePoolRef(ref, route, objects, path)
+    if ('fault' in resolved) {
+      this.faults.push(resolved.fault)
+      return { invalid: resolved.invalid }
+    }
+    const { namespace = '', name } = resolved.pool.metadata
+    const judged = judgedPool(resolved.pool, objects)
+    for (const { message } of judged.faults)
+      this.refuse('ResolvedRefs', 'BackendNotFound', `InferencePool ${namespace}/${name}: ${message}`, [
+        ...path,
+        'name'
+      ])
+    return { ...judged, name: poolBackendName(namespace, name) }
   }
 
   /** Name of a backend that answers 500 for the rule itself. */

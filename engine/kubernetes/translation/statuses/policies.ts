@@ -10,6 +10,7 @@ import {
   type PolicyTarget,
   policyStatus
 } from '#engine/kubernetes/translation/policies/index.ts'
+import { poolBackendName } from '#engine/kubernetes/translation/routes/names.ts'
 import type { TranslatedGateway } from '#engine/kubernetes/translation/translated.ts'
 import type { StatusInputs } from './inputs.ts'
 import { judgedStatus } from './judged.ts'
@@ -84,6 +85,7 @@ function gatewaysOf(target: PolicyTarget, { gateways, routes }: StatusInputs): K
     if (kind === 'Gateway') return one.name === `${namespace}/${name}`
     if (kind === 'ListenerSet') return one.state.sets.some(({ set }) => keyOf(set) === key)
     if (kind === 'GatewayBackend') return one.compiled.backends.has(`${namespace}.${name}`)
+    if (kind === 'InferencePool') return one.compiled.backends.has(poolBackendName(namespace, name))
     if (kind === 'Service') return one.compiled.services.has(`${namespace}/${name}`)
     return (routes.get(key)?.parents.attachments[one.name] ?? []).length > 0
   }

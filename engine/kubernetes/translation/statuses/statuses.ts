@@ -12,6 +12,7 @@ import type { StatusInputs } from './inputs.ts'
 import { judgedStatus } from './judged.ts'
 import { judgedListener } from './listeners.ts'
 import { PolicyStatuses } from './policies.ts'
+import { PoolStatuses } from './pools.ts'
 import { RouteStatuses } from './route-statuses.ts'
 
 export class Statuses {
@@ -19,6 +20,7 @@ export class Statuses {
   readonly #routes: RouteStatuses
   readonly #policies: PolicyStatuses
   readonly #backendTls: BackendTlsStatuses
+  readonly #pools: PoolStatuses
   readonly #kept = new Map<ObjectKey, unknown>()
   /** Whose statuses this update has changed. */
   #changed = new Set<ObjectKey>()
@@ -30,6 +32,7 @@ export class Statuses {
     this.#routes = new RouteStatuses(controllerName)
     this.#policies = new PolicyStatuses(options)
     this.#backendTls = new BackendTlsStatuses(controllerName)
+    this.#pools = new PoolStatuses(controllerName)
   }
 
   /** `statuses`: of all, the same Map with every update. */
@@ -49,6 +52,7 @@ export class Statuses {
     }
     for (const [key, status] of this.#policies.update(inputs, hasMoved)) next.set(key, status)
     for (const [key, status] of this.#backendTls.update(inputs)) next.set(key, status)
+    for (const [key, status] of this.#pools.update(inputs)) next.set(key, status)
     const isGone = (key: ObjectKey) => !next.has(key) && !statuses.has(key)
     const left = isWhole ? [...this.#kept.keys()].filter(isGone) : [...gone, ...[...this.#others].filter(isGone)]
     for (const key of left) this.#delete(key)
