@@ -47,6 +47,9 @@
  * the controller and its data planes in a cluster of its own (scripts/kubernetes/cluster). Needs Linux and root. TEST
  * is the name of one test; `--report=FILE` writes the report of a whole run. Exit code 1: a test has failed.
  *
+ * `npm run conformance -- inference-pool [TEST]`: the official suite of the Gateway API Inference Extension, with its
+ * endpoint picker, as the suite above. Exit code 1: a test has failed.
+ *
  * `npm run conformance -- kubernetes-outages`: the API server and etcd are killed for minutes, under two controllers
  * and a data plane. Exit code 1: a request failed, a controller hammered, two led, or a change was not served.
  *
@@ -161,6 +164,10 @@ if (suite === 'cel') {
   const { runGatewayApi } = await import('./kubernetes/gateway-api.ts')
   const report = rest.find((word) => word.startsWith('--report='))?.split('=')[1] ?? null
   process.exit((await runGatewayApi(console.log, { only: revisions.join(''), report })) ? 0 : 1)
+} else if (suite === 'inference-pool') {
+  const { runInferencePool } = await import('./kubernetes/inference-pool.ts')
+  const report = rest.find((word) => word.startsWith('--report='))?.split('=')[1] ?? null
+  process.exit((await runInferencePool(console.log, { only: revisions.join(''), report })) ? 0 : 1)
 } else if (suite === 'kubernetes-outages') {
   const { runOutages } = await import('./kubernetes/outages.ts')
   process.exit((await runOutages(console.log)) ? 0 : 1)
@@ -188,7 +195,7 @@ if (suite === 'cel') {
   if (!(await runGuards(console.log))) process.exitCode = 1
 } else {
   console.error(
-    `conformance: the suites are: cel, collector, ext-auth, gateway-api, guards, h2, helm, import, istio, jwks, kubectl, kubernetes, kubernetes-outages, kubernetes-scale, kubernetes-soak, litellm, llm-clients, mcp (${REVISIONS.join(' or ')}, or both), mcp-clients, mcp-login, openapi, ratelimit, services`
+    `conformance: the suites are: cel, collector, ext-auth, gateway-api, guards, h2, helm, import, inference-pool, istio, jwks, kubectl, kubernetes, kubernetes-outages, kubernetes-scale, kubernetes-soak, litellm, llm-clients, mcp (${REVISIONS.join(' or ')}, or both), mcp-clients, mcp-login, openapi, ratelimit, services`
   )
   process.exitCode = 2
 }

@@ -9,10 +9,11 @@ import { install } from './install.ts'
 import { gatewayApiCrds } from './programs.ts'
 import { startKubernetes } from './servers.ts'
 
-export async function startApiServer(address: string): Promise<ApiServer> {
+/** `more`: texts of further CRDs. */
+export async function startApiServer(address: string, more: readonly string[] = []): Promise<ApiServer> {
   const servers = await startKubernetes(address)
   const client = servers.clientOf('admin')
   const files = resourcesOf(policies, backends).map(({ plural }) => new URL(`${plural}.yaml`, CRDS_FOLDER))
-  await install(client, [...gatewayApiCrds(), ...files.map((file) => readFileSync(file, 'utf8'))])
+  await install(client, [...gatewayApiCrds(), ...more, ...files.map((file) => readFileSync(file, 'utf8'))])
   return { origin: servers.origin, ca: servers.ca, token: servers.tokenOf('admin'), stop: () => servers.stop() }
 }

@@ -18,6 +18,7 @@ import { suitePrograms } from './suite-programs.ts'
 
 const ROOT = join(import.meta.dirname, '..', '..')
 const FOLDER = join(ROOT, 'dist', 'gateway-api')
+const PROFILES = ['GATEWAY-HTTP', 'GATEWAY-GRPC', 'GATEWAY-TLS']
 const USABLE_ADDRESS = `${BALANCER_PREFIX}10`
 /** For documentation (RFC 5737): no load balancer has it. */
 const UNUSABLE_ADDRESS = '192.0.2.1'
@@ -50,6 +51,7 @@ export async function runGatewayApi(print: (line: string) => void, options: Gate
       ...cluster.apiServer,
       ...options,
       program: programs.suite,
+      profiles: PROFILES,
       folder: FOLDER,
       version: `v${VERSION}`,
       gatewayClass: GATEWAY_CLASS,

@@ -9,10 +9,14 @@ const ROOT = join(import.meta.dirname, '..', '..')
 const ENVIRONMENT =
   "export NODE_OPTIONS='--disable-warning=ExperimentalWarning --max-semi-space-size=4' MALLOC_ARENA_MAX=2"
 
-/** `echo`: path of the suite's server. Weir is the bundle in dist. */
-export function imagesWith(echo: string): (name: string) => Image | null {
+/** `echo`: path of the suite's server. Weir is the bundle in dist. `more`: of other suites, the first that fits. */
+export function imagesWith(
+  echo: string,
+  more: readonly (readonly [RegExp, Image])[] = []
+): (name: string) => Image | null {
   const weir = `#!/bin/sh\n${ENVIRONMENT}\nexec ${process.execPath} ${join(ROOT, 'dist', 'weir.mjs')} "$@"\n`
   const images: readonly (readonly [RegExp, Image])[] = [
+    ...more,
     [/\/echo-basic[:@]/, { entrypoint: [echo] }],
     // Behind UDPRoutes, which are in no profile.
     [/\/coredns[:@]/, { entrypoint: ['sh', '-c', 'exec sleep infinity'] }],

@@ -93,7 +93,9 @@ export class Kubelet {
   async #start(key: ObjectKey, pod: Pod, restarts: number): Promise<void> {
     const { network, imageOf, folder, hosts, objects } = this.#options
     const [spec, ...others] = pod.spec.containers
-    if (spec === undefined || others.length > 0) throw new Error('a Pod of one container is all that is played here')
+    // They share a file system here, so that the volumes of one are there for all.
+    if (spec === undefined || others.some((other) => other.image !== spec.image))
+      throw new Error('containers of one image are all that is played here')
     const image = imageOf(spec.image)
     if (image === null) throw new Error(`no image ${spec.image} is known`)
     const volumes = await this.#volumes(pod, spec)
@@ -121,9 +123,16 @@ export class Kubelet {
       container.writeVolume(volume, files)
       if (expiresInSeconds !== null) void this.#renew(pod, running, volume, expiresInSeconds)
     }
-    container.run(commandOf(spec, image, environment), environment)
+    const commands = await Promise.all(
+      others.map(async (other) => {
+        const own = await environmentOf(objects.client, pod, other, address)
+        const variables = Object.entries(own).map(([key, value]) => `${key}=${value}`)
+        return ['env', ...variables, ...commandOf(other, image, { ...environment, ...own })]
+      })
+    )
+    container.run(together([commandOf(spec, image, environment), ...commands]), environment)
     await this.#report(pod, running)
-    void this.#probe(pod, spec, running)
+    void this.#probe(pod, running)
   }
 
   async #volumes(pod: Pod, { volumeMounts = [] }: Container) {
@@ -144,15 +153,17 @@ export class Kubelet {
   }
 
   /** Until it is ready; one that is not any more is taken out by nobody here. */
-  async #probe(pod: Pod, spec: Container, running: Running): Promise<void> {
-    const url = probeUrl(spec, running.address)
-    while (url !== null && !running.ended.signal.aborted && !running.container.hasEnded) {
-      const isReady = await fetch(url, { signal: AbortSignal.timeout(1_000) }).then(
-        ({ ok }) => ok,
-        // Nobody listens yet.
-        () => false
+  async #probe(pod: Pod, running: Running): Promise<void> {
+    const urls = pod.spec.containers.flatMap((spec) => probeUrl(spec, running.address) ?? [])
+    while (!running.ended.signal.aborted && !running.container.hasEnded) {
+      const answers = urls.map((url) =>
+        fetch(url, { signal: AbortSignal.timeout(1_000) }).then(
+          ({ ok }) => ok,
+          // Nobody listens yet.
+          () => false
+        )
       )
-      if (isReady) break
+      if ((await Promise.all(answers)).every((isReady) => isReady)) break
       await after(PROBE_MS)
     }
     if (running.ended.signal.aborted || running.container.hasEnded) return
@@ -227,6 +238,14 @@ function securityOf(
 function commandOf({ command, args = [] }: Container, { entrypoint }: Image, environment: Environment) {
   const words = [...(command ?? entrypoint), ...args]
   return words.map((word) => word.replace(/\$\((\w+)\)/g, (whole, name: string) => environment[name] ?? whole))
+}
+
+/** Programs of one Pod, which share its file system here, too. When one of them ends all do. */
+function together(commands: readonly (readonly string[])[]): readonly string[] {
+  const [only] = commands
+  if (commands.length === 1) return only!
+  const quoted = commands.map((words) => words.map((word) => `'${word.replaceAll("'", "'\\''")}'`).join(' '))
+  return ['bash', '-c', `trap 'kill 0' EXIT; ${quoted.map((command) => `${command} &`).join(' ')} wait -n`]
 }
 
 function probeUrl({ readinessProbe, ports = [] }: Container, address: string): string | null {

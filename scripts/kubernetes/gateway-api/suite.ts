@@ -4,12 +4,12 @@ import { createWriteStream, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 
-const PROFILES = ['GATEWAY-HTTP', 'GATEWAY-GRPC', 'GATEWAY-TLS']
 const TEST_MINUTES = 60
 
 export interface SuiteOptions {
   /** Path of the suite. */
   readonly program: string
+  readonly profiles: readonly string[]
   readonly origin: string
   /** PEM. */
   readonly ca: string
@@ -56,13 +56,13 @@ export async function runSuite(options: SuiteOptions): Promise<SuiteResult> {
 }
 
 function flagsOf(options: SuiteOptions): readonly string[] {
-  const { gatewayClass, only, report, version, usableAddress, unusableAddress } = options
+  const { profiles, gatewayClass, only, report, version, usableAddress, unusableAddress } = options
   return [
     '-test.v',
     '-test.run=^TestConformance$',
     `-test.timeout=${TEST_MINUTES}m`,
     `--gateway-class=${gatewayClass}`,
-    `--conformance-profiles=${PROFILES.join(',')}`,
+    `--conformance-profiles=${profiles.join(',')}`,
     // The cluster ends with the run.
     '--cleanup-base-resources=false',
     `--usable-address=${usableAddress}`,
