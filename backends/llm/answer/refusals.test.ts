@@ -25,8 +25,6 @@ interface Route {
 const messages = [{ role: 'user' as const, content: 'Hi' }]
 const contents = [{ parts: [{ text: 'Hi' }] }]
 const RANK = { model: 'm', query: 'Hi', documents: ['a'] }
-/** What its SDK says of itself, beside the version of Python. */
-const VOYAGE = { 'x-voyage-client-user-agent': '{}' }
 const VERSION = { 'anthropic-version': '2023-06-01' }
 
 function form(fields: Readonly<Record<string, string>>): FormData {
@@ -66,10 +64,11 @@ const ROUTES: readonly Route[] = [
   post('openai', '/v1/vector_stores', { name: 'a' }),
   post('anthropic', '/v1/messages/batches', { requests: [] }),
   post('cohere', '/v2/rerank', RANK),
+  post('cohere', '/v2/embed', { model: 'm', texts: ['Hi'], input_type: 'search_query' }),
   post('cohere', '/v1/rerank', RANK, { 'x-fern-sdk-name': 'cohere-ai' }),
   post('jina', '/v1/rerank', RANK),
-  post('voyage', '/v1/rerank', { ...RANK, top_k: 1 }, VOYAGE),
-  post('voyage', '/v1/embeddings', { model: 'm', input: ['Hi'], input_type: 'query', truncation: true }, VOYAGE)
+  post('voyage', '/v1/rerank', { ...RANK, top_k: 1 }),
+  post('voyage', '/v1/embeddings', { model: 'm', input: ['Hi'], input_type: 'query', truncation: true })
 ]
 
 interface Refusal {

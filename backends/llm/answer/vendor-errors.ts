@@ -8,27 +8,25 @@ import type { FormatName, JsonObject } from '#backends/llm/conversation.ts'
 import { FORMATS } from '#backends/llm/formats/index.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 
-/** Where a client looks for the message: in `message` (Cohere), `detail` (Voyage), `detail` or `error` (Jina). */
-export type ErrorWords = 'message' | 'detail' | 'detailAndError'
+/** Where a client looks for the message: in `message` (Cohere), or in `detail` (Jina, Voyage). */
+export type ErrorWords = 'message' | 'detail'
 
 type Head = Pick<Exchange, 'originalPath' | 'request'>
 
 /** Whose client sends `ex`, by its path, and by what SDKs say of themselves; null: that of the format. */
 export function wordsOf({ originalPath: path, request }: Head): ErrorWords | null {
   if (path.endsWith('/v2/rerank') || path.endsWith('/v2/embed')) return 'message'
-  const isRerank = path.endsWith('/rerank')
-  if (!isRerank && !path.endsWith('/embeddings')) return null
-  if (request.get('x-voyage-client-user-agent') !== undefined) return 'detail'
-  if (!isRerank) return null
-  return /^cohere(?:-ai)?$/.test(request.get('x-fern-sdk-name') ?? '') ? 'message' : 'detailAndError'
+  // OpenAI's SDKs say who they are; Voyage's drops what it would say (0.5.0, request_headers).
+  if (path.endsWith('/embeddings')) return request.get('x-stainless-lang') === undefined ? 'detail' : null
+  if (!path.endsWith('/rerank')) return null
+  return /^cohere(?:-ai)?$/.test(request.get('x-fern-sdk-name') ?? '') ? 'message' : 'detail'
 }
 
 /** `error`, a body of OpenAI's format, in `words`. */
 const WRITE: Readonly<Record<ErrorWords, (error: JsonObject, message: string, id: string | null) => JsonObject>> = {
   message: (_, message, id) => (id === null ? { message } : { id, message }),
-  // Servers of one's own have this API, too, with errors like OpenAI's.
-  detailAndError: (error, message) => ({ detail: message, ...error }),
-  detail: (_, message) => ({ detail: message })
+  // Others have these paths, too, and look into `error`.
+  detail: (error, message) => ({ detail: message, ...error })
 }
 
 /** What FORMATS[client] has written, for a client with `words`. `id`: of the request, where it is known. */
