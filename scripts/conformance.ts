@@ -139,7 +139,9 @@ if (suite === 'cel') {
 } else if (suite === 'recordings' && revisions.length >= 1) {
   const { runRecordings } = await import('./recordings/run.ts')
   const [folder = '', only = ''] = revisions
-  process.exit((await runRecordings(console.log, folder, { only, withMisses })) ? 0 : 1)
+  const { runEndpoints } = await import('./recordings/endpoints.ts')
+  const areChatsSame = await runRecordings(console.log, folder, { only, withMisses })
+  process.exit((await runEndpoints(console.log, folder)) && areChatsSame ? 0 : 1)
 } else if (suite === 'services') {
   const { runServices } = await import('./services/run.ts')
   process.exit(

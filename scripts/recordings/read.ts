@@ -25,7 +25,7 @@ export interface Recording {
 }
 
 /** Of larger ones it is pictures that are long. */
-const FILE_BYTES_MAX = 4 * 1024 * 1024
+export const FILE_BYTES_MAX = 4 * 1024 * 1024
 
 export function* recordingsIn(folder: string): Generator<Recording> {
   const names = readdirSync(folder, { recursive: true, encoding: 'utf8' }).toSorted()
@@ -136,7 +136,7 @@ const PATHS: readonly (readonly [path: RegExp, format: WireFormat])[] = [
   [/\/v2\/chat(?:\?|$)/, 'cohereV2']
 ]
 
-interface Interaction {
+export interface Interaction {
   readonly request?: { readonly method?: string; readonly uri?: string }
   readonly response?: {
     readonly headers?: Readonly<Record<string, readonly string[]>>
@@ -146,15 +146,17 @@ interface Interaction {
   }
 }
 
-function* cassette(source: string, text: string): Generator<Recording> {
-  const { interactions = [] } = parse(text, {
-    schema: 'core',
-    customTags: ['binary'],
-    logLevel: 'silent',
-    maxAliasCount: -1
-  }) as {
+/** All exchanges of a cassette. */
+export function interactionsIn(text: string): readonly Interaction[] {
+  const options = { schema: 'core', customTags: ['binary'], logLevel: 'silent', maxAliasCount: -1 } as const
+  const { interactions = [] } = parse(text, { ...options, customTags: ['binary'] }) as {
     readonly interactions?: readonly Interaction[]
   }
+  return interactions
+}
+
+function* cassette(source: string, text: string): Generator<Recording> {
+  const interactions = interactionsIn(text)
   for (const [i, { request, response }] of interactions.entries()) {
     const { method, uri = '' } = request ?? {}
     const format = PATHS.find(([path]) => path.test(uri))?.[1]
@@ -174,7 +176,7 @@ function headerOf({ headers = {} }: NonNullable<Interaction['response']>, name: 
     ?.toString()
 }
 
-function bodyOf({ body, parsed_body: parsed }: NonNullable<Interaction['response']>): Buffer {
+export function bodyOf({ body, parsed_body: parsed }: NonNullable<Interaction['response']>): Buffer {
   if (parsed !== undefined) return Buffer.from(JSON.stringify(parsed))
   const { string = '' } = body ?? {}
   const bytes = Buffer.from(string as string)

@@ -151,6 +151,12 @@ test("Cohere's clients at others: OpenAI's words, Gemini's, and what cannot be s
     readonly embeddings: { readonly base64: readonly string[] }
   }
   equal(packed.embeddings.base64[1], Buffer.from(new Float32Array([0.25]).buffer).toString('base64'))
+  const bytes = Buffer.from(new Float32Array([0.5]).buffer).toString('base64')
+  sendsJson(upstream, { data: [{ embedding: bytes }] })
+  const unpacked = (await (await post('/v2/embed', ask)).json()) as { readonly embeddings: object }
+  deepEqual(unpacked.embeddings, { float: [[0.5]] })
+  sendsJson(upstream, { data: [{ embedding: 'AAA=' }] })
+  equal((await post('/v2/embed', ask)).status, 502)
   for (const [more, why] of [
     [{ embedding_types: ['int8'] }, /embedding_types: must be one of float, base64/],
     [{ texts: undefined, images: ['data:'] }, /texts: is required/],

@@ -6,6 +6,7 @@
 import { operationFormat } from '#backends/llm/capabilities.ts'
 import type { Json, JsonObject, Usage } from '#backends/llm/conversation.ts'
 import { compact, Fields, isObject, isString } from '#backends/llm/formats/fields.ts'
+import { FormatError } from '#backends/llm/formats/format.ts'
 import { requestReach } from '#backends/llm/formats/guarded-texts.ts'
 import { HINT, RECORD } from '#backends/llm/formats/tolerated.ts'
 import type { ResolvedProvider } from '#backends/llm/plan/request-plan.ts'
@@ -224,7 +225,16 @@ function vectorsIn({ providerFormat, wire }: EmbeddingsAnswerSpec, answer: Field
   const own = embeddingWire(wire)
   if (own !== null) return own.vectors(answer).map((one) => (Array.isArray(one) ? (one as readonly Json[]) : []))
   if (providerFormat === 'gemini') return answer.objects('embeddings').map((one) => one.list('values'))
-  return answer.objects('data').map((one) => one.list('embedding'))
+  return answer.objects('data').map(vectorOf)
+}
+
+/** Floats; some services pack them unasked. Throws FormatError. */
+function vectorOf(one: Fields): readonly Json[] {
+  const { embedding } = one.value
+  if (!isString(embedding)) return one.list('embedding')
+  const bytes = Buffer.from(embedding, 'base64')
+  if (bytes.length % 4 !== 0) throw new FormatError(one.at('embedding'), 'must be floats of four bytes')
+  return Array.from({ length: bytes.length / 4 }, (_, i) => bytes.readFloatLE(i * 4))
 }
 
 /** Clients expect `usage`: it is zero where the provider does not say. */
