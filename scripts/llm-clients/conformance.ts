@@ -9,11 +9,13 @@ import { fileURLToPath } from 'node:url'
 import { claudeCode, codex } from './agents.ts'
 import { PROVIDERS, type Providers, startProviders } from './doubles/provider.ts'
 import { installClients } from './install.ts'
+import { REFUSALS, startRefusals } from './refusals.ts'
 import { type Loop, SDK_LOOPS } from './sdk-loops.ts'
 
 const AI = fileURLToPath(new URL('./clients/ai.mjs', import.meta.url))
 const LOOPS = fileURLToPath(new URL('./clients/loops.py', import.meta.url))
 const STREAMS = fileURLToPath(new URL('./clients/streams.py', import.meta.url))
+const RAISED = fileURLToPath(new URL('./clients/refusals.py', import.meta.url))
 const RUN_MS_MAX = 900_000
 
 export interface Case {
@@ -29,15 +31,18 @@ export interface Case {
 export async function runClients(only: string, settings: object): Promise<Case[]> {
   const { python, npm } = await installClients()
   const providers = await startProviders(settings)
+  const refusals = await startRefusals()
   try {
     const names = Object.keys(PROVIDERS).join()
     return [
       ...(await ownCases(providers, only)),
       ...(await casesOf(process.execPath, [AI, npm, providers.base, names, only])),
       ...(await casesOf(python, [LOOPS, providers.base, names, only])),
-      ...(await casesOf(python, [STREAMS, providers.base, names, only]))
+      ...(await casesOf(python, [STREAMS, providers.base, names, only])),
+      ...(await casesOf(python, [RAISED, refusals.base, only, JSON.stringify(REFUSALS)]))
     ]
   } finally {
+    await refusals.close()
     await providers.close()
   }
 }
@@ -75,7 +80,7 @@ async function casesOf(program: string, args: readonly string[]): Promise<Case[]
 /** A table of clients and providers (passed/all), with `withMisses` what failed, and the sum. */
 export function printClients(cases: readonly Case[], withMisses: boolean): string[] {
   const clients = [...new Set(cases.map(({ client }) => client))]
-  const providers = Object.keys(PROVIDERS)
+  const providers = [...Object.keys(PROVIDERS), 'refusals']
   const width = Math.max(...clients.map((client) => client.length))
   const widths = providers.map((provider) => Math.max(provider.length, 5))
   const line = (first: string, cells: readonly string[]): string =>
