@@ -92,7 +92,7 @@ function unpacked(name: string, packages: readonly string[], file: string): stri
 }
 
 /** Where its programs are; null: it is not installed. */
-function postgresFolder(): string | null {
+export function postgresFolder(): string | null {
   const root = '/usr/lib/postgresql'
   const versions = existsSync(root) ? readdirSync(root).toSorted((a, b) => Number(b) - Number(a)) : []
   return (
@@ -164,7 +164,7 @@ async function startRedis(name: string, program: string): Promise<Server> {
   return server
 }
 
-async function startPostgres(programs: string): Promise<Server> {
+export async function startPostgres(programs: string): Promise<Server> {
   const [folder, port] = [ownFolder(), await freePort()]
   const data = join(folder, 'data')
   mkdirSync(data)

@@ -2,7 +2,7 @@
 import Anthropic from '@anthropic-ai/sdk'
 import OpenAI from 'openai'
 
-const KEYS = {
+export const KEYS = {
   alice: 'sk-alice-0000000000',
   spent: 'sk-spent-0000000000',
   slow: 'sk-slow-00000000000',
@@ -75,6 +75,21 @@ export const MORE: Readonly<Record<string, Call>> = {
   'fields: rate limits': (base) => fieldsOf(base, /ratelimit|limit$/),
   'fields: ids': (base) => fieldsOf(base, /request-id|call-id/),
   'fields: cost': (base) => fieldsOf(base, /cost$/)
+}
+
+/** Of the key that all may do: its books are written some seconds later. */
+export async function spendOfLitellm(base: string, master: string): Promise<string> {
+  const headers = { authorization: `Bearer ${master}` }
+  const response = await fetch(`${base}/key/info?key=${KEYS.all}`, { headers })
+  const text = await response.text()
+  return `${response.status} ${/"spend":\d/.test(text) ? 'a sum' : `none ${text.slice(0, 300)}`}`
+}
+
+/** Of the records of calls. */
+export async function spendOfWeir(admin: string): Promise<string> {
+  const response = await fetch(`${admin}/api/v1/spend?groupBy=key`)
+  const text = await response.text()
+  return `${response.status} ${text.includes('"all"') ? 'a sum' : `none ${text.slice(0, 200)}`}`
 }
 
 /** An error of a client by its class, and what it says of itself. */

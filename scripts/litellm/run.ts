@@ -1,25 +1,26 @@
 /**
  * `npm run conformance -- litellm`: LiteLLM's own proxy beside weir, before one provider, asked the same by the same
- * clients of npm and PyPI. LiteLLM's virtual keys live in PostgreSQL behind an engine that prisma gets from its own
- * site: without them keys.py says who may call, through LiteLLM's own hook for that.
+ * clients of npm and PyPI. LiteLLM's virtual keys live in PostgreSQL (database/), and are made by its own API.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { startGateway } from '#engine/testing/gateway.ts'
 import { startModels } from '#engine/testing/models.ts'
 import { pinnedPython } from '#engine/testing/pinned.ts'
-import { CALLS, MORE, outcomeOf } from './calls.ts'
+import { freePort, runProgram } from '#engine/testing/program.ts'
+import { CALLS, KEYS, MORE, outcomeOf, spendOfLitellm, spendOfWeir } from './calls.ts'
+import { type Database, startDatabase } from './database/index.ts'
 
 const HERE = import.meta.dirname
+const MASTER = 'sk-master-0000000000'
 const START_MS_MAX = 300_000
 const RUN_MS_MAX = 300_000
 
 /** Rows where both answer with another status or class, and why that is meant. */
 const MEANT: Readonly<Record<string, string>> = {
-  'a model that the key may not use': "LiteLLM checks a key's models with its database only",
   'a model that is not there': 'OpenAI says 404, and so does weir',
   'Anthropic: a model that is not there': 'Anthropic says 404, and so does weir',
   'a budget that is spent':
@@ -28,17 +29,29 @@ const MEANT: Readonly<Record<string, string>> = {
 
 interface Proxy {
   readonly base: string
+  /** Of the admin port, where it is another. */
+  readonly admin?: string
   close(): Promise<void>
 }
+
+/** What `keys` of weir.yaml are, as LiteLLM's documentation has them made: one call of /key/generate for each. */
+const GENERATED: readonly object[] = [
+  { key: KEYS.alice, key_alias: 'alice', models: ['small'], rpm_limit: 100, tpm_limit: 100_000 },
+  { key: KEYS.spent, key_alias: 'spent', max_budget: 0.000001, budget_duration: '30d' },
+  { key: KEYS.slow, key_alias: 'slow', rpm_limit: 1 },
+  { key: KEYS.all, key_alias: 'all' }
+]
 
 /** False: an answer differs that is not meant to, or one of weir is not as it should be. */
 export async function runLitellm(print: (line: string) => void): Promise<boolean> {
   const python = await pinnedPython('weir-litellm', join(HERE, 'requirements.txt'))
+  const database = await startDatabase(python)
+  if (database === null) throw new Error('PostgreSQL is not installed: LiteLLM keeps virtual keys there')
   const models = await startModels()
   try {
     const upstream = `http://127.0.0.1:${models.port}`
     const variables = { UPSTREAM: upstream, UPSTREAM_V1: `${upstream}/v1`, NOBODY: 'http://127.0.0.1:1/v1' }
-    const proxies = [await startLitellm(python, variables), await startWeir(variables)] as const
+    const proxies = [await startLitellm(python, database, variables), await startWeir(variables)] as const
     try {
       return await compared(python, proxies, print)
     } finally {
@@ -46,6 +59,7 @@ export async function runLitellm(print: (line: string) => void): Promise<boolean
     }
   } finally {
     models.close()
+    await database.close()
   }
 }
 
@@ -60,11 +74,11 @@ async function compared(
     rows.push(['npm', name, await outcomeOf(call, litellm.base), await outcomeOf(call, weir.base)])
   const [theirs, ours] = [await ofPython(python, litellm.base), await ofPython(python, weir.base)]
   for (const name of Object.keys(CALLS)) rows.push(['PyPI', name, theirs[name] ?? '', ours[name] ?? ''])
+  rows.push(['npm', 'what a key has spent', await spendOfLitellm(litellm.base, MASTER), await spendOfWeir(weir.admin!)])
   print('| client | call | LiteLLM | weir |\n|---|---|---|---|')
   for (const row of rows) print(`| ${row.join(' | ')} |`)
-  print(
-    `lines of YAML: LiteLLM ${linesOf('litellm.yaml')} and ${linesOf('keys.py')} of Python, weir ${linesOf('weir.yaml')}`
-  )
+  const lines = `LiteLLM ${linesOf('litellm.yaml')}, ${GENERATED.length} calls and a PostgreSQL, weir ${linesOf('weir.yaml')}`
+  print(`lines of YAML: ${lines}`)
   const different = rows.filter(([, name, a, b]) => !name.startsWith('fields:') && headOf(a) !== headOf(b))
   const odd = different.filter(([, name]) => MEANT[name] === undefined)
   for (const [name, why] of Object.entries(MEANT)) print(`${name}: ${why}`)
@@ -81,13 +95,28 @@ const linesOf = (file: string): number =>
     .split('\n')
     .filter((line) => line.trim() !== '' && !line.trim().startsWith('#')).length
 
+/** The program, with ports and a folder that are free. */
 async function startWeir(variables: Readonly<Record<string, string>>): Promise<Proxy> {
+  const [port, admin] = [await freePort(), await freePort()]
+  const folder = mkdtempSync(join(tmpdir(), 'weir-litellm-'))
   const text = readFileSync(join(HERE, 'weir.yaml'), 'utf8')
-  const gateway = await startGateway(text.replace(/\$([A-Z_0-9]+)/g, (_, name: string) => variables[name]!))
-  return { base: `http://127.0.0.1:${gateway.port}`, close: () => gateway.close() }
+    .replace('./weir-spend', join(folder, 'spend'))
+    .replace('config: {', `config: { adminAddr: "127.0.0.1:${admin}", statsAddr: off, readinessAddr: off,`)
+    .replace('llm:', `llm:\n  port: ${port}`)
+  const program = runProgram(['-c', text], '', { ...variables })
+  await program.logged('target=start')
+  const close = async (): Promise<void> => {
+    await program.stop()
+    rmSync(folder, { recursive: true, force: true })
+  }
+  return { base: `http://127.0.0.1:${port}`, admin: `http://127.0.0.1:${admin}`, close }
 }
 
-async function startLitellm(python: string, variables: Readonly<Record<string, string>>): Promise<Proxy> {
+async function startLitellm(
+  python: string,
+  database: Database,
+  variables: Readonly<Record<string, string>>
+): Promise<Proxy> {
   const port = 20_000 + (process.pid % 20_000)
   const args = [
     '--config',
@@ -103,8 +132,9 @@ async function startLitellm(python: string, variables: Readonly<Record<string, s
     cwd: HERE,
     // Its prices are those that it brings along, and it tells nobody that it runs.
     env: {
-      ...{ ...process.env, ...variables, MASTER_KEY: 'sk-master-0000000000', PYTHONDONTWRITEBYTECODE: '1' },
-      ...{ LITELLM_LOCAL_MODEL_COST_MAP: 'True', LITELLM_TELEMETRY: 'False', PYTHONPATH: HERE }
+      ...{ ...process.env, ...variables, ...database.variables, MASTER_KEY: MASTER, PYTHONDONTWRITEBYTECODE: '1' },
+      ...{ LITELLM_LOCAL_MODEL_COST_MAP: 'True', LITELLM_TELEMETRY: 'False' },
+      PATH: `${dirname(python)}:${dirname(process.execPath)}:${process.env.PATH}`
     },
     stdio: ['ignore', 'ignore', 'pipe'],
     timeout: START_MS_MAX + RUN_MS_MAX
@@ -125,7 +155,15 @@ async function startLitellm(python: string, variables: Readonly<Record<string, s
     child.kill('SIGKILL')
     await ended
   }
-  return { base: `http://127.0.0.1:${port}`, close }
+  const base = `http://127.0.0.1:${port}`
+  for (const key of GENERATED) await generate(base, key)
+  return { base, close }
+}
+
+async function generate(base: string, key: object): Promise<void> {
+  const headers = { authorization: `Bearer ${MASTER}`, 'content-type': 'application/json' }
+  const response = await fetch(`${base}/key/generate`, { method: 'POST', headers, body: JSON.stringify(key) })
+  if (!response.ok) throw new Error(`/key/generate: ${response.status} ${await response.text()}`)
 }
 
 async function ofPython(python: string, base: string): Promise<Record<string, string>> {
