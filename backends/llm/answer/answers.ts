@@ -13,7 +13,7 @@ import { asEvents, asStream, clientTap, streamType } from '#backends/llm/stream/
 import { type Broken, ContinuingTap } from '#backends/llm/stream/continuing-tap.ts'
 import type { CostTap } from '#backends/llm/stream/cost-tap.ts'
 import { type Framing, framingFor, framingOf, sseFraming } from '#backends/llm/stream/framing.ts'
-import { LINE_END, wantsList } from '#backends/llm/stream/list-tap.ts'
+import { LINE_END } from '#backends/llm/stream/list-tap.ts'
 import { replay } from '#backends/llm/stream/replay.ts'
 import { KEEPALIVE, type Silence, SilenceTap, watchCollected } from '#backends/llm/stream/silence.ts'
 import { settleUsage } from '#backends/llm/usage/usage-record.ts'
@@ -175,7 +175,8 @@ export class Answers {
     const noted = clientTap(chat, format, inner, () => fail(ex, 'UPSTREAM_PROTOCOL'), offload)
     const seen = isGuarded ? this.#guards.tap(format, noted, framing) : noted
     const whole = isContinued ? new ContinuingTap(seen, { format, fail, next: (_, broken) => goOn(broken) }) : seen
-    const comment = wantsList(chat) ? LINE_END : KEEPALIVE
+    // A list has no comments, and google-genai (PyPI) takes one in events for a broken answer.
+    const comment = chat.client === 'gemini' ? LINE_END : KEEPALIVE
     const tap = new SilenceTap(whole, ex, { silence: this.#silence, comment, fail })
     ex.tap = tap
     asStream(ex, chat, format)

@@ -5,6 +5,7 @@ import { FORMATS } from '#backends/llm/formats/index.ts'
 import { answerContextOf, type ChatRequest } from '#backends/llm/request/chat-request.ts'
 import { ChatSealTap } from '#backends/llm/stored/seal-tap.ts'
 import { clientCallsWriter } from '#backends/llm/translate/client-tools.ts'
+import { droppedElement } from '#backends/llm/translate/dropped-fields.ts'
 import { CaptureTap } from '#backends/llm/usage/capture-tap.ts'
 import { BODY_STREAM, type Exchange } from '#engine/contract/exchange.ts'
 import type { Offload } from '#engine/contract/policy.ts'
@@ -38,7 +39,12 @@ export function clientTap(
   const { seal } = chat
   const sealed = native === null || seal === null ? native : new ChatSealTap(native, seal)
   const heard =
-    sealed ?? new TranslatingTap({ from, framing: reads, writer: writer(), losses, isNative, count, giveUp })
+    sealed ??
+    new TranslatingTap({
+      ...{ from, framing: reads, writer: writer(), losses, isNative, count, giveUp },
+      // A list's last element bears them.
+      ...(client === 'gemini' && !wantsList(chat) ? { toldBy: droppedElement } : {})
+    })
   const inner = isReframed ? new ReframingTap({ inner: heard, framing: reads, writer, giveUp }) : heard
   const tap = wantsList(chat) ? new ListTap({ inner, losses, giveUp }) : inner
   return chat.capture === null ? tap : new CaptureTap(tap, chat.capture, format, framing())

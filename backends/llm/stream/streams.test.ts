@@ -278,6 +278,12 @@ test('losses of a stream stand in a comment before its end', async (t) => {
   })
   const comment = /\n\n: x-weir-dropped: choices\[0\]\.server_tool_use, choices\[0\]\.web_search_tool_result\n\n/
   match(await (await anthropic.ask('/v1/chat/completions')).text(), comment)
+  // Clients of Gemini's format do not all know comments.
+  const events = await (
+    await anthropic.ask('/v1beta/models/m:streamGenerateContent?alt=sse', { contents: [{ parts: [{ text: 'Hi' }] }] })
+  ).text()
+  match(events, /\n\ndata: \{"x-weir-dropped":"[^"]*web_search_tool_result"\}\n\n/)
+  ok(!/^:/m.test(events), events)
   says(provider, { 'content-type': 'application/json' }, (response) => response.end(JSON.stringify(whole)))
   const answer = await anthropic.ask('/v1/chat/completions', { ...ASK, stream: false, stream_options: undefined })
   match(answer.headers.get('x-weir-dropped') ?? '', /content\[0\], .*content\[1\]/)

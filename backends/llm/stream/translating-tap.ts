@@ -23,8 +23,10 @@ export interface TranslatingTapOptions {
   readonly from: ProviderFormat
   readonly framing: Framing
   readonly writer: StreamWriter
-  /** What the writer lacks: written as a comment before the end. */
+  /** What the writer lacks: told before the end. */
   readonly losses: Losses
+  /** Text of events that tells `losses`; absent: a comment. */
+  readonly toldBy?: (fields: readonly string[]) => string
   /** Same format on both sides: events pass as they are. */
   readonly isNative: boolean
   /** Answers that were asked for at once; absent: one. */
@@ -151,7 +153,7 @@ export class TranslatingTap extends EndingTap implements CostTap {
 
   /** Reasons to stop that the provider has not given, and what could not be said. */
   #beforeDone(): string {
-    const { writer, losses } = this.#parties
+    const { writer, losses, toldBy } = this.#parties
     let text = ''
     for (const choice of this.#order.unstopped) {
       const stop = this.#order.stopped({ kind: 'stop', choice, stop: 'end', stopSequence: null })
@@ -159,7 +161,7 @@ export class TranslatingTap extends EndingTap implements CostTap {
       text += writer.write(stop)
     }
     for (const field of this.#reader.lost ?? []) losses.add(field)
-    return text + droppedComment(losses.fields)
+    return text + (toldBy ?? droppedComment)(losses.fields)
   }
 }
 

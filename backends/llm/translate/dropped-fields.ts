@@ -1,4 +1,4 @@
-/** Telling a client what could not be said in its format: names of fields, in a response field or in a comment. */
+/** Telling a client what could not be said in its format: names of fields, in a response field, in a comment or in an event. */
 
 import type { AiBackend } from '#backends/llm/config/snapshot.ts'
 import type { Part } from '#backends/llm/conversation.ts'
@@ -55,6 +55,14 @@ export function droppedList({ fields, count }: Pick<DroppedFields, 'fields' | 'c
 /** A comment of server-sent events; "" for nothing. */
 export function droppedComment(fields: readonly string[]): string {
   return fields.length === 0 ? '' : `: ${DROPPED}: ${droppedList(droppedOf(fields))}\n\n`
+}
+
+/**
+ * The same as an event of generateContent, for its clients: google-genai (PyPI) takes each line of a stream that is
+ * neither empty nor begins with `data:` for a broken answer, comments too.
+ */
+export function droppedElement(fields: readonly string[]): string {
+  return fields.length === 0 ? '' : `data: ${JSON.stringify({ [DROPPED]: droppedList(droppedOf(fields)) })}\n\n`
 }
 
 /** What a part of a streamed answer is called when it cannot be said: by its own format's word for it. */
