@@ -35,7 +35,8 @@
  *
  * `npm run conformance -- recordings FOLDER [NAME]`: recorded exchanges of a clone of vercel/ai (its fixtures) or of
  * pydantic-ai or langchain (cassettes of vcr), whose sources have NAME in them, to clients of all formats.
- * Prints a table of providers and clients, and with `--misses` what differs. Exit code 1: something does.
+ * Prints a table of providers and clients, and with `--misses` what differs. `--sdks`: to vendors' own clients of npm
+ * and PyPI, installed as above. Exit code 1: something differs.
  *
  * `npm run conformance -- kubernetes`: the CRDs at a real API server, which is built with Go (scripts/kubernetes).
  * Prints how many objects it takes and refuses as it should, with `--misses` the others. Exit code 1: there are such.
@@ -136,6 +137,10 @@ if (suite === 'cel') {
 } else if (suite === 'keys') {
   const { runKeys } = await import('./keys/run.ts')
   process.exit((await runKeys(console.log, revisions.join(' '))) ? 0 : 1)
+} else if (suite === 'recordings' && rest.includes('--sdks') && revisions.length >= 1) {
+  const { runSdks } = await import('./recordings/run-sdks.ts')
+  const [folder = '', only = ''] = revisions
+  process.exit((await runSdks(console.log, folder, { only, withMisses })) ? 0 : 1)
 } else if (suite === 'recordings' && revisions.length >= 1) {
   const { runRecordings } = await import('./recordings/run.ts')
   const [folder = '', only = ''] = revisions

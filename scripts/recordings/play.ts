@@ -6,6 +6,7 @@ import { startGateway } from '#engine/testing/gateway.ts'
 import { type Models, startModels } from '#engine/testing/models.ts'
 import { assembled, converseEvents, eventsIn } from './events.ts'
 import { type Facts, factsOf } from './facts.ts'
+import type { Sdk } from './npm-sdks.ts'
 import { objectIn, type Recording, type WireFormat } from './read.ts'
 
 export const CLIENTS = ['completions', 'messages', 'responses', 'gemini'] as const
@@ -44,11 +45,7 @@ export class Player {
 
   /** `recording` to a client of `client`. */
   async play(recording: Recording, client: Client): Promise<Played> {
-    this.#models.instead = (_, response: ServerResponse) => {
-      const { status, contentType, bytes } = recording
-      response.writeHead(status, { 'content-type': contentType }).end(bytes)
-      return true
-    }
+    this.#answerWith(recording)
     const [path, body] = REQUESTS[client](recording.isStreamed)
     const answer = await fetch(`${this.#bases[recording.format]}${path}`, {
       method: 'POST',
@@ -57,6 +54,28 @@ export class Player {
     })
     const bytes = Buffer.from(await answer.arrayBuffer())
     return { client, why: differences(recording, client, { answer, bytes }) }
+  }
+
+  /** `recording` to a vendor's own client; what its object says otherwise, or that it was not refused. */
+  async playTo(recording: Recording, sdk: Sdk): Promise<string[]> {
+    this.#answerWith(recording)
+    const isRefusal = recording.status >= 300 || isError(recording)
+    try {
+      const whole = await sdk.ask(this.#bases[recording.format], recording.isStreamed)
+      return sdkDifferences(recording, sdk.client, whole)
+    } catch (error) {
+      const sent = isRefusal ? null : wholeOf(recording)
+      const fails = isRefusal || (sent !== null && hasEndedBadly(recording, sent))
+      return fails ? [] : [String(error).slice(0, 300)]
+    }
+  }
+
+  #answerWith(recording: Recording): void {
+    this.#models.instead = (_, response: ServerResponse) => {
+      const { status, contentType, bytes } = recording
+      response.writeHead(status, { 'content-type': contentType }).end(bytes)
+      return true
+    }
   }
 }
 
@@ -127,11 +146,27 @@ function differences(recording: Recording, client: Client, { answer, bytes }: Go
   if (one.stop === 'failed' || (isStreamed && hasFailed(recording)))
     return /"error"|response\.failed/.test(bytes.toString()) ? [] : ['no error']
   why.push(...factDifferences(one, two))
-  const isNoted = answer.headers.has('x-weir-dropped') || comments.some((line) => line.includes('x-weir-dropped'))
+  const isNoted =
+    answer.headers.has('x-weir-dropped') ||
+    comments.some((line) => line.includes('x-weir-dropped')) ||
+    bytes.includes('x-weir-dropped')
   const kept = two.others.length
   if (client !== format && one.others.length > kept && !isNoted)
     why.push(`lost without a note: ${one.others.join(', ')}`)
   return why
+}
+
+const hasEndedBadly = (recording: Recording, sent: JsonObject): boolean =>
+  factsOf(recording.format, sent).stop === 'failed' || (recording.isStreamed && hasFailed(recording))
+
+function sdkDifferences(recording: Recording, client: Client, got: JsonObject): string[] {
+  if (recording.status >= 300 || isError(recording)) return ['it was taken for an answer']
+  const sent = wholeOf(recording)
+  if (sent === null) return ['the recording is no answer']
+  // Clients put a failed response into the same object as a good one.
+  if (hasEndedBadly(recording, sent))
+    return /"error"|"failed"/.test(JSON.stringify(got)) ? [] : ['it was taken for an answer']
+  return factDifferences(factsOf(recording.format, sent), factsOf(client, got))
 }
 
 /** Some servers say so behind 200; a failed response of OpenAI's client is one itself. */

@@ -1,0 +1,44 @@
+/** Clients of PyPI, in one process that answers line by line (sdks.py). */
+import { spawn } from 'node:child_process'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import type { JsonObject } from '#backends/llm/conversation.ts'
+import { assembled } from './events.ts'
+import type { Sdk } from './npm-sdks.ts'
+import type { Client } from './play.ts'
+
+const FORMAT_OF: Readonly<Record<string, Client>> = {
+  'openai (PyPI), chat': 'completions',
+  'openai (PyPI), responses': 'responses',
+  'anthropic (PyPI)': 'messages',
+  'google-genai': 'gemini',
+  litellm: 'completions',
+  langchain: 'completions'
+}
+
+type Said = { readonly whole: JsonObject } | { readonly error: string }
+
+/** `python`: an interpreter that has them. */
+export function pythonSdks(python: string): { readonly sdks: readonly Sdk[]; close(): void } {
+  const child = spawn(python, [join(import.meta.dirname, 'sdks.py')], { stdio: ['pipe', 'pipe', 'ignore'] })
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
+  const asked = async (order: object): Promise<Said> => {
+    child.stdin.write(`${JSON.stringify(order)}\n`)
+    // What a library prints besides is no line of ours.
+    for (;;) {
+      const { value, done } = (await lines.next()) as { value: string; done?: boolean }
+      if (done === true) throw new Error('sdks.py has ended')
+      if (value.startsWith('{"')) return JSON.parse(value) as Said
+    }
+  }
+  const sdks = Object.entries(FORMAT_OF).map(([name, client]): Sdk => {
+    const ask = async (base: string, isStreamed: boolean): Promise<JsonObject> => {
+      const said = await asked({ sdk: name, base, stream: isStreamed })
+      if ('error' in said) throw new Error(said.error)
+      const { chunks } = said.whole
+      return Array.isArray(chunks) ? (assembled('gemini', chunks as JsonObject[]) ?? {}) : said.whole
+    }
+    return { name, client, ask }
+  })
+  return { sdks, close: () => child.stdin.end() }
+}
