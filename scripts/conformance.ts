@@ -138,9 +138,10 @@ if (suite === 'cel') {
   const { runKeys } = await import('./keys/run.ts')
   process.exit((await runKeys(console.log, revisions.join(' '))) ? 0 : 1)
 } else if (suite === 'recordings' && rest.includes('--sdks') && revisions.length >= 1) {
+  const { installClients } = await import('./llm-clients/install.ts')
   const { runSdks } = await import('./recordings/run-sdks.ts')
   const [folder = '', only = ''] = revisions
-  process.exit((await runSdks(console.log, folder, { only, withMisses })) ? 0 : 1)
+  process.exit((await runSdks(console.log, (await installClients()).python, folder, { only, withMisses })) ? 0 : 1)
 } else if (suite === 'recordings' && revisions.length >= 1) {
   const { runRecordings } = await import('./recordings/run.ts')
   const [folder = '', only = ''] = revisions
@@ -196,7 +197,10 @@ if (suite === 'cel') {
   process.exit(runImports(console.log, revisions) ? 0 : 1)
 } else if (suite === 'litellm') {
   const { runLitellm } = await import('./litellm/run.ts')
-  process.exit((await runLitellm(console.log)) ? 0 : 1)
+  const { postgresFolder, startPostgres } = await import('./keys/servers.ts')
+  const programs = postgresFolder()
+  if (programs === null) throw new Error('PostgreSQL is not installed: LiteLLM keeps virtual keys there')
+  process.exit((await runLitellm(console.log, { programs, start: startPostgres })) ? 0 : 1)
 } else if (suite === 'guards') {
   const { runGuards } = await import('./guards/run.ts')
   if (!(await runGuards(console.log))) process.exitCode = 1

@@ -12,7 +12,7 @@ import { startModels } from '#engine/testing/models.ts'
 import { pinnedPython } from '#engine/testing/pinned.ts'
 import { freePort, runProgram } from '#engine/testing/program.ts'
 import { CALLS, KEYS, MORE, outcomeOf, spendOfLitellm, spendOfWeir } from './calls.ts'
-import { type Database, startDatabase } from './database/index.ts'
+import { type Database, type Postgres, startDatabase } from './database/index.ts'
 
 const HERE = import.meta.dirname
 const MASTER = 'sk-master-0000000000'
@@ -43,10 +43,9 @@ const GENERATED: readonly object[] = [
 ]
 
 /** False: an answer differs that is not meant to, or one of weir is not as it should be. */
-export async function runLitellm(print: (line: string) => void): Promise<boolean> {
+export async function runLitellm(print: (line: string) => void, postgres: Postgres): Promise<boolean> {
   const python = await pinnedPython('weir-litellm', join(HERE, 'requirements.txt'))
-  const database = await startDatabase(python)
-  if (database === null) throw new Error('PostgreSQL is not installed: LiteLLM keeps virtual keys there')
+  const database = await startDatabase(python, postgres)
   const models = await startModels()
   try {
     const upstream = `http://127.0.0.1:${models.port}`

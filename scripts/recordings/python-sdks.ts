@@ -16,27 +16,27 @@ const FORMAT_OF: Readonly<Record<string, Client>> = {
   langchain: 'completions'
 }
 
-type Said = { readonly whole: JsonObject } | { readonly error: string }
+type Reply = { readonly whole: JsonObject } | { readonly error: string }
 
 /** `python`: an interpreter that has them. */
 export function pythonSdks(python: string): { readonly sdks: readonly Sdk[]; close(): void } {
   const child = spawn(python, [join(import.meta.dirname, 'sdks.py')], { stdio: ['pipe', 'pipe', 'ignore'] })
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
-  const asked = async (order: object): Promise<Said> => {
+  const request = async (order: object): Promise<Reply> => {
     child.stdin.write(`${JSON.stringify(order)}\n`)
     // What a library prints besides is no line of ours.
     for (;;) {
       const { value, done } = (await lines.next()) as { value: string; done?: boolean }
       if (done === true) throw new Error('sdks.py has ended')
-      if (value.startsWith('{"')) return JSON.parse(value) as Said
+      if (value.startsWith('{"')) return JSON.parse(value) as Reply
     }
   }
   const sdks = Object.entries(FORMAT_OF).map(([name, client]): Sdk => {
     const ask = async (base: string, isStreamed: boolean): Promise<JsonObject> => {
-      const said = await asked({ sdk: name, base, stream: isStreamed })
-      if ('error' in said) throw new Error(said.error)
-      const { chunks } = said.whole
-      return Array.isArray(chunks) ? (assembled('gemini', chunks as JsonObject[]) ?? {}) : said.whole
+      const reply = await request({ sdk: name, base, stream: isStreamed })
+      if ('error' in reply) throw new Error(reply.error)
+      const { chunks } = reply.whole
+      return Array.isArray(chunks) ? (assembled('gemini', chunks as JsonObject[]) ?? {}) : reply.whole
     }
     return { name, client, ask }
   })

@@ -1,5 +1,4 @@
 /** `npm run conformance -- recordings FOLDER --sdks`: what vendors' own clients say of each recorded answer. */
-import { installClients } from '../llm-clients/install.ts'
 import { NPM_SDKS } from './npm-sdks.ts'
 import { Player } from './play.ts'
 import { pythonSdks } from './python-sdks.ts'
@@ -26,13 +25,13 @@ const OWN_WAYS: readonly (readonly [sdk: RegExp, why: RegExp])[] = [
 const isOwnWay = (sdk: string, why: readonly string[]): boolean =>
   why.every((one) => OWN_WAYS.some(([name, what]) => name.test(sdk) && what.test(one.replace(/^Error: /, ''))))
 
-/** Whether each says what was recorded. `only`: a part of the sources' names. */
+/** Whether each says what was recorded. `python` has the clients of PyPI; `only`: a part of the sources' names. */
 export async function runSdks(
   print: (line: string) => void,
+  python: string,
   folder: string,
   { only = '', withMisses = false } = {}
 ): Promise<boolean> {
-  const { python } = await installClients()
   const { sdks: ofPython, close } = pythonSdks(python)
   const sdks = [...NPM_SDKS, ...ofPython]
   const counts = new Map(sdks.map(({ name }) => [name, { whole: 0, streamed: 0, differ: 0 } satisfies Count as Count]))

@@ -43,7 +43,7 @@ export function clientTap(
     new TranslatingTap({
       ...{ from, framing: reads, writer: writer(), losses, isNative, count, giveUp },
       // A list's last element bears them.
-      ...(client === 'gemini' && !wantsList(chat) ? { toldBy: droppedElement } : {})
+      ...(client === 'gemini' && !wantsList(chat) ? { writeLost: droppedElement } : {})
     })
   const inner = isReframed ? new ReframingTap({ inner: heard, framing: reads, writer, giveUp }) : heard
   const tap = wantsList(chat) ? new ListTap({ inner, losses, giveUp }) : inner

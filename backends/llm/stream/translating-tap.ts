@@ -26,7 +26,7 @@ export interface TranslatingTapOptions {
   /** What the writer lacks: told before the end. */
   readonly losses: Losses
   /** Text of events that tells `losses`; absent: a comment. */
-  readonly toldBy?: (fields: readonly string[]) => string
+  readonly writeLost?: (fields: readonly string[]) => string
   /** Same format on both sides: events pass as they are. */
   readonly isNative: boolean
   /** Answers that were asked for at once; absent: one. */
@@ -153,7 +153,7 @@ export class TranslatingTap extends EndingTap implements CostTap {
 
   /** Reasons to stop that the provider has not given, and what could not be said. */
   #beforeDone(): string {
-    const { writer, losses, toldBy } = this.#parties
+    const { writer, losses, writeLost } = this.#parties
     let text = ''
     for (const choice of this.#order.unstopped) {
       const stop = this.#order.stopped({ kind: 'stop', choice, stop: 'end', stopSequence: null })
@@ -161,7 +161,7 @@ export class TranslatingTap extends EndingTap implements CostTap {
       text += writer.write(stop)
     }
     for (const field of this.#reader.lost ?? []) losses.add(field)
-    return text + (toldBy ?? droppedComment)(losses.fields)
+    return text + (writeLost ?? droppedComment)(losses.fields)
   }
 }
 

@@ -1,4 +1,4 @@
-/** Telling a client what could not be said in its format: names of fields, in a response field, in a comment or in an event. */
+/** Naming for a client what could not be said in its format: in a response field, in a comment or in an event. */
 
 import type { AiBackend } from '#backends/llm/config/snapshot.ts'
 import type { Part } from '#backends/llm/conversation.ts'

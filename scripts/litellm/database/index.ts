@@ -2,11 +2,18 @@
 import { execFileSync } from 'node:child_process'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { pinnedNpm } from '#engine/testing/pinned.ts'
-import { postgresFolder, startPostgres } from '../../keys/servers.ts'
 
 const HERE = import.meta.dirname
+const ENGINE = fileURLToPath(new URL('./query-engine.ts', import.meta.url))
 const INSTALL_MS_MAX = 300_000
+
+/** What is installed of PostgreSQL: the folder of its programs, and how a server is started. */
+export interface Postgres {
+  readonly programs: string
+  start(programs: string): Promise<{ readonly url: string; close(): Promise<void> }>
+}
 
 export interface Database {
   /** For LiteLLM. */
@@ -14,14 +21,12 @@ export interface Database {
   close(): Promise<void>
 }
 
-/** `python`: of the environment that has LiteLLM. Null: PostgreSQL is not installed. */
-export async function startDatabase(python: string): Promise<Database | null> {
-  const programs = postgresFolder()
-  if (programs === null) return null
+/** `python`: of the environment that has LiteLLM. */
+export async function startDatabase(python: string, { programs, start }: Postgres): Promise<Database> {
   const packages = join(packagesOf(python))
   const npm = await pinnedNpm('weir-litellm-database', join(HERE, 'packages', 'package.json'))
   const engine = join(npm, 'query-engine')
-  const command = [process.execPath, '--disable-warning=ExperimentalWarning', join(HERE, 'query-engine.ts'), npm]
+  const command = [process.execPath, '--disable-warning=ExperimentalWarning', ENGINE, npm]
   writeFileSync(engine, `#!/bin/sh\nexec ${command.map((one) => `'${one}'`).join(' ')} "$@"\n`, { mode: 0o755 })
   // Nothing asks the schema engine: the tables are made of LiteLLM's own files.
   const engines = { PRISMA_QUERY_ENGINE_BINARY: engine, PRISMA_SCHEMA_ENGINE_BINARY: engine }
@@ -34,7 +39,7 @@ export async function startDatabase(python: string): Promise<Database | null> {
       timeout: INSTALL_MS_MAX
     }
   )
-  const server = await startPostgres(programs)
+  const server = await start(programs)
   const psql = [server.url, '-q', '-v', 'ON_ERROR_STOP=1', '-f', '-']
   execFileSync(join(programs, 'psql'), psql, {
     input: migrations(packages),

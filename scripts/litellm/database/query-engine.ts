@@ -2,7 +2,8 @@
  * Prisma's query engine for the PyPI package `prisma`, run as its program would be. That program is to be had from
  * binaries.prisma.sh alone; npm's @prisma/client has the same engine in the same version, as WebAssembly. It reads JSON
  * where that package writes GraphQL: graphql.ts turns one into the other. SQL is the engine's own.
- * Arguments: the folder of package.json, as installed; then those of the program. Variables: DATABASE_URL, PRISMA_DML_PATH.
+ * Arguments: the folder of package.json, as installed; then those of the program.
+ * Variables: DATABASE_URL, PRISMA_DML_PATH.
  */
 import { readFileSync } from 'node:fs'
 import { createServer, type IncomingMessage } from 'node:http'
