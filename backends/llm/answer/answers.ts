@@ -20,13 +20,22 @@ import { settleUsage } from '#backends/llm/usage/usage-record.ts'
 import { whenSettled } from '#backends/shared/when-settled.ts'
 import type { BackendContext } from '#engine/contract/backend.ts'
 import { replaceResponseBody, whenResponse } from '#engine/contract/body.ts'
+import { collectResponsePrefix } from '#engine/contract/body-prefix.ts'
 import { offloadFor } from '#engine/contract/client-key.ts'
-import { type Exchange, STEP_RECORDED } from '#engine/contract/exchange.ts'
+import { BODY_STREAM, type Exchange, STEP_RECORDED } from '#engine/contract/exchange.ts'
 import { whenOver } from '#engine/contract/exchange-signal.ts'
 import { type AnswerHook, CONTINUE, type Verdict } from '#engine/contract/filter.ts'
+import { letGo } from '#engine/contract/held-bytes.ts'
 import type { HeaderBlock } from '#engine/http/headers.ts'
 import { SseReader } from '#engine/http/sse.ts'
-import { deliverOperation, deliverOperationFromPool, deliverOperationHere, failUnreadable } from './deliver.ts'
+import {
+  deliverOperation,
+  deliverOperationFromPool,
+  deliverOperationHere,
+  failOverlong,
+  failUnreadable,
+  TRANSLATED_BYTES_MAX
+} from './deliver.ts'
 import { isRedirect, REDIRECTS, unreadable } from './masked-errors.ts'
 import { type ErrorWords, wordsOf } from './vendor-errors.ts'
 import { convert, convertInPool, countInPool, readCost } from './whole-answer.ts'
@@ -102,13 +111,17 @@ export class Answers {
 
   #operationAnswer(
     ex: Exchange,
-    { client, listen, streamTap }: Operation,
+    operation: Operation,
     sent: SentOperation,
     { proceed, streamed }: Pick<Translation, 'proceed' | 'streamed'>
   ): HookResult {
-    const { providerFormat, isNative, answerSpec } = sent
+    const { client, listen, streamTap } = operation
+    const { isNative, answerSpec } = sent
     const passes = ex.status === 101 || (ex.status < 300 && isNative)
     if (passes && listen !== undefined) {
+      // The head of a short one says what it has cost.
+      if (answerSpec !== null && isShort(ex)) return this.#read(ex, operation, sent, proceed)
+      if (answerSpec !== null && ex.responseBody === BODY_STREAM) return this.#passing(ex, operation, sent, proceed)
       ex.tap = listen(ex, sent)
       return CONTINUE
     }
@@ -127,22 +140,56 @@ export class Answers {
       streamStored(ex, answerSpec as StoredAnswerSpec)
       return CONTINUE
     }
+    return this.#read(ex, operation, sent, proceed)
+  }
+
+  /** The beginning of an answer of unknown length is kept: it may be all of it. */
+  async #passing(ex: Exchange, operation: Operation, sent: SentOperation, proceed: Proceed): Promise<Verdict> {
+    await collectResponsePrefix(LARGE_BYTES, this.#context.fail)(ex)
+    if (ex.localReply !== null || ex.responseDone) return CONTINUE
+    const pieces = ex.heldResponse ?? []
+    // Nobody has to make do with this beginning.
+    ex.responsePrefix = null
+    letGo(
+      ex,
+      pieces.reduce((sum, { length }) => sum + length, 0)
+    )
+    if (ex.heldTrailers !== null) return (await this.#read(ex, operation, sent, proceed)) as Verdict
+    const tap = operation.listen!(ex, sent)
+    // It changes nothing.
+    for (const piece of pieces) tap.body(ex, piece, 0, piece.length)
+    ex.tap = tap
+    return CONTINUE
+  }
+
+  /** As a whole. */
+  #read(ex: Exchange, { client }: Operation, sent: SentOperation, proceed: Proceed): HookResult {
+    const { providerFormat, isNative } = sent
+    const answerSpec = sent.answerSpec!
     const common = { client, providerFormat, isNative, answerSpec, ...wordsFor(ex), ...tokensInHead(ex) }
     const answer = (bytes: Buffer) => ({ bytes, status: ex.status, ...common })
     const here = () => {
       if (ex.responseBytes !== null) deliverOperationHere(ex, answer(ex.responseBytes))
     }
-    return this.#whole(ex, proceed, here, () => deliverOperationFromPool(ex, answer(ex.responseBytes!), this.#context))
+    const later = () => deliverOperationFromPool(ex, answer(ex.responseBytes!), this.#context)
+    // What is kept of lists has a bound of its own: pages are short.
+    return this.#whole(ex, proceed, here, later, answerSpec.of === 'Stored' ? null : client)
   }
 
-  /** `later`: does the same with a large body, without holding this thread; null: nothing can. */
+  /**
+   * `later`: does the same with a large body, without holding this thread; null: nothing can. `long`: the client of an
+   * operation whose answers may be longer than bodies are that others keep; null: none.
+   */
   #whole(
     ex: Exchange,
     proceed: Proceed,
     translate: () => void,
-    later: (() => Promise<void>) | null
-  ): ReturnType<AnswerHook> {
-    const { maxBufferBytes, fail } = this.#context
+    later: (() => Promise<void>) | null,
+    long: FormatName | null = null
+  ): HookResult {
+    const { maxBufferBytes: usual } = this.#context
+    const maxBufferBytes = long === null ? usual : Math.max(usual, TRANSLATED_BYTES_MAX)
+    const fail = long === null ? this.#context.fail : failOverlong(long, maxBufferBytes, this.#context)
     const isLarge = () => later !== null && (ex.responseBytes?.length ?? 0) > LARGE_BYTES
     const verdict = whenResponse(ex, maxBufferBytes, fail, (isOver) => {
       if (isLarge()) {
@@ -257,6 +304,9 @@ export class Answers {
     passing.catch(() => this.#context.log('error', 'what an answer has cost that was kept could not be read'))
   }
 }
+
+const isShort = ({ responseBody, responseLength }: Exchange): boolean =>
+  responseBody !== BODY_STREAM && responseLength <= LARGE_BYTES
 
 /** Of errors. */
 function wordsFor(ex: Exchange): { readonly words?: ErrorWords } {

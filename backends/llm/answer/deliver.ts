@@ -10,11 +10,11 @@ import { type OperationAnswer, operationCost, translateOperationAnswer } from '#
 import { DROPPED, type DroppedFields, droppedList } from '#backends/llm/translate/dropped-fields.ts'
 import { settleUsage } from '#backends/llm/usage/usage-record.ts'
 import type { BackendContext } from '#engine/contract/backend.ts'
-import { replaceResponseBody } from '#engine/contract/body.ts'
+import { type Fail, replaceResponseBody } from '#engine/contract/body.ts'
 import { offloadFor } from '#engine/contract/client-key.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import { bufferOf } from '#engine/kit/shared-bytes.ts'
-import { errorBody } from './local-replies.ts'
+import { errorBody, refusalReply } from './local-replies.ts'
 
 export function failUnreadable(ex: Exchange, client: FormatName, why: string): void {
   ex.status = 502
@@ -23,6 +23,28 @@ export function failUnreadable(ex: Exchange, client: FormatName, why: string): v
   const { body, headers } = errorBody(ex, client, { status: 502, message, code: null, param: null })
   ex.response!.set(...headers)
   writeBody(ex, body)
+}
+
+/**
+ * An answer that is no chat is kept up to so many bytes to be translated: 1,000 vectors of 3,072 floats have 12 to 70
+ * MB as JSON, depending on their digits. Those that are not translated pass, however long they are.
+ */
+export const TRANSLATED_BYTES_MAX = 64 * 1024 * 1024
+
+/** As `fail` of the context, and says to `client` of an answer of more than `bytesMax` what can be done about it. */
+export function failOverlong(client: FormatName, bytesMax: number, { fail, bodies }: BackendContext): Fail {
+  return (ex, code) => {
+    if (code !== 'RESPONSE_NOT_BUFFERED') {
+      fail(ex, code)
+      return
+    }
+    const message =
+      `the provider's answer has more than ${bytesMax} bytes and cannot be translated: ask for less at once, or ` +
+      'set frontendPolicies.http.maxBufferSize to more'
+    ex.error = code
+    const reply = refusalReply(ex, client, { status: 502, message, code: null, param: null })
+    if (!bodies.reply(ex, reply)) fail(ex, code)
+  }
 }
 
 /** Gives `ex` the answer that another thread makes. `count`: settles what it has cost, where none does. */

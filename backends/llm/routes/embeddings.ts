@@ -31,10 +31,12 @@ import {
 import {
   type BodyOperationKind,
   besideChat,
+  type OperationCost,
   type OperationPlan,
   type OperationSource,
   type ReadOperation
 } from './operation.ts'
+import { passingJson } from './passing-answer.ts'
 
 declare module './answer-spec.ts' {
   interface OperationRoutes {
@@ -82,11 +84,9 @@ export const embeddings: BodyOperationKind<EmbeddingsAnswerSpec> = {
     ...{ input_type: HINT, truncate: HINT, truncation: HINT, priority: HINT }
   },
   read: (source) => new Embeddings(source),
-  costIn: (spec, body) => {
-    const model = isObject(body) && isString(body.model) ? body.model : null
-    return { usage: usageOf(spec, body), model }
-  },
-  answer: embeddingsAnswer
+  costIn: embeddingsCost,
+  answer: embeddingsAnswer,
+  listen: passingJson(embeddingsCost)
 }
 
 /** `converse`: a wire of its own says the rest. */
@@ -206,6 +206,12 @@ function usageOf({ providerFormat, wire }: EmbeddingsAnswerSpec, body: Json): Us
   const own = embeddingWire(wire)
   if (own !== null) return usageOfTokens(own.tokens(answer))
   return providerFormat === 'gemini' ? geminiUsage(answer) : openaiUsage(answer)
+}
+
+/** Throws FormatError. */
+function embeddingsCost(spec: EmbeddingsAnswerSpec, body: Json): OperationCost {
+  const model = isObject(body) && isString(body.model) ? body.model : null
+  return { usage: usageOf(spec, body), model }
 }
 
 /** For a client of another format. Throws FormatError. */

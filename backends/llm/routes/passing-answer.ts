@@ -1,11 +1,13 @@
 /** What an answer costs that passes as it is, whatever it is: JSON, events, or bytes of a picture or of sound. */
 import type { Json, JsonObject } from '#backends/llm/conversation.ts'
 import { isObject } from '#backends/llm/formats/fields.ts'
+import { FormatError } from '#backends/llm/formats/format.ts'
 import { JsonOutline } from '#backends/llm/stream/json-outline.ts'
 import { settleUsage } from '#backends/llm/usage/usage-record.ts'
 import type { Exchange, ResponseTap } from '#engine/contract/exchange.ts'
 import { type SseEvent, SseReader, SseTooLong } from '#engine/http/sse.ts'
 import { parseJson } from '#engine/kit/json.ts'
+import type { AnswerSpec } from './answer-spec.ts'
 import type { OperationCost, SentOperation } from './operation.ts'
 
 /** What is left of an answer, or of an event, without lists and long strings. */
@@ -25,10 +27,11 @@ export class PassingAnswer implements ResponseTap {
   #kept: Buffer[] = []
   #keptBytes = 0
 
-  constructor(ex: Exchange, sent: SentOperation, read: ReadCost) {
+  /** `shape`: absent: as the answer says. */
+  constructor(ex: Exchange, sent: SentOperation, read: ReadCost, shape?: Shape) {
     this.#sent = sent
     this.#read = read
-    this.#shape = shapeOf(ex.response?.get('content-type') ?? '')
+    this.#shape = shape ?? shapeOf(ex.response?.get('content-type') ?? '')
     // What the request says of it holds as long as the answer does not say more.
     const units = sent.expects?.units
     if (units !== undefined) settleUsage(ex, { usage: null, model: null, units })
@@ -78,6 +81,19 @@ export class PassingAnswer implements ResponseTap {
     const cost = isObject(body) ? this.#read(body, this.#sent) : null
     if (cost !== null) settleUsage(ex, cost)
   }
+}
+
+/** The tap of answers that are always JSON. `costIn`: of a whole one; throws FormatError. */
+export function passingJson<Spec extends AnswerSpec>(costIn: (spec: Spec, body: Json) => OperationCost) {
+  const read: ReadCost = (body, { answerSpec }) => {
+    try {
+      return costIn(answerSpec as Spec, body)
+    } catch (error) {
+      if (error instanceof FormatError) return null
+      throw error
+    }
+  }
+  return (ex: Exchange, sent: SentOperation): ResponseTap => new PassingAnswer(ex, sent, read, 'json')
 }
 
 function shapeOf(contentType: string): Shape {

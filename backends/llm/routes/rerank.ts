@@ -24,6 +24,7 @@ import {
   type OperationSource,
   type ReadOperation
 } from './operation.ts'
+import { passingJson } from './passing-answer.ts'
 import { numberIn, type Ranked, rankerOf, rankerPath, type Wanted, type Words } from './rankers.ts'
 
 declare module './answer-spec.ts' {
@@ -57,7 +58,8 @@ export const rerank: BodyOperationKind<RerankAnswerSpec> = {
   tolerated: { max_chunks_per_doc: HINT, max_tokens_per_doc: HINT, truncation: HINT, priority: HINT },
   read: (source) => new Rerank(source),
   costIn,
-  answer
+  answer,
+  listen: passingJson(costIn)
 }
 
 /** A search is a query with up to so many documents ("Pricing" of Cohere). */
