@@ -43,7 +43,8 @@ const COLUMNS: readonly Column[] = [
   { title: '`vertexai`: Claude', model: 'claude-opus-4-5', provider: { vertexai: VERTEX } },
   { title: '`vertexai`: others', model: 'meta/llama-4', provider: { vertexai: VERTEX } },
   { title: '`bedrock`', model: 'amazon.nova-pro-v1:0', provider: { bedrock: { region: 'us-east-1' } } },
-  { title: '`cohere`', model: 'command-a-03-2025', provider: { cohere: {} } }
+  { title: '`cohere`', model: 'command-a-03-2025', provider: { cohere: {} } },
+  { title: '`watsonx`', model: 'ibm/granite-4-h-small', provider: { watsonx: { projectId: 'p' } } }
 ]
 
 interface Row {

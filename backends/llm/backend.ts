@@ -348,7 +348,7 @@ class LlmBackend implements CompiledBackend {
     const attempt = state.attempt!
     this.#note(ex, attempt)
     if (ex.status === 401 || ex.status === 403) attempt.slot.provider.authenticator.refused()
-    const { editedChat: chat, format, operation, sentOperation, dropped } = state
+    const { editedChat: chat, format, operation, sentOperation, dropped, fields } = state
     if (dropped.count > 0) ex.response!.set(DROPPED, droppedList(dropped))
     const streamed = (tap: CostTap): void => {
       state.tap = tap
@@ -356,13 +356,13 @@ class LlmBackend implements CompiledBackend {
     if (operation !== null)
       return this.#answers.translateOperation(ex, operation, sentOperation!, {
         proceed,
-        fields: state.fields,
+        fields,
         streamed
       })
     if (chat === null || format === null) return this.#answers.pass(ex)
     const goOn = this.#continuation?.goOnFor(ex, state, chat) ?? null
     const translate = (then: Proceed) =>
-      this.#answers.translate(ex, { chat, format, proceed: then, fields: state.fields, streamed, goOn })
+      this.#answers.translate(ex, { chat, format, by: attempt.slot.provider, proceed: then, fields, streamed, goOn })
     return this.#cache === null ? translate(proceed) : this.#cache.keeps(ex, state, proceed, translate)
   }
 

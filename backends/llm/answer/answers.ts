@@ -5,6 +5,7 @@ import { isClientFormat } from '#backends/llm/formats/index.ts'
 import type { Guards } from '#backends/llm/guards/guards.ts'
 import { writeRejection } from '#backends/llm/guards/rejection.ts'
 import { LARGE_BYTES } from '#backends/llm/offload/threshold.ts'
+import type { Provider } from '#backends/llm/providers/provider.ts'
 import type { ChatRequest } from '#backends/llm/request/chat-request.ts'
 import type { Operation, SentOperation } from '#backends/llm/routes/operation.ts'
 import type { StoredAnswerSpec } from '#backends/llm/stored/answer.ts'
@@ -49,6 +50,7 @@ export interface Translation {
   /** What the provider speaks. */
   readonly format: FormatName
   readonly proceed: Proceed
+  readonly by: { readonly provider: Pick<Provider, 'hasOwnErrors'> }
   /** What the client sent; null: those of the exchange will do. */
   readonly fields: HeaderBlock | null
   /** Called with the tap of an answer that comes as events. */
@@ -85,7 +87,7 @@ export class Answers {
       return CONTINUE
     }
     if (why === null && isGuarded) return this.#guarded(ex, translation, framing)
-    if (why === null && isNative && ex.status >= 300 && !isOfAws(ex)) return CONTINUE
+    if (why === null && passesError(ex, translation)) return CONTINUE
     const later = why !== null ? null : () => convertInPool(ex, chat, format, this.#context)
     return this.#whole(ex, proceed, () => convert(ex, chat, format, why), later)
   }
@@ -291,7 +293,7 @@ export class Answers {
       if (ex.localReply !== null || ex.responseDone) return CONTINUE
       replaceResponseBody(ex, bytes)
       ex.response!.set('Content-Type', streamType(chat))
-    } else if (ex.status >= 300 && format === chat.client && !isOfAws(ex)) return CONTINUE
+    } else if (passesError(ex, translation)) return CONTINUE
     else if ((ex.responseBytes?.length ?? 0) > LARGE_BYTES) await convertInPool(ex, chat, format, this.#context)
     else convert(ex, chat, format, null)
     return CONTINUE
@@ -322,6 +324,10 @@ function tokensInHead({ response }: Exchange): { readonly inputTokens?: number }
 
 /** It has errors of its own, whatever format its models speak (API reference of Bedrock, "Common Error Types"). */
 const isOfAws = ({ response }: Exchange): boolean => response?.get('x-amzn-requestid') !== undefined
+
+/** A client of the provider's format can read it. */
+const passesError = (ex: Exchange, { chat, format, by }: Translation): boolean =>
+  ex.status >= 300 && format === chat.client && by.provider.hasOwnErrors !== true && !isOfAws(ex)
 
 /** An answer that guards judge. */
 interface CollectedAnswer {

@@ -1,5 +1,5 @@
 /** Kinds of authentication -> what does it for one provider. Secrets leave the Snapshot here. */
-import type { AiAuth } from '#backends/llm/config/snapshot.ts'
+import type { AiAuth, AiCloud } from '#backends/llm/config/snapshot.ts'
 import { providerKind } from '#backends/llm/providers/index.ts'
 import type { AuthenticatorTarget } from '#backends/llm/providers/kind.ts'
 import type { Provider } from '#backends/llm/providers/provider.ts'
@@ -17,6 +17,7 @@ import { putKey, removeKeys } from './client-key.ts'
 interface Place extends AuthenticatorTarget {
   /** Of the provider. */
   readonly type: string
+  readonly cloud: AiCloud | null
 }
 
 type Kinds = {
@@ -30,7 +31,8 @@ type Kinds = {
 const KINDS: Kinds = {
   client: (_, { provider }) => passing(provider, 'client'),
   passthrough: (_, { provider }) => passing(provider, 'passthrough'),
-  key: (auth, { provider }) => keyed(provider, auth),
+  key: (auth, { type, cloud, provider }, context) =>
+    (cloud === null ? null : providerKind(type)!.exchange?.(cloud, provider, auth, context)) ?? keyed(provider, auth),
   aws: (auth, { provider }, context) => awsAuthenticator(auth, provider, context),
   gcp: (auth, { provider, host }, context) => bearing(provider, googleTokens(auth, host, context)),
   jwtSign: (auth, { provider }) => signing(provider, auth),

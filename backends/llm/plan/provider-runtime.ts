@@ -45,7 +45,7 @@ export function buildProvider(
   const { provider, aliases, learned } = resolveProvider(spec)
   const host = settings.host ?? provider.host
   const endpoint = configuredEndpoint({ ...settings, host }, context)
-  const authenticator = authenticatorFor(settings.auth, { type, provider, host }, context)
+  const authenticator = authenticatorFor(settings.auth, { type, cloud: settings.cloud, provider, host }, context)
   if (isChecked(settings.transport)) context.upstream.checkAs(endpoint, checkCredentials(authenticator))
   const prices = new ProviderPrices(called, settings.prices ?? backend.prices, context)
   const account = { name: settings.name, store }

@@ -24,6 +24,9 @@ const OLD_LIMIT = { limit: 'max_tokens' } as const
 const ECHOES = ['refusal', 'annotations', 'audio', 'function_call'] as const
 /** Bookkeeping of OpenAI's platform. */
 const OF_PLATFORM = ['store', 'metadata', 'service_tier', 'safety_identifier', 'prompt_cache_retention'] as const
+/** And what its models alone have. */
+const OF_MODELS = ['verbosity', 'modalities', 'audio', 'web_search_options', 'functions', 'function_call'] as const
+const OF_OPENAI = [...OF_PLATFORM, 'user', 'prompt_cache_key', ...OF_MODELS] as const
 
 export const COMPATIBLE = {
   openai: { hosts: ['api.openai.com'], key: 'OPENAI_API_KEY' },
@@ -202,11 +205,7 @@ export const COMPATIBLE = {
       callIds: 'alphanumeric9',
       seed: 'random_seed',
       prefill: 'prefix',
-      refuses: [
-        ...OF_PLATFORM,
-        ...['user', 'prompt_cache_key', 'verbosity', 'modalities', 'audio', 'web_search_options'],
-        ...['logit_bias', 'logprobs', 'top_logprobs', 'top_k', 'functions', 'function_call']
-      ],
+      refuses: [...OF_OPENAI, 'logit_bias', 'logprobs', 'top_logprobs', 'top_k'],
       refusesInMessages: ['name', ...ECHOES],
       refusesInSchemas: ['$id', '$schema']
     }
@@ -360,6 +359,15 @@ export const COMPATIBLE = {
     hosts: ['api.inference.wandb.ai'],
     key: 'WANDB_API_KEY',
     dialect: OLD_LIMIT
+  },
+  // "Infer text", text/chat: its members; roles are system, user, assistant and tool; the usage is in the last event.
+  watsonx: {
+    ...{ hosts: ['ml.cloud.ibm.com'], key: 'WATSONX_API_KEY' },
+    dialect: {
+      ...{ streamOptions: false, thoughts: 'none', developer: false, textLists: false, strictTools: 'none' },
+      efforts: ['low', 'medium', 'high'],
+      ...{ refuses: [...OF_OPENAI, 'parallel_tool_calls'], refusesInMessages: ECHOES }
+    }
   },
   // "Chat completions": max_tokens is deprecated in favour of max_completion_tokens; "Reasoning": words for effort.
   xai: {

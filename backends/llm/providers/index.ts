@@ -12,6 +12,7 @@ import type { ProviderKind } from './kind.ts'
 import { custom, openai } from './openai.ts'
 import type { Provider } from './provider.ts'
 import { vertexai } from './vertexai.ts'
+import { watsonx } from './watsonx.ts'
 
 export const PROVIDERS: readonly ProviderKind[] = [
   openai,
@@ -21,6 +22,7 @@ export const PROVIDERS: readonly ProviderKind[] = [
   vertexai,
   bedrock,
   cohere,
+  watsonx,
   custom
 ]
 

@@ -3,6 +3,7 @@
 import type { Authenticator } from '#backends/llm/auth/authenticator.ts'
 import type { AiAuth, AiCloud, AiProvider } from '#backends/llm/config/snapshot.ts'
 import type { BackendContext } from '#engine/contract/backend.ts'
+import type { KeyAuth } from '#engine/contract/backend-auth/auth.ts'
 import type { z } from '#engine/schema/schema.ts'
 import type { DialectName } from './compatible.ts'
 import type { Makers } from './fields.ts'
@@ -31,6 +32,8 @@ export interface ProviderKind<Fields = unknown, Cloud extends AiCloud | null = A
   translate?(fields: Fields): TranslatedFields<Cloud>
   /** What is needed of it per request. */
   compile(settings: ProviderSettings<Cloud>): Provider
+  /** For `auth` of kind "key", where a key is exchanged for a token. Null: this one is shown as it is. */
+  exchange?(cloud: Cloud, provider: Provider, auth: KeyAuth, context: BackendContext): Authenticator | null
   /** For `auth` of kind "provider". What it fetches is kept by auth/kept.ts. */
   authenticator?(credentials: Credentials, target: AuthenticatorTarget, context: BackendContext): Authenticator
 }

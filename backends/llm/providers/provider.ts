@@ -38,6 +38,8 @@ export interface Provider {
   readonly lacksFor?: (operation: Operation, model: string) => string | undefined
   /** What an operation is asked in here, where that is not the API of the format. */
   readonly wire?: (operation: Operation, model: string) => Wire | undefined
+  /** Its errors are its own, although it speaks the format of others: no client of that could read them. */
+  readonly hasOwnErrors?: true
   /** That Signature Version 4 is made for, if the configuration names none. */
   readonly signingRegion?: string
   /** A server of one's own may want another Authorization than a key: a user name and a password. */

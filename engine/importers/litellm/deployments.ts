@@ -144,7 +144,19 @@ function cloudParams(
       vertexRegion: textOf(params.vertex_location, environment) ?? `\${VERTEXAI_LOCATION:-us-central1}`
     }
   }
-  return {}
+  return provider === 'watsonx' ? watsonxParams(params, environment) : {}
+}
+
+/** LiteLLM reads the same variables. Its address is the host of a region, which is baseUrl here. */
+function watsonxParams(params: Raw, environment: Raw): Raw {
+  const space = textOf(params.space_id, environment)
+  const version = textOf(params.api_version, environment)
+  return {
+    ...(space === undefined
+      ? { watsonxProject: textOf(params.project_id, environment) ?? '$WATSONX_PROJECT_ID' }
+      : { watsonxSpace: space }),
+    ...(version === undefined ? {} : { watsonxVersion: version })
+  }
 }
 
 const AZURE_HOST = /^https?:\/\/([A-Za-z0-9-]+)\.openai\.azure\.com\/?$/

@@ -27,6 +27,7 @@ export const PROVIDERS: Readonly<Record<string, ProviderRow>> = {
   azure: own('azure', 'AZURE_API_KEY'),
   bedrock: own('bedrock'),
   vertex_ai: own('vertex'),
+  watsonx: own('watsonx', 'WATSONX_APIKEY'),
   groq: own('groq', 'GROQ_API_KEY'),
   mistral: own('mistral', 'MISTRAL_API_KEY'),
   codestral: at('https://codestral.mistral.ai/v1', 'CODESTRAL_API_KEY', 'mistral'),

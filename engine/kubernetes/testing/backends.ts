@@ -70,6 +70,17 @@ export const backends: Table = {
             }
           },
           { name: 'cohere', cohere: { model: 'command', api: 'v2' } },
+          {
+            name: 'watsonx',
+            watsonx: {
+              model: 'm',
+              projectId: 'p',
+              region: 'eu-de',
+              apiVersion: '2025-04-23',
+              iamUrl: 'https://iam.test'
+            }
+          },
+          { name: 'space', watsonx: { spaceId: 's' } },
           { name: 'own', custom: { model: 'llama', formats: ['completions'] }, host: 'vllm', port: 8000 }
         ]
       ])
@@ -202,7 +213,7 @@ export const backends: Table = {
       'a provider of no kind',
       provider({ host: 'a' }),
       'ai.provider',
-      'must have exactly one of openai, azureopenai, anthropic, gemini, vertexai, bedrock, cohere, custom'
+      'must have exactly one of openai, azureopenai, anthropic, gemini, vertexai, bedrock, cohere, watsonx, custom'
     ],
     ['a provider of two kinds', provider({ ...openai, bedrock: {} }), 'ai.provider', 'must have exactly one of openai'],
     [

@@ -14,6 +14,8 @@ const MESSAGE_MAX = 2000
 /** Words of `code` and `type` that say more than the status. */
 const BY_WORD: ReadonlyMap<string, ErrorType> = new Map([
   ['insufficient_quota', 'quota'],
+  // watsonx.ai, with status 403.
+  ['token_quota_reached', 'quota'],
   ['billing_hard_limit_reached', 'quota'],
   ['billing_not_active', 'quota'],
   ['content_filter', 'filter'],
@@ -81,6 +83,8 @@ function errorOf(whole: JsonObject, status: number): ChatError | null {
   const error = whole.error ?? null
   if (isObject(error)) return errorFrom(error, status)
   if (isString(error)) return errorFrom({ message: error }, status)
+  const listed = firstOf(whole.errors)
+  if (listed !== null) return errorFrom(listed, status)
   if (isString(whole.message)) return errorFrom(whole, status)
   const detail = whole.detail ?? null
   if (isString(detail)) return errorFrom({ message: detail }, status)
@@ -92,7 +96,8 @@ function errorOf(whole: JsonObject, status: number): ChatError | null {
  * whatever format they speak.
  */
 export function errorIn(whole: JsonObject): JsonObject | null {
-  const error = named(whole.error) ?? ofChoices(whole.choices) ?? ofBaseResponse(whole.base_resp)
+  const error =
+    named(whole.error) ?? firstOf(whole.errors) ?? ofChoices(whole.choices) ?? ofBaseResponse(whole.base_resp)
   if (error !== null) return error
   if (whole.object === 'error' || whole.type === 'error') return whole
   if (whole.choices !== undefined || whole.usage !== undefined || whole.object !== undefined) return null
@@ -100,6 +105,12 @@ export function errorIn(whole: JsonObject): JsonObject | null {
   const detail = whole.detail ?? null
   if (detail !== null) return { message: isString(detail) ? detail : JSON.stringify(detail).slice(0, MESSAGE_MAX) }
   return isString(whole.message) || isString(whole.__type) ? whole : null
+}
+
+/** watsonx.ai has a list of them ("Error handling" of its API reference). */
+function firstOf(errors: Json | undefined): JsonObject | null {
+  const [first] = Array.isArray(errors) ? (errors as readonly Json[]) : []
+  return isObject(first) && isString(first.message) ? first : null
 }
 
 function named(error: Json | undefined): JsonObject | null {

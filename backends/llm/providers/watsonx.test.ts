@@ -1,0 +1,172 @@
+/** IBM watsonx.ai: tokens for keys, its own names in requests, its streams and errors, for clients of all formats. */
+import { deepEqual, equal, match, ok, rejects } from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { type TestContext, test } from 'node:test'
+import { gatewayOf, jsonOf, provider } from '#backends/llm/testing/llm-gateway.ts'
+
+const KEY = 'canary-of-ibm'
+const BUSY = {
+  errors: [
+    { code: 'token_quota_reached', message: 'the quota is used up', more_info: 'https://cloud.ibm.com/apidocs' }
+  ],
+  trace: '23e11747',
+  status_code: 403
+}
+const USAGE = { completion_tokens: 3, prompt_tokens: 38, total_tokens: 41 }
+const head = { id: 'chatcmpl-5d', object: 'chat.completion.chunk', model_id: 'granite', model: 'granite', created: 1 }
+const choice = (delta: object, finish_reason: string | null) => ({ choices: [{ index: 0, finish_reason, delta }] })
+const EVENTS = [
+  {
+    ...head,
+    ...choice({ role: 'assistant', content: '' }, null),
+    system: { warnings: [{ id: 'disclaimer_warning' }] }
+  },
+  { ...head, ...choice({ content: 'C' }, null) },
+  { ...head, ...choice({ content: 'iao' }, null) },
+  { ...head, ...choice({ content: '' }, 'stop') },
+  { ...head, choices: [], usage: USAGE }
+]
+const STREAM = EVENTS.map((one, i) => `id: ${i + 1}\nevent: message\ndata: ${JSON.stringify(one)}\n\n`).join('')
+const WHOLE = {
+  ...{ ...head, object: 'chat.completion', model_version: '4.0.0', usage: USAGE },
+  choices: [{ index: 0, message: { role: 'assistant', content: 'Ciao' }, finish_reason: 'stop' }]
+}
+
+/** What it was sent. */
+async function iam(t: TestContext, expiresIn: number | null = 3600) {
+  const forms: { path: string; form: object }[] = []
+  const server = createServer((request, response) => {
+    let text = ''
+    request.on('data', (data) => {
+      text += data
+    })
+    request.on('end', () => {
+      forms.push({ path: request.url!, form: Object.fromEntries(new URLSearchParams(text)) })
+      if (expiresIn === null) response.writeHead(400).end('{"errorCode":"BXNIM0415E"}')
+      else response.end(JSON.stringify({ access_token: `eyJ.token.${forms.length}`, expires_in: expiresIn }))
+    })
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.after(() => {
+    server.close()
+    server.closeAllConnections()
+  })
+  return { forms, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` }
+}
+
+async function watsonx(t: TestContext, watsonxIamUrl: string, params: object = {}) {
+  const models = await provider(t)
+  models.instead = ({ path, body }, response: ServerResponse) => {
+    if (body.model_id === 'busy') response.writeHead(403).end(JSON.stringify(BUSY))
+    else if (/chat_stream/.test(path)) response.writeHead(200, { 'content-type': 'text/event-stream' }).end(STREAM)
+    else response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(WHOLE))
+    return true
+  }
+  const place = { host: '127.0.0.1', port: models.port, watsonxIamUrl }
+  const all = { ...place, apiKey: KEY, watsonxProject: 'p-1', ...params }
+  const gateway = await gatewayOf(t, { llm: { port: 0, models: [{ name: '*', provider: 'watsonx', params: all }] } })
+  return { models, ...gateway }
+}
+
+const TEXT = 'Hello in Italian?'
+const REQUESTS = [
+  ['/v1/chat/completions', { model: 'granite', messages: [{ role: 'user', content: TEXT }] }],
+  ['/v1/responses', { model: 'granite', input: TEXT }],
+  ['/v1/messages', { model: 'granite', max_tokens: 9, messages: [{ role: 'user', content: TEXT }] }],
+  ['/v1beta/models/granite:generateContent', { contents: [{ role: 'user', parts: [{ text: TEXT }] }] }]
+] as const
+
+test('clients of all formats are answered, whole and streamed, with one token for all', async (t) => {
+  const { forms, url } = await iam(t)
+  const { models, ask } = await watsonx(t, url)
+  for (const [path, body] of REQUESTS) {
+    const whole = await (await ask(path, body)).text()
+    ok(whole.includes('Ciao') && whole.includes('38'), whole)
+    const events = /generate/.test(path)
+      ? await ask(path.replace('generateContent', 'streamGenerateContent?alt=sse'), body)
+      : await ask(path, { ...body, stream: true })
+    const text = await events.text()
+    ok(text.includes('iao') && !/"error":\{|event: error/.test(text), text)
+    if (path.endsWith('/completions')) match(text, /data: \[DONE\]/)
+  }
+  deepEqual(
+    models.requests.map(({ path, headers, body }) => [path, headers.authorization, body.model_id, body.project_id]),
+    REQUESTS.flatMap(() =>
+      ['chat', 'chat_stream'].map((end) => {
+        return [`/ml/v1/text/${end}?version=2025-04-23`, 'Bearer eyJ.token.1', 'granite', 'p-1']
+      })
+    )
+  )
+  for (const { body } of models.requests)
+    for (const name of ['model', 'stream', 'stream_options']) equal(name in body, false, name)
+  const grant = 'urn:ibm:params:oauth:grant-type:apikey'
+  deepEqual(forms, [{ path: '/identity/token', form: { grant_type: grant, apikey: KEY } }])
+  equal(
+    JSON.stringify(models.requests.map(({ path, headers, bytes }) => [path, headers, `${bytes}`])).includes(KEY),
+    false
+  )
+})
+
+test('a request is in its own words, and no client says who pays', async (t) => {
+  const { url } = await iam(t)
+  const { models, ask } = await watsonx(t, url, { watsonxProject: undefined, watsonxSpace: 's-1' })
+  const [path, body] = REQUESTS[0]
+  const named = { type: 'function', function: { name: 'f' } }
+  const theirs = { project_id: 'theirs', space_id: 'theirs', model_id: 'theirs', user: 'u' }
+  for (const tool_choice of ['required', named]) await (await ask(path, { ...body, ...theirs, tool_choice })).text()
+  const { messages } = body
+  const common = { model_id: 'granite', space_id: 's-1', messages }
+  deepEqual(
+    models.requests.map((request) => request.body),
+    [
+      { ...common, tool_choice_option: 'required' },
+      { ...common, tool_choice: named }
+    ]
+  )
+  await (await ask(path, { ...body, model: 'deployment/a/../b' })).text()
+  const { path: deployed, body: sent } = models.requests.at(-1)!
+  equal(deployed, '/ml/v1/deployments/a%2F..%2Fb/text/chat?version=2025-04-23')
+  deepEqual(sent, { messages })
+})
+
+test('its errors are in the format of each client, and its quota is none of permissions', async (t) => {
+  const { url } = await iam(t)
+  const { ask } = await watsonx(t, url)
+  for (const [path, body] of REQUESTS) {
+    const answer = await ask(path.replace('granite', 'busy'), { ...body, model: 'busy' })
+    equal(answer.status, 403)
+    const { error, errors } = await jsonOf(answer)
+    equal(errors, undefined)
+    equal(error.message, 'the quota is used up')
+    if (path.endsWith('/completions'))
+      deepEqual([error.type, error.code], ['insufficient_quota', 'token_quota_reached'])
+  }
+})
+
+test('a token is shown as it is; without one the client is told, and nobody the key', async (t) => {
+  const { forms, url } = await iam(t)
+  const { models, ask } = await watsonx(t, url, { apiKey: 'eyJhbGciOiJub25lIn0.e30.c2ln' })
+  equal((await ask(...REQUESTS[0])).status, 200)
+  equal(models.requests[0]?.headers.authorization, 'Bearer eyJhbGciOiJub25lIn0.e30.c2ln')
+  deepEqual(forms, [])
+  const refusing = await iam(t, null)
+  const without = await watsonx(t, refusing.url)
+  const refused = await without.ask(...REQUESTS[0])
+  equal(refused.status, 503)
+  equal(`${await refused.text()}${without.logged.join()}`.includes(KEY), false)
+  match(without.logged.join(), /no credentials of IBM Cloud: 127\.0\.0\.1:\d+ answered with status 400/)
+  deepEqual(without.models.requests, [])
+})
+
+test('mistakes are told with their place', async (t) => {
+  const cases: [params: object, RegExp][] = [
+    [{ watsonxProject: undefined }, /watsonxProject: is required for watsonx, or watsonxSpace/],
+    [{ watsonxSpace: 's' }, /watsonxSpace: goes without watsonxProject/],
+    [{ watsonxIamUrl: 'http://iam.example' }, /watsonxIamUrl: must match/],
+    [{ host: undefined, port: undefined, baseUrl: 'https://a.example/ml/v1' }, /baseUrl: must be the address without/]
+  ]
+  for (const [params, wanted] of cases) await rejects(watsonx(t, 'https://iam.example', params), wanted)
+})
