@@ -1,5 +1,5 @@
 /** As much of Redis as a cache needs, for tests: GET, SET with PX, and what a client says first (RESP2). */
-import { once } from 'node:events'
+import { EventEmitter, once } from 'node:events'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import type { TestContext } from 'node:test'
 
@@ -10,15 +10,24 @@ export interface FakeRedis {
   readonly ttls: number[]
   /** Commands are taken, and not answered. */
   isSilent: boolean
+  /** How many are connected. */
+  connections(): number
+  /** Resolves when the next connection has ended. */
+  left(): Promise<unknown>
   /** Ends all connections and takes no more. */
   stop(): void
 }
 
 export async function startRedis(t: TestContext): Promise<FakeRedis> {
   const sockets = new Set<Socket>()
+  const ended = new EventEmitter()
   const server = createServer((socket) => {
     sockets.add(socket)
     socket.on('error', () => socket.destroy())
+    socket.on('close', () => {
+      sockets.delete(socket)
+      ended.emit('left')
+    })
     let rest = Buffer.alloc(0)
     socket.on('data', (chunk: Buffer) => {
       rest = Buffer.concat([rest, chunk])
@@ -33,6 +42,8 @@ export async function startRedis(t: TestContext): Promise<FakeRedis> {
     values: new Map<string, Buffer>(),
     ttls: [],
     isSilent: false,
+    connections: () => sockets.size,
+    left: () => once(ended, 'left'),
     stop: () => {
       for (const socket of sockets) socket.destroy()
       server.close()

@@ -30,8 +30,8 @@ export class ResponseCache {
   readonly #settings: AiCache
   readonly #context: BackendContext
   readonly #store: Store
-  /** Null: other replicas have none of it, or nobody has asked yet: what is only checked connects to nothing. */
-  #shared: SharedStore | null = null
+  /** Null: other replicas have none of it. */
+  readonly #shared: SharedStore | null
   /** Null: no equal one. */
   readonly #keyOf: ((ex: Exchange) => string | null) | null
 
@@ -40,6 +40,8 @@ export class ResponseCache {
     this.#context = context
     const { key, bytesMax } = settings
     this.#store = context.state(`ai.cache ${bytesMax}`, () => new Store(bytesMax))
+    this.#shared = sharedStore(settings, context)
+    if (this.#shared !== null) context.addBackground(this.#shared.use())
     this.#keyOf = key === null ? null : keyReader(key, REQUEST_ROOTS)
   }
 
@@ -62,12 +64,19 @@ export class ResponseCache {
     const flight = this.#store.flights.get(key)
     if (flight === undefined || wishes.isFresh) {
       this.#lead(state, key, wishes.isFresh ? 'bypass' : 'miss', flight === undefined)
-      this.#shared ??= sharedStore(this.#settings, this.#context)
-      if (wishes.isFresh || this.#shared?.isThere !== true) return false
-      this.#look(ex, state, this.#shared.get(key, this.#settings.ttlMs), ask)
+      const shared = this.#sharedNow()
+      if (wishes.isFresh || shared === null) return false
+      this.#look(ex, state, shared.get(key, this.#settings.ttlMs), ask)
       return true
     }
     return this.#wait(ex, state, flight, ask)
+  }
+
+  /** Null: there is none that is worth asking. */
+  #sharedNow(): SharedStore | null {
+    const { server } = this.#settings
+    if (server === null || isKeptBack(`the cache at ${server.host}:${server.port}`)) return null
+    return this.#shared?.isWorthAsking() === true ? this.#shared : null
   }
 
   /** Whether another replica has it. Equal requests of this worker wait for the outcome. */
@@ -201,7 +210,7 @@ export class ResponseCache {
 
 /** One for each server, kept over reloads. */
 function sharedStore({ server, entryBytesMax }: AiCache, { state, log }: BackendContext): SharedStore | null {
-  if (server === null || isKeptBack(`the cache at ${server.host}:${server.port}`)) return null
+  if (server === null) return null
   const connect = async (lost: (error: Error) => void) => await connectCache(server, lost)
   return state(
     `ai.cache server ${JSON.stringify(server)} ${entryBytesMax}`,

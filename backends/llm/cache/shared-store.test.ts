@@ -114,6 +114,33 @@ test('a server that does not answer is waited for as long as timeout says', asyn
   match(late.text, /new/)
 })
 
+test('the connection ends with the last configuration that has the server, and with the worker', async (t) => {
+  const [models, redis] = [await provider(t), await startRedis(t)]
+  const params = { baseUrl: `http://127.0.0.1:${models.port}/v1`, apiKey: 'k' }
+  const llm = { port: 4000, models: [{ name: 'm', provider: 'openai', params }] }
+  const kept = { ...llm, cache: { ttl: '1h', url: `redis://127.0.0.1:${redis.port}`, timeout: '10s' } }
+  const gateway = await gatewayOf(t, { llm: kept })
+  const ask = async (seed: number) => statusOf(await gateway.ask(CHAT, { ...ASK, seed }))
+  equal(await ask(1), 'miss')
+  equal(redis.connections(), 1)
+  // Another one that has it: it goes on.
+  await gateway.reload(JSON.stringify({ llm: { ...kept, cache: { ...kept.cache, ttl: '2h' } } }))
+  equal(await ask(2), 'miss')
+  equal(redis.connections(), 1)
+  let left = redis.left()
+  await gateway.reload(JSON.stringify({ llm }))
+  await left
+  equal(await ask(3), null)
+  equal(redis.connections(), 0)
+  await gateway.reload(JSON.stringify({ llm: kept }))
+  equal(await ask(4), 'miss')
+  equal(redis.connections(), 1)
+  left = redis.left()
+  await gateway.close()
+  await left
+  equal(redis.connections(), 0)
+})
+
 test('bytes of a kept answer: only who knows the request reads them', () => {
   const kept: Kept = {
     ...{ format: 'completions', isStream: false, hasUsage: true, bytes: Buffer.from('{}'), usage: null, at: 900 },

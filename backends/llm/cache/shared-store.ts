@@ -1,4 +1,5 @@
 /** Answers that replicas share, in Redis or Valkey: what is not there in time is not there. */
+import type { Background } from '#engine/contract/background.ts'
 import { Link } from '#engine/kit/link.ts'
 import type { RedisServer } from '#engine/redis/connect.ts'
 import { nameOf, open, seal } from './sealed.ts'
@@ -27,35 +28,58 @@ export interface SharedStoreOptions {
 
 export class SharedStore {
   readonly #options: SharedStoreOptions
-  readonly #link: Link<CacheServer>
+  /** Null: nobody has asked yet, or nobody will any more. */
+  #link: Link<CacheServer> | null = null
+  #users = 0
   #sendingBytes = 0
   /** The first connection is neither there nor given up. */
-  #isBeginning = true
+  #isBeginning = false
 
   constructor(options: SharedStoreOptions) {
     this.#options = options
-    const { log } = options
-    this.#link = new Link({
-      connect: options.connect,
+  }
+
+  /** Of a backend, while its configuration is in force: the connection ends with the last one. */
+  use(): Background {
+    return {
+      begin: () => {
+        this.#users++
+      },
+      end: () => {
+        if (--this.#users === 0) void this.#close()
+      }
+    }
+  }
+
+  /** Whether it is worth asking: there is a connection, or the first one is on its way. The first caller begins it. */
+  isWorthAsking(): boolean {
+    // What began with a configuration that is gone connects no more.
+    if (this.#link === null && this.#users > 0) this.#link = this.#connect()
+    return this.#link !== null && (this.#isBeginning || this.#link.connection !== null)
+  }
+
+  #connect(): Link<CacheServer> {
+    const { log, connect } = this.#options
+    this.#isBeginning = true
+    const link: Link<CacheServer> = new Link({
+      connect,
       up: async () => {
-        if (this.#link.isAway) log('info', 'the server of the cache answers again')
+        if (link.isAway) log('info', 'the server of the cache answers again')
       },
       away: ({ message }) => log('warn', `the server of the cache is away (${message}): providers are asked instead`)
     })
-    void this.#link.first.then(() => {
-      this.#isBeginning = false
+    void link.first.then(() => {
+      if (this.#link === link) this.#isBeginning = false
     })
-  }
-
-  /** Worth asking: there is a connection, or the first one is on its way. */
-  get isThere(): boolean {
-    return this.#isBeginning || this.#link.connection !== null
+    return link
   }
 
   /** Never rejects. Null: there is none, or none that can be had in time. */
   async get(digest: string, ttlMs: number): Promise<Kept | null> {
-    if (this.#isBeginning) await this.#begun()
-    const { connection } = this.#link
+    const link = this.#link
+    if (link === null) return null
+    if (this.#isBeginning) await this.#begun(link)
+    const { connection } = link
     if (connection === null) return null
     try {
       const sealed = await connection.get(PREFIX + nameOf(digest))
@@ -65,37 +89,41 @@ export class SharedStore {
       // Another replica may keep answers for longer.
       return kept === null || now - kept.at >= ttlMs ? null : kept
     } catch (error) {
-      this.#link.lose(connection, error as Error)
+      link.lose(connection, error as Error)
       return null
     }
   }
 
   /** The first connection is there, or cannot be had in time. */
-  async #begun(): Promise<void> {
+  async #begun({ first }: Link<CacheServer>): Promise<void> {
     let timer: NodeJS.Timeout | undefined
     const late = new Promise<void>((resolve) => {
       timer = setTimeout(resolve, this.#options.timeoutMs)
     })
-    await Promise.race([this.#link.first, late])
+    await Promise.race([first, late])
     clearTimeout(timer)
   }
 
   /** The server forgets it by itself. */
   set(digest: string, kept: Kept, ttlMs: number): void {
-    const { connection } = this.#link
-    if (connection === null || this.#sendingBytes + kept.bytes.length > SENDING_BYTES_MAX) return
+    const link = this.#link
+    const connection = link?.connection ?? null
+    if (link === null || connection === null || this.#sendingBytes + kept.bytes.length > SENDING_BYTES_MAX) return
     const sealed = seal(digest, kept, performance.now(), Date.now())
     this.#sendingBytes += sealed.length
     connection
       .set(PREFIX + nameOf(digest), sealed, ttlMs)
-      .catch((error: unknown) => this.#link.lose(connection, error as Error))
+      .catch((error: unknown) => link.lose(connection, error as Error))
       .finally(() => {
         this.#sendingBytes -= sealed.length
       })
   }
 
-  async close(): Promise<void> {
-    await this.#link.close()
+  async #close(): Promise<void> {
+    const link = this.#link
+    this.#link = null
+    this.#isBeginning = false
+    await link?.close()
   }
 }
 
