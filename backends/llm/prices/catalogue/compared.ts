@@ -13,7 +13,7 @@ const COMPARED: Readonly<Record<string, string>> = {
     gpt-3.5-turbo-1106 gpt-3.5-turbo-instruct ft:gpt-4o ft:gpt-4o-mini ft:gpt-3.5-turbo text-embedding-3-small
     text-embedding-3-large text-embedding-ada-002 text-embedding-ada-002-v2 gpt-realtime-1.5 gpt-realtime-2
     gpt-realtime-mini gpt-4o-realtime-preview gpt-audio gpt-audio-1.5 gpt-audio-mini gpt-4o-audio-preview
-    gpt-4o-mini-audio-preview gpt-4o-transcribe gpt-4o-transcribe-diarize gpt-4o-mini-transcribe gpt-image-1-mini
+    gpt-4o-mini-audio-preview gpt-4o-transcribe gpt-4o-transcribe-diarize gpt-4o-mini-transcribe
   `,
   azureopenai: `
     o1 o3-mini o3 text-embedding-3-small text-embedding-3-large text-embedding-ada-002
