@@ -7,6 +7,7 @@ import { LargeRequest, type RequestFacts } from '#backends/llm/offload/large-req
 import { readStoredInPool, writeOperationInPool, writeRequestInPool } from '#backends/llm/offload/pool.ts'
 import type { Dialect } from '#backends/llm/providers/dialect/dialect.ts'
 import type { ChatRequest } from '#backends/llm/request/chat-request.ts'
+import { isForm } from '#backends/llm/request/multipart.ts'
 import { applyChat, providerBody, type RequestPlan, writeChat } from '#backends/llm/request/provider-request.ts'
 import { applyOperation } from '#backends/llm/routes/body-operation.ts'
 import { LargeOperation } from '#backends/llm/routes/large-operation.ts'
@@ -19,6 +20,7 @@ import { beginOperationRecord, beginUsageRecord } from '#backends/llm/usage/usag
 import type { BackendContext } from '#engine/contract/backend.ts'
 import { offloadFor } from '#engine/contract/client-key.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
+import { hold } from '#engine/contract/held-bytes.ts'
 import { TRACE } from '#engine/contract/tracing.ts'
 import { bufferOf } from '#engine/kit/shared-bytes.ts'
 import type { Attempts } from './attempts.ts'
@@ -177,9 +179,16 @@ export class RequestWriter {
   ): Promise<ApplyWritten> {
     const { bytes, ...source } = operation.source
     const offload = offloadFor(ex, this.#context.offload)
+    if (isForm(source.contentType)) holdCopy(ex, bytes)
     const made = await writeOperationInPool(offload, bytes, { ...source, spec: choice.spec })
     return (ex) => takeCall(ex, state, operation, choice, made)
   }
+}
+
+/** The form is copied once, to name the provider's model; the client's is kept for the next one. Throws: no room. */
+function holdCopy(ex: Exchange, { length }: Buffer): void {
+  const more = 2 * length - (ex.held?.bytes ?? 0)
+  if (more > 0 && !hold(ex, more)) throw new Error('there is no room for a copy of the form')
 }
 
 const isTraced = (ex: Exchange): boolean => TRACE.get(ex) !== null

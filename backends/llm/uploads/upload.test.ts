@@ -78,6 +78,25 @@ test('with the model behind 25 MB of file, and in chunks', async (t) => {
   }
 })
 
+test('the copy of a form that is kept whole is on the account, and one without room for it is refused', async (t) => {
+  const taker = await startTaker(t, { begin: () => true })
+  const { port: at } = await port(t, [taker])
+  const form = [file(), ...blocks(8), '\r\n', field('model', 'hear'), END]
+  const account = accountOf(t, 24 * MIB)
+  const first = await startSender(t, at, TRANSCRIBE, { length: lengthOf(...form), key: KEY })
+  const begun = taker.next()
+  first.send(...form)
+  await begun
+  ok(account.bytes >= 16 * MIB, `${account.bytes} bytes are kept`)
+  first.socket.destroy()
+  while (account.bytes > 0) await new Promise((resolve) => setImmediate(resolve))
+  accountOf(t, 12 * MIB)
+  const second = await startSender(t, at, TRANSCRIBE, { length: lengthOf(...form), key: KEY })
+  second.send(...form)
+  equal((await second.answered()).status, 503)
+  equal(taker.taken.length, 1)
+})
+
 test('a second model behind the file never makes a whole request', async (t) => {
   const taker = await startTaker(t)
   const { port: at } = await port(t, [taker])
