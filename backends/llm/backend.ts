@@ -199,7 +199,7 @@ class LlmBackend implements CompiledBackend {
    */
   #choose(ex: Exchange, state: Attempts): void {
     for (;;) {
-      const slot = this.#pool.next(state)
+      const slot = this.#pool.next(ex, state)
       if (slot === null && state.attemptCount === 0) throw state.refusal!
       if (slot === null) {
         // The request is not to blame: another provider would have taken it.
@@ -222,7 +222,7 @@ class LlmBackend implements CompiledBackend {
   }
 
   #passOver(ex: Exchange, state: Attempts, slot: ProviderSlot<ProviderRuntime>, why: FormatError): void {
-    state.refusal ??= why
+    state.passOver(slot, why)
     state.original?.restore(ex)
     if (state.attemptCount === 0) state.groups = state.groups.filter((group) => group.includes(slot))
     // It needs no attempt of those that are left.
@@ -286,6 +286,7 @@ class LlmBackend implements CompiledBackend {
     const isCurrent = () => state.attempt === attempt && ex.response === null && !ex.responseDone
     const without = () => {
       attempt.failed(performance.now(), null, this.#random())
+      state.failedBy = 'auth'
       if (state.tried.length === this.#pool.total) this.#context.fail(ex, 'BACKEND_CREDENTIALS')
       else {
         state.original?.restore(ex)
@@ -380,9 +381,7 @@ class LlmBackend implements CompiledBackend {
     // Another provider is asked, and the credential may be right again the next time.
     if (ex.status === 401 || ex.status === 403) state.attempt?.slot.provider.authenticator.refused()
     closeAttempt(ex, state)
-    state.round++
-    // Nothing that this attempt still waits for may send it: the next one may come after a pause.
-    state.attempt = null
+    state.leave(ex)
     state.original?.restore(ex)
   }
 

@@ -77,12 +77,12 @@ class ModelDispatcher implements CompiledBackend {
     const models = backend.models.map(({ name, isPublic, backend: ai }) => {
       return { name, isPublic, service: serviceOf(name, ai) }
     })
-    const splits = backend.splits.map(({ name, key, targets }) => {
+    const splits = backend.splits.map(({ name, strategy, key, targets }) => {
       const weights = targets.map(({ weight, when }) => (when === undefined ? weight : 0))
       const total = weights.reduce((sum, weight) => sum + weight, 0)
       const all = targets.map(({ when, backend: ai }, i) => {
         const weight = weights[i]!
-        const branch = { name, when, key, percent: total === 0 ? 0 : (100 * weight) / total }
+        const branch = { name, strategy, when, key, percent: total === 0 ? 0 : (100 * weight) / total }
         return { weight, isFor: conditionOf(when), service: serviceOf(name, { ...ai, branch }) }
       })
       return [name, { keyOf: key === undefined ? null : keyReader(key), targets: all, total }] as const

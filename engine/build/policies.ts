@@ -51,6 +51,7 @@ export interface RouteChain extends Hooks {
   readonly retry: RetryPlan | null
   readonly mirrors: readonly PlacedMirror[]
   readonly readsTimes: boolean
+  readonly readsRouting: boolean
   /** Of what it was made: an unchanged route hands them on (PolicyCompiler.adopt). */
   readonly made: readonly CompiledPolicy[]
 }
@@ -170,6 +171,7 @@ export class PolicyCompiler {
       retry: forms.find((form) => form.retry !== undefined)?.retry ?? null,
       mirrors: mirrorsOf(forms, (i) => pathOf(names[i]!)),
       readsTimes: forms.some((form) => form.readsTimes === true),
+      readsRouting: forms.some((form) => form.readsRouting === true),
       settings: settingsOf(forms)
     }
     // Where mirrors stand is a part of them.

@@ -287,7 +287,7 @@ class Builder {
     const attachment = `${port} ${listener.name} ${ownName(spec)}`
     const levels = [...around.levels, { path: `${path}.policies`, attachment, policies: spec.policies }]
     const chain = known ?? this.#policies.chain(levels, matches)
-    const { settings, retry, mirrors, readsTimes } = chain
+    const { settings, retry, mirrors, readsTimes, readsRouting } = chain
     const { context } = this.#listener!
     const { preRouting } = context
     const references = this.#policies.references(spec.backends, { path, attachment }, matches, settings)
@@ -314,6 +314,7 @@ class Builder {
       dialect,
       keyLocations,
       isTimed: readsTimes || isRead(this.#frontend, 'readsTimes'),
+      readsRouting: readsRouting || isRead(this.#frontend, 'readsRouting'),
       keepsRequest: keepsRequest || isRead(this.#frontend, 'readsRequests'),
       recorder: this.#deps.recorderFor(
         { route: name, rule, listener: listener.name, port, asksModels },

@@ -34,7 +34,7 @@ export function flushOf(tracer: Tracer | null): Background[] {
 /** By the access log or by spans, when an exchange is over. */
 export function isRead(
   { log, tracing }: FrontendPlans,
-  what: 'readsTimes' | 'readsRequests' | 'readsAnswers'
+  what: 'readsTimes' | 'readsRouting' | 'readsRequests' | 'readsAnswers'
 ): boolean {
   return log?.[what] === true || tracing?.[what] === true
 }

@@ -4,6 +4,7 @@ import { performance } from 'node:perf_hooks'
 import { BODY_NONE, type BodyKind, type ClientStream, type Exchange } from '#engine/contract/exchange.ts'
 import type { Identity } from '#engine/contract/identity.ts'
 import { type McpItem, mcpErrorType } from '#engine/contract/mcp-use.ts'
+import { MODEL_ROUTING, type ModelRouting } from '#engine/contract/model-routing.ts'
 import { firstTokenMs, perTokenMs } from '#engine/contract/model-use.ts'
 import { requestIdOf } from '#engine/contract/request-id.ts'
 import type { ListenerParts, Route } from '#engine/contract/route.ts'
@@ -65,10 +66,14 @@ export type Facts = Pick<
   readonly route: Pick<Route, 'name' | 'rule'> | null
   /** In another thread, where the trace itself is not. */
   readonly traceIds?: TraceIds | null
+  readonly routing?: ModelRouting | null
 }
 
 /** Null: the exchange is not traced. */
 export const traceIdsOf = (ex: Facts): TraceIds | null => ex.traceIds ?? TRACE.get(ex)
+
+/** Null: no target of a model was drawn, or nobody asks why one was. */
+export const routingOf = (ex: Facts): ModelRouting | null => ex.routing ?? MODEL_ROUTING.get(ex)
 
 type Reader = (ex: Facts) => unknown
 type Readers = Readonly<Record<string, Reader | Variable<Facts>>>
@@ -202,7 +207,8 @@ const llm: Readers = {
   prompt: (ex) => ex.llm?.content?.prompt(),
   completion: (ex) => ex.llm?.content?.completion(),
   toolCalls: (ex) => ex.llm?.content?.toolCalls(),
-  params: (ex) => ex.llm?.content?.params()
+  params: (ex) => ex.llm?.content?.params(),
+  routing: { ...VARIABLES.llm!.fields!.routing!, read: (ex) => routingOf(ex) ?? undefined }
 }
 
 const item = (kind: McpItem['kind']): Variable<Facts> => ({

@@ -56,6 +56,11 @@ export class Needs {
     return TIMES.some((name) => this.reads(name))
   }
 
+  /** Why a target of a model was drawn, which is only worked out where an expression reads it. */
+  get routing(): boolean {
+    return this.reads('llm.routing')
+  }
+
   get requestHeaders(): ReadonlySet<string> | 'all' {
     return this.inside('request.headers')
   }

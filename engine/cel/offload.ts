@@ -11,7 +11,16 @@ import type { TraceIds } from '#engine/contract/tracing.ts'
 import { HeaderBlock } from '#engine/http/headers.ts'
 import { SHARED_BYTES, textBytes } from '#engine/kit/shared-bytes.ts'
 import type { Facts } from './exchange.ts'
-import { EXT_AUTHZ, EXT_PROC, LOG_ROOTS, METADATA, REQUEST_ROOTS, RESPONSE_ROOTS, traceIdsOf } from './exchange.ts'
+import {
+  EXT_AUTHZ,
+  EXT_PROC,
+  LOG_ROOTS,
+  METADATA,
+  REQUEST_ROOTS,
+  RESPONSE_ROOTS,
+  routingOf,
+  traceIdsOf
+} from './exchange.ts'
 import { compileExpression, type Expression } from './expression.ts'
 import { CelError, type Needs, toJson, type Value, type Wanted } from './index.ts'
 import { type PackedContent, packContent, readsContent, unpackContent } from './offload-content.ts'
@@ -158,6 +167,7 @@ export function pack(ex: Facts, all: readonly Needs[]): PackedFacts {
     requestId: some((needs) => needs.reads('request.id')) ? requestIdOf(ex) : null,
     extauthz: some((needs) => needs.reads('extauthz')) ? EXT_AUTHZ.get(ex) : null,
     extproc: some((needs) => needs.reads('extproc')) ? EXT_PROC.get(ex) : null,
+    routing: some((needs) => needs.routing) ? routingOf(ex) : null,
     traceIds: idsAlone(traceIdsOf(ex)),
     backend: ex.backend,
     backendType: typeOf(ex.backendType),

@@ -108,7 +108,18 @@ export const VARIABLES: Roots = {
     toolCalls: 'list',
     params: 'map',
     cost: 'map',
-    costRates: 'map'
+    costRates: 'map',
+    routing: map({
+      strategy: 'string',
+      target: 'string',
+      candidates: 'int',
+      excluded: 'list',
+      figure: 'double',
+      reason: 'string',
+      fallback: 'string',
+      shadow: 'string',
+      continues: 'string'
+    })
   }),
   llmRequest: OPEN,
   trace: map({ id: 'string' }),

@@ -39,4 +39,6 @@ export interface AccessLogPlan extends LogFields {
   readonly readsRequests: boolean
   /** It reads ex.servedAt or ex.respondedAt. */
   readonly readsTimes: boolean
+  /** It reads why a target of a model was drawn: llm.routing. */
+  readonly readsRouting: boolean
 }

@@ -35,6 +35,8 @@ export interface Compiled {
   readonly mirrors?: readonly MirrorPlan[]
   /** It reads ex.servedAt or ex.respondedAt. */
   readonly readsTimes?: boolean
+  /** It reads why a target of a model was drawn: llm.routing. */
+  readonly readsRouting?: boolean
 }
 
 /** What the engine lends to policies: the same for every policy of a configuration. */

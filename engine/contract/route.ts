@@ -103,6 +103,8 @@ export interface Route extends PolicyPlaces {
   readonly keyLocations?: readonly KeyLocation[] | null
   /** ex.servedAt or ex.respondedAt is read. */
   readonly isTimed: boolean
+  /** It is read why a target of a model was drawn; absent: it is not. */
+  readonly readsRouting?: boolean
   /** The request's body, or the backend's form of it, is read after the answer has begun; absent: it is not. */
   readonly keepsRequest?: boolean
   readonly recorder: Recorder

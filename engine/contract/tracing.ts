@@ -35,6 +35,8 @@ export interface TracingPlan extends OtlpPlan {
   readonly readsAnswers: boolean
   readonly readsRequests: boolean
   readonly readsTimes: boolean
+  /** It reads why a target of a model was drawn: llm.routing. */
+  readonly readsRouting: boolean
 }
 
 /** Decides which exchanges have a trace. */

@@ -6,6 +6,7 @@ import { ERRORS, type ErrorCode } from '#engine/contract/errors.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import { CONTINUE, type Hook, type Verdict } from '#engine/contract/filter.ts'
 import type { McpUse } from '#engine/contract/mcp-use.ts'
+import { MODEL_ROUTING } from '#engine/contract/model-routing.ts'
 import { costText, type ModelUse, totalBasis, totalCost } from '#engine/contract/model-use.ts'
 import { requestIdOf } from '#engine/contract/request-id.ts'
 import type { HookOwner } from '#engine/contract/route.ts'
@@ -104,10 +105,13 @@ export class StoryWriter implements ExchangeObserver {
     }
   }
 
-  sending({ backend }: Exchange, { name, balancing }: Endpoint): void {
+  sending(ex: Exchange, { name, balancing }: Endpoint): void {
     this.#endAttempt()
+    const { backend } = ex
+    const drawn = MODEL_ROUTING.get(ex)
+    const why = drawn === null ? this.#why : `${this.#why}; ${drawn.target} by ${drawn.strategy}: ${drawn.reason}`
     const [at, number] = [this.#now(), ++this.#attempts]
-    const chosen = { backend, endpoint: shownText(name), why: this.#why, balancing: balancing ?? null }
+    const chosen = { backend, endpoint: shownText(name), why: shownText(why), balancing: balancing ?? null }
     const attempt: AttemptStep = { at, step: 'attempt', number, ...chosen, address: null }
     this.#attempt = attempt
     this.#add(attempt)

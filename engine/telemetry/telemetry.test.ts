@@ -290,7 +290,8 @@ test('a plan says which exchanges are logged, and with what; its failures are co
     records: null,
     readsAnswers: false,
     readsRequests: false,
-    readsTimes: false
+    readsTimes: false,
+    readsRouting: false
   }
   const recorder = telemetry.recorderFor({ route: 'r', listener: 'main', port: 8080 }, plan)
   for (let i = 0; i < 3; i++) recorder.record(ex)

@@ -123,6 +123,7 @@ export function readsOf(programs: readonly Expression[]) {
   return {
     readsAnswers: programs.some(({ needs }) => needs.reads('llm.completion') || needs.reads('llm.toolCalls')),
     readsRequests: programs.some(({ needs }) => REQUEST_VARIABLES.some((name) => needs.reads(name))),
-    readsTimes: programs.some(({ needs }) => needs.times)
+    readsTimes: programs.some(({ needs }) => needs.times),
+    readsRouting: programs.some(({ needs }) => needs.routing)
   }
 }

@@ -29,7 +29,8 @@ function compile(config: ExtProcConfig, context: CompileContext): Compiled {
     if (ex.readings === null) return condition.run(ex) !== false
     return ex.readings.some((path) => condition.run(readAs(ex, path)) !== false)
   }
-  return { filter: config.observabilityMode ? observing(plan, applies) : processing(plan, applies) }
+  const readsRouting = plan.attributes.response.some(({ value }) => value.program.needs.routing)
+  return { filter: config.observabilityMode ? observing(plan, applies) : processing(plan, applies), readsRouting }
 }
 
 function planOf(config: ExtProcConfig, context: CompileContext): Plan {

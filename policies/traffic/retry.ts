@@ -47,7 +47,7 @@ function compile(config: z.output<typeof schema>): Compiled {
   const { attempts = ATTEMPTS_DEFAULT, codes = [], backoff = BACKOFF_DEFAULT_MS, budget } = config
   if (attempts === 0) return {}
   const { condition } = config
-  const readsTimes = condition !== undefined && compileExpression(condition, RESPONSE_ROOTS).needs.times
+  const needs = condition === undefined ? null : compileExpression(condition, RESPONSE_ROOTS).needs
   const { percent = PERCENT_DEFAULT, minPerSecond = MIN_PER_SECOND_DEFAULT } = budget ?? {}
   return {
     retry: {
@@ -58,7 +58,8 @@ function compile(config: z.output<typeof schema>): Compiled {
       condition: question('condition', condition, RESPONSE_ROOTS),
       budget: { percent, minPerSecond }
     },
-    ...(readsTimes ? { readsTimes } : {})
+    ...(needs?.times === true ? { readsTimes: true } : {}),
+    ...(needs?.routing === true ? { readsRouting: true } : {})
   }
 }
 

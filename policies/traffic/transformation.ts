@@ -148,7 +148,11 @@ function compile({ request, response }: z.output<typeof schema>, context: Compil
   }
   const onRequest = before === null ? {} : { onRequest: hookOf(before, (ex) => ex.request) }
   const onResponse = after === null ? {} : { onResponse: hookOf(after, (ex) => ex.response) }
-  return { filter: { ...onRequest, ...onResponse, buffers }, readsTimes: programs.some(({ needs }) => needs.times) }
+  return {
+    filter: { ...onRequest, ...onResponse, buffers },
+    readsTimes: programs.some(({ needs }) => needs.times),
+    readsRouting: programs.some(({ needs }) => needs.routing)
+  }
 }
 
 function stepsOf(side: Side, input: Transform, context: CompileContext): Steps {

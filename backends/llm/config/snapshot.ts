@@ -50,9 +50,13 @@ export interface AiBackend {
   readonly branch?: AiBranch | undefined
 }
 
+/** Words of `routing` that draw a backend of a model, ahead of the choice among its providers. */
+export type SplitStrategy = 'weighted' | 'conditional' | 'canary'
+
 /** When the name of a model leads to this backend. */
 export interface AiBranch {
   readonly name: string
+  readonly strategy: SplitStrategy
   /** CEL: when it is true; undefined: by weight. */
   readonly when: string | undefined
   /** CEL: requests with one key go the same way; undefined: each is drawn. */
@@ -208,6 +212,7 @@ export interface ModelsBackend {
   /** Names that stand for one of several models: the first one whose condition holds, else by weight. */
   readonly splits: readonly {
     readonly name: string
+    readonly strategy: SplitStrategy
     /** CEL: requests with one key go to the same target; absent: each is drawn. */
     readonly key?: string | undefined
     readonly targets: readonly {

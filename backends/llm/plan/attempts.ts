@@ -20,9 +20,12 @@ import type { BackendState, Exchange, RetryState } from '#engine/contract/exchan
 import type { CacheStatus } from '#engine/contract/model-use.ts'
 import type { HeaderBlock } from '#engine/http/headers.ts'
 import type { Attempt, ProviderSlot } from './balancer.ts'
+import { classOfStatus } from './error-class.ts'
 import type { OriginalRequest } from './original-request.ts'
 import type { ProviderRuntime } from './provider-runtime.ts'
 import type { Choose } from './ranking.ts'
+
+const NONE: readonly never[] = []
 
 /** What is asked: at most one of them; neither passes through. */
 export interface ServedRequest {
@@ -74,6 +77,12 @@ export class Attempts implements BackendState {
   refusal: FormatError | null = null
   /** Why the last provider has not served it, where that decides who is next. */
   failure: ErrorClass | null = null
+  /** What led from the last provider to the next one; null: none has failed. */
+  failedBy: ErrorClass | null = null
+  /** A copy of it goes to the shadow. */
+  hasShadow = false
+  /** Providers that were drawn, and for which it cannot be written. */
+  passedOver: readonly ProviderSlot<ProviderRuntime>[] = NONE
   /** The list of a kind of error that is gone through; null: the providers of the model. */
   home: Attempts['groups'] | null = null
   /** Others wait for its answer, or will get it; null: it is not to be kept. */
@@ -110,6 +119,19 @@ export class Attempts implements BackendState {
     this.attempt = null
     this.round++
     this.attemptCount--
+  }
+
+  /** The request cannot be written for `slot`. */
+  passOver(slot: ProviderSlot<ProviderRuntime>, why: FormatError): void {
+    this.refusal ??= why
+    this.passedOver = [...this.passedOver, slot]
+  }
+
+  /** Another attempt follows. What this one still waits for may not send it: the next may come after a pause. */
+  leave({ response, status }: Exchange): void {
+    this.failedBy = this.failure ?? (response === null ? 'server_error' : classOfStatus(status))
+    this.round++
+    this.attempt = null
   }
 
   /** How soon the provider that has answered began to. */

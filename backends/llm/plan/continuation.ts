@@ -20,6 +20,7 @@ import { sendResponse } from '#engine/contract/body-processor.ts'
 import { charge } from '#engine/contract/buckets.ts'
 import { type Exchange, STEP_SENDING } from '#engine/contract/exchange.ts'
 import type { Answer, Call, CallRequest } from '#engine/contract/in-process.ts'
+import { asksWhyDrawn, MODEL_ROUTING } from '#engine/contract/model-routing.ts'
 import { costlyAttempt, type ModelUse } from '#engine/contract/model-use.ts'
 import { turnStartedAt } from '#engine/socket/round.ts'
 import type { Attempts } from './attempts.ts'
@@ -27,6 +28,7 @@ import type { ProviderSlot } from './balancer.ts'
 import type { ProviderPool } from './provider-pool.ts'
 import type { ProviderRuntime } from './provider-runtime.ts'
 import { takesBeginning } from './request-plan.ts'
+import { shownName } from './why-drawn.ts'
 
 type Slot = ProviderSlot<ProviderRuntime>
 
@@ -92,6 +94,7 @@ export class Continuation {
     if (slot === null || body === null || ex.route?.retry?.budget.take(turnStartedAt) === false) return false
     this.#leave(ex, state, broken)
     state.continuations++
+    if (asksWhyDrawn(ex)) noteContinuing(ex, state, slot)
     state.tried.push(slot)
     this.#ask(ex, state, request, { slot, body, broken })
     return true
@@ -238,6 +241,16 @@ class Rest {
       this.#answer.fail('UPSTREAM_PROTOCOL')
     })
   }
+}
+
+function noteContinuing(ex: Exchange, { tried }: Attempts, slot: Slot): void {
+  const before = MODEL_ROUTING.get(ex)
+  const from = tried.at(-1)
+  if (before === null || from === undefined) return
+  const { strategy, shadow } = before
+  const reason = 'the first that can go on with the stream'
+  const more = { ...(shadow === undefined ? {} : { shadow }), fallback: 'broken_stream', continues: shownName(from) }
+  MODEL_ROUTING.set(ex, { strategy, target: shownName(slot), candidates: 1, excluded: [], reason, ...more })
 }
 
 /** The record of `ex` is that of who has gone on, with those before in its chain. */

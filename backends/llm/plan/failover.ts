@@ -39,7 +39,7 @@ export function failover(options: FailoverOptions): RetryPlan {
       return state?.attempt != null && (hasFailed(ex, state) || fallbacks.has(classOfStatus(ex.status), state))
     },
     budget: options.budget,
-    ...(fallbacks.slots.length === 0 ? {} : { mayFollow: (ex, code) => mayFollow(ex, code, options) })
+    mayFollow: (ex, code) => mayFollow(ex, code, options)
   }
 }
 
@@ -77,5 +77,5 @@ function mayFollow(ex: Exchange, code: ErrorCode | null, { attemptsOf, fallbacks
   if (state === null) return true
   const why: ErrorClass = code !== null ? classOfFault(code) : (classOfStatus(ex.status) ?? 'server_error')
   state.failure ??= why
-  return fallbacks.isLeft(state.failure, state, groups)
+  return fallbacks.slots.length === 0 || fallbacks.isLeft(state.failure, state, groups)
 }

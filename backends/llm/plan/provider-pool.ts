@@ -6,12 +6,14 @@ import type { Store } from '#backends/llm/stored/stores.ts'
 import type { BackendContext } from '#engine/contract/backend.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import type { RetryPlan } from '#engine/contract/filter.ts'
+import { asksWhyDrawn, MODEL_ROUTING } from '#engine/contract/model-routing.ts'
 import type { Attempts } from './attempts.ts'
 import { chooseSlot, type ProviderSlot } from './balancer.ts'
 import { failover } from './failover.ts'
 import { Fallbacks } from './fallbacks.ts'
 import { buildProvider, type ProviderRuntime, slotFor } from './provider-runtime.ts'
 import { compileRanking, type Ranking } from './ranking.ts'
+import { whyDrawn } from './why-drawn.ts'
 
 type Slot = ProviderSlot<ProviderRuntime>
 
@@ -25,6 +27,7 @@ export class ProviderPool {
   readonly #ranking: Ranking | undefined
   /** All of them. */
   readonly slots: readonly Slot[]
+  readonly #backend: AiBackend
   readonly #fallbacks: Fallbacks
   readonly #budget: RetryPlan['budget']
   readonly #random: () => number
@@ -41,6 +44,7 @@ export class ProviderPool {
       slotFor(buildProvider(settings, backend, storeOf(settings), context), context, cooldown)
     this.groups = backend.groups.map((group) => group.map(slotOf))
     this.#fallbacks = new Fallbacks(backend.fallbacks ?? [], slotOf)
+    this.#backend = backend
     this.#budget = budget
     this.#random = random
     this.#ranking = compileRanking(backend.ranking, random)
@@ -75,7 +79,10 @@ export class ProviderPool {
   /** Another attempt begins: who may be asked in it. */
   begin(ex: Exchange, state: Attempts): void {
     // Who tries again more often than there are providers begins anew.
-    if (state.tried.length === this.total) state.tried.length = 0
+    if (state.tried.length === this.total) {
+      state.tried.length = 0
+      state.passedOver = []
+    }
     state.groups = this.#keeping(state) ?? this.#fallbacks.groupsFor(ex, state, this.groups)
     state.refusal = null
     state.round++
@@ -93,7 +100,14 @@ export class ProviderPool {
   }
 
   /** Null: all of them have been tried. */
-  next(state: Attempts): Slot | null {
-    return chooseSlot(state.groups, state.tried, performance.now(), this.#random, state.choose)
+  next(ex: Exchange, state: Attempts): Slot | null {
+    const now = performance.now()
+    const chosen = chooseSlot(state.groups, state.tried, now, this.#random, state.choose)
+    if (chosen !== null && asksWhyDrawn(ex)) {
+      const isStored = state.kept.store !== null || state.kept.isAny
+      const all = isStored ? this.slots : [...this.groups, ...(state.home ?? [])].flat()
+      MODEL_ROUTING.set(ex, whyDrawn({ ex, state, backend: this.#backend, now }, chosen, all))
+    }
+    return chosen
   }
 }

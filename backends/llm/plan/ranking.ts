@@ -16,7 +16,11 @@ import { keyReader, promptPrefix } from './routing-key.ts'
 type Slot = ProviderSlot<ProviderRuntime>
 
 /** The one of `slots`, of which there is one at least, that is asked. */
-export type Choose = (slots: readonly Slot[]) => Slot
+export interface Choose {
+  (slots: readonly Slot[]): Slot
+  /** Of `consistentHash`: the request has no key to go by. */
+  readonly isKeyless?: true
+}
 
 /** Made once per exchange, by the request as it came. */
 export type Ranking = (ex: Exchange, state: Attempts) => Choose
@@ -37,23 +41,15 @@ export function compileRanking(ranking: AiRanking | undefined, random: () => num
       return () => (slots) => (random() < explore ? anyOf(slots, random) : fastest(slots, random))
     }
     case 'leastBusy':
-      return () => (slots) =>
-        anyOf(
-          lowest(slots, ({ health }) => health.pending),
-          random
-        )
+      return () => (slots) => leastBusy(slots, random)
     case 'consistentHash': {
       const { key, prefixChars } = ranking
       const read = key === null ? null : keyReader(key)
+      // What has no key goes where there is room.
+      const keyless = Object.assign((slots: readonly Slot[]) => leastBusy(slots, random), { isKeyless: true as const })
       return (ex, state) => {
         const text = read === null ? promptPrefix(state.chat, prefixChars) : read(ex)
-        // What has no key goes where there is room.
-        if (text === null)
-          return (slots) =>
-            anyOf(
-              lowest(slots, ({ health }) => health.pending),
-              random
-            )
+        if (text === null) return keyless
         const digest = hash('sha1', text)
         return (slots) => owner(slots, digest)
       }
@@ -61,6 +57,13 @@ export function compileRanking(ranking: AiRanking | undefined, random: () => num
     case undefined:
       return undefined
   }
+}
+
+function leastBusy(slots: readonly Slot[], random: () => number): Slot {
+  return anyOf(
+    lowest(slots, ({ health }) => health.pending),
+    random
+  )
 }
 
 /** Without a price behind all that have one: an unknown price is not a low one. */
@@ -93,11 +96,18 @@ function fastest(slots: readonly Slot[], random: () => number): Slot {
 
 /** Rendezvous: each key has an order of all providers of its own, so that one that leaves moves its own keys alone. */
 function owner(slots: readonly Slot[], digest: string): Slot {
-  const total = slots.reduce((sum, { health }) => sum + health.pending, 0)
-  const limit = Math.ceil((BALANCE_FACTOR * (total + 1)) / slots.length)
+  const limit = shareOf(slots)
   const free = slots.filter(({ health }) => health.pending < limit)
   return lowest(free, ({ provider }) => -fnv(`${digest} ${provider.settings.name}`))[0]!
 }
+
+/** Calls under way that are too many for one of `slots`. */
+function shareOf(slots: readonly Slot[]): number {
+  const total = slots.reduce((sum, { health }) => sum + health.pending, 0)
+  return Math.ceil((BALANCE_FACTOR * (total + 1)) / slots.length)
+}
+
+export const isOverShare = ({ health }: Slot, slots: readonly Slot[]): boolean => health.pending >= shareOf(slots)
 
 function lowest(slots: readonly Slot[], of: (slot: Slot) => number): readonly Slot[] {
   let best = Number.POSITIVE_INFINITY

@@ -50,7 +50,8 @@ export class Shadow {
   }
 
   /** A call of `ex` begins: it is copied as guards have left it, if it is its turn. */
-  begin(ex: Exchange, { chat }: Attempts): void {
+  begin(ex: Exchange, state: Attempts): void {
+    const { chat } = state
     const bytes = ex.requestBytes
     if (chat === null || bytes === null || this.#random() >= this.#share) return
     if (isKeptBack('a copy of the request, to the shadow of the model')) return
@@ -58,6 +59,7 @@ export class Shadow {
       ex.route?.recorder.callDropped?.('shadow')
       return
     }
+    state.hasShadow = true
     this.#copies++
     this.#bytes += bytes.length
     const headers = ex.request.copy()

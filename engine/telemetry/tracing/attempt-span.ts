@@ -13,7 +13,7 @@ import {
 } from '#engine/telemetry/otlp/attributes.ts'
 import { CALLER_ATTRIBUTES, hasKey } from './caller-attributes.ts'
 import { LANGFUSE_ATTRIBUTES, LANGFUSE_MODEL_ATTRIBUTES } from './langfuse.ts'
-import { MODEL_ATTRIBUTES, MODEL_CALL_ATTRIBUTES, modelSpanName } from './model-attributes.ts'
+import { MODEL_ATTRIBUTES, MODEL_CALL_ATTRIBUTES, modelSpanName, ROUTING_ATTRIBUTES } from './model-attributes.ts'
 import { rpcStatus } from './rpc-status.ts'
 import { methodOf } from './server-span.ts'
 import { SPAN_ATTRIBUTES, SPAN_CLIENT, type SpanIds, type SpanTimes, type SpanWriter } from './span-writer.ts'
@@ -97,7 +97,10 @@ export class AttemptSpans {
     this.#writeCaller = compileStableAttributes(CALLER_ATTRIBUTES, skip)
     this.#write = compileAttributes(ATTRIBUTES, skip)
     this.#writeStable = compileStableAttributes(STABLE_ATTRIBUTES, skip)
-    this.#writeModel = compileAttributes([...MODEL_ATTRIBUTES, ...MODEL_CALL_ATTRIBUTES, ...own], skip)
+    this.#writeModel = compileAttributes(
+      [...MODEL_ATTRIBUTES, ...MODEL_CALL_ATTRIBUTES, ...ROUTING_ATTRIBUTES, ...own],
+      skip
+    )
   }
 
   /** Returns the span, valid until the next one is written. */

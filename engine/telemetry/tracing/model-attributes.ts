@@ -3,6 +3,7 @@
  * said: a configuration that wants it adds it by an expression.
  */
 import type { Exchange } from '#engine/contract/exchange.ts'
+import { type LeftTarget, MODEL_ROUTING, type ModelRouting } from '#engine/contract/model-routing.ts'
 import { firstTokenMs, type ModelUse, type RequestSettings, unitsOf } from '#engine/contract/model-use.ts'
 import type { Attribute } from '#engine/telemetry/otlp/attributes.ts'
 
@@ -69,6 +70,33 @@ export const MODEL_CALL_ATTRIBUTES: readonly Attribute<Exchange>[] = [
   ['gen_ai.response.id', of('responseId')],
   ['gen_ai.response.finish_reasons', of('finishReasons')]
 ]
+
+const routed =
+  <K extends keyof ModelRouting>(field: K) =>
+  (ex: Exchange): ModelRouting[K] | undefined =>
+    MODEL_ROUTING.get(ex)?.[field]
+
+/** Why its target was drawn (docs/routing.md#why-a-target-was-drawn). */
+export const ROUTING_ATTRIBUTES: readonly Attribute<Exchange>[] = [
+  ['weir.llm.routing.strategy', routed('strategy')],
+  ['weir.llm.routing.target', routed('target')],
+  ['weir.llm.routing.candidates', routed('candidates')],
+  ['weir.llm.routing.excluded', excluded],
+  ['weir.llm.routing.figure', routed('figure'), 'double'],
+  ['weir.llm.routing.reason', routed('reason')],
+  ['weir.llm.routing.fallback', routed('fallback')],
+  ['weir.llm.routing.shadow', routed('shadow')],
+  ['weir.llm.routing.continues', routed('continues')]
+]
+
+/** `b: circuit_open 812 ms`, one text for each. */
+function excluded(ex: Exchange): readonly string[] | undefined {
+  const all = MODEL_ROUTING.get(ex)?.excluded ?? []
+  return all.length === 0 ? undefined : all.map(leftText)
+}
+
+const leftText = ({ target, reason, forMs }: LeftTarget): string =>
+  `${target}: ${reason}${forMs === undefined ? '' : ` ${forMs} ms`}`
 
 function firstChunkSeconds({ llm, startedAt }: Exchange): number | undefined {
   const ms = llm === null ? undefined : firstTokenMs(llm, startedAt)

@@ -101,12 +101,12 @@ function splitOf({ name, routing }: LlmVirtual, backendOf: (targets: Targets) =>
       { weight: 100 - percent, backend: backendOf([{ model }]) },
       { weight: percent, backend: tried }
     ]
-    return [{ name, key, targets }]
+    return [{ name, strategy: 'canary', key, targets }]
   }
   const all = (weighted ?? conditional)?.targets
   if (all === undefined) return []
   const targets = all.map(({ model, weight = 1, when }) => ({ weight, when, backend: backendOf([{ model }]) }))
-  return [{ name, targets }]
+  return [{ name, strategy: weighted === undefined ? 'conditional' : 'weighted', targets }]
 }
 
 /** The models behind `targets`, each once. */
