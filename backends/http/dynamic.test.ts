@@ -32,6 +32,7 @@ function compiled(hostRewrite: BackendContext['hostRewrite'] = 'default') {
     secret: new Uint8Array(32),
     worker: { index: 0, count: 1 },
     revocations: NO_REVOCATIONS,
+    owners: null,
     prices: NO_PRICES,
     state: newStateStore(),
     offload: NO_SERVICES.offload,

@@ -194,7 +194,17 @@ export class BackendCompiler {
   }
 
   #compile(backend: Backend, name: string, hostRewrite: HostRewrite, uses: Map<string, UsedService>): CompiledBackend {
-    const { upstream, fail, reply, inProcess, children, secret, revocations, worker = NO_WORKER } = this.#deps
+    const {
+      upstream,
+      fail,
+      reply,
+      inProcess,
+      children,
+      secret,
+      revocations,
+      worker = NO_WORKER,
+      owners = null
+    } = this.#deps
     const { bodies, log, offload, prices, state } = this.#deps.services
     const kind = this.#deps.backends.find((known) => known.kind === backend.kind)
     if (kind === undefined) return this.refuse(`backends.${name}`, `there is no kind of backend "${backend.kind}"`)
@@ -210,6 +220,7 @@ export class BackendCompiler {
       children,
       secret,
       revocations,
+      owners,
       worker,
       prices,
       state,

@@ -49,6 +49,8 @@ export interface RuntimeDeps {
   /** BackendContext.worker. Absent: of none, nothing is served here. */
   readonly worker?: BackendContext['worker']
   readonly revocations: Revocations
+  /** BackendContext.owners. Absent: nothing is served here. */
+  readonly owners?: BackendContext['owners']
   /** Where parts of the Snapshot were written. Absent or null: unknown. */
   readonly places?: Places | null
 }

@@ -12,6 +12,7 @@ import type { ErrorCode } from './errors.ts'
 import type { BackendType, DialectFinder, Exchange, LocalReply } from './exchange.ts'
 import type { RetryPlan, RouteSettings } from './filter.ts'
 import type { InProcess } from './in-process.ts'
+import type { ObjectOwners } from './object-owners.ts'
 import type { Offload, PolicyServices } from './policy.ts'
 import type { NamedModel } from './price-list.ts'
 import type { PriceBook } from './prices.ts'
@@ -62,6 +63,8 @@ export interface BackendContext {
   /** 32 random bytes of this process, the same in all its threads: for seals that no configuration has a key for. */
   readonly secret: Uint8Array
   readonly revocations: Revocations
+  /** Whose the objects of providers are; null: nobody keeps that (config.state). */
+  readonly owners: ObjectOwners | null
   /** Which of the workers of the process this is. */
   readonly worker: { readonly index: number; readonly count: number }
   /** What lives longer than a configuration, in this thread: made once for each key (PolicyServices.state). */

@@ -2,6 +2,8 @@
 import { AccountBook } from '#engine/accounts/account-book.ts'
 import { Books } from '#engine/accounts/books.ts'
 import { JournalWriter } from '#engine/accounts/journal/writer.ts'
+import { ObjectFile } from '#engine/accounts/objects/file.ts'
+import { objectsAt } from '#engine/accounts/objects/server.ts'
 import { serverBooks } from '#engine/accounts/server/worker.ts'
 import type { StateWatch } from '#engine/contract/accounts.ts'
 import type { Buckets } from '#engine/contract/buckets.ts'
@@ -20,9 +22,12 @@ export function accountsOfWorker(
   const parts = { books: new Books(own.memory), worker, journal, server, wallNow: Date.now }
   const accounts = new AccountBook(parts, buckets)
   accounts.change(own.known)
+  const file = own.journal === null ? null : new ObjectFile(own.journal, Date.now)
+  const owners = server === null ? file : objectsAt(server, Date.now)
   const close = async (): Promise<void> => {
     journal?.close()
+    await file?.close()
     await server?.close()
   }
-  return { accounts, close }
+  return { accounts, owners, close }
 }

@@ -1,9 +1,10 @@
 /** What has to hold over replicas, whatever ends among them: books are those of the provider. */
-import { equal, ok } from 'node:assert/strict'
+import { deepEqual, equal, ok } from 'node:assert/strict'
 import { setTimeout as after } from 'node:timers/promises'
 import fc from 'fast-check'
 import { histories, run as runHistory } from '#engine/accounts/server/books.fixture.ts'
 import { connectTo } from '#engine/accounts/server/connect.ts'
+import { OBJECT_KEPT_MS, OBJECTS_MAX } from '#engine/contract/object-owners.ts'
 import { stateSchema, translateState } from '#engine/source/state.ts'
 import { becomes, completion, Fleet, NANOS_PER_TOKEN, type Provider, usageOf } from './fleet.ts'
 import { fakeTime, type Server } from './servers.ts'
@@ -83,7 +84,33 @@ async function load(
 
 const CALL = 100 * NANOS_PER_TOKEN
 
+const OWNERS: Case = {
+  name: 'whose the objects of providers are: two replicas read what one has noted, and what the other has forgotten',
+  run: async ({ server: { url }, prefix }) => {
+    const spec = translateState(stateSchema.parse({ url, prefix })).server!
+    const [one, other] = await Promise.all([connectTo(spec, () => {}), connectTo(spec, () => {})])
+    try {
+      const now = Date.now()
+      await one.objects!.note('ann', ['a', 'b', 'a'], now)
+      await other.objects!.note('bob', ['c'], now)
+      const found = await other.objects!.owned('ann', ['c', 'b', 'a'], now)
+      deepEqual(found, { isOwn: [false, true, true], total: 2 })
+      await other.objects!.forget('ann', 'b')
+      deepEqual(await one.objects!.owned('ann', ['a', 'b'], now), { isOwn: [true, false], total: 1 })
+      deepEqual(await one.objects!.owned('nobody', [], now), { isOwn: [], total: 0 })
+      deepEqual(await one.objects!.owned('ann', ['a'], now + OBJECT_KEPT_MS + 1), { isOwn: [false], total: 0 })
+      const many = Array.from({ length: OBJECTS_MAX + 5 }, (_, i) => `m${i}`)
+      await one.objects!.note('many', many, now)
+      equal((await other.objects!.owned('many', [], now)).total, OBJECTS_MAX)
+      return 'noted 2, forgot 1'
+    } finally {
+      await Promise.all([one.close(), other.close()])
+    }
+  }
+}
+
 const CASES: readonly Case[] = [
+  OWNERS,
   {
     name: 'random histories of three writers, as in the model',
     run: async ({ server: { url }, prefix }) => {

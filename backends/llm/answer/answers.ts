@@ -7,7 +7,8 @@ import { writeRejection } from '#backends/llm/guards/rejection.ts'
 import { LARGE_BYTES } from '#backends/llm/offload/threshold.ts'
 import type { Provider } from '#backends/llm/providers/provider.ts'
 import type { ChatRequest } from '#backends/llm/request/chat-request.ts'
-import type { Operation, SentOperation } from '#backends/llm/routes/operation.ts'
+import type { AnswerSpec } from '#backends/llm/routes/answer-spec.ts'
+import type { FinishAnswer, Operation, SentOperation } from '#backends/llm/routes/operation.ts'
 import type { StoredAnswerSpec } from '#backends/llm/stored/answer.ts'
 import { streamStored } from '#backends/llm/stored/seal-tap.ts'
 import { asEvents, asStream, clientTap, streamType } from '#backends/llm/stream/client-tap.ts'
@@ -37,6 +38,7 @@ import {
   failUnreadable,
   TRANSLATED_BYTES_MAX
 } from './deliver.ts'
+import { finishAnswer } from './finish.ts'
 import { isRedirect, REDIRECTS, unreadable } from './masked-errors.ts'
 import { type ErrorWords, wordsOf } from './vendor-errors.ts'
 import { convert, convertInPool, countInPool, readCost } from './whole-answer.ts'
@@ -117,7 +119,7 @@ export class Answers {
     sent: SentOperation,
     { proceed, streamed }: Pick<Translation, 'proceed' | 'streamed'>
   ): HookResult {
-    const { client, listen, streamTap } = operation
+    const { client, listen, streamTap, finish } = operation
     const { isNative, answerSpec } = sent
     const passes = ex.status === 101 || (ex.status < 300 && isNative)
     if (passes && listen !== undefined) {
@@ -142,6 +144,7 @@ export class Answers {
       streamStored(ex, answerSpec as StoredAnswerSpec)
       return CONTINUE
     }
+    if (finish !== undefined && ex.status < 300) return this.#finished(ex, operation, finish, answerSpec, sent)
     return this.#read(ex, operation, sent, proceed)
   }
 
@@ -176,6 +179,21 @@ export class Answers {
     const later = () => deliverOperationFromPool(ex, answer(ex.responseBytes!), this.#context)
     // What is kept of lists has a bound of its own: pages are short.
     return this.#whole(ex, proceed, here, later, answerSpec.of === 'Stored' ? null : client)
+  }
+
+  async #finished(
+    ex: Exchange,
+    operation: Operation,
+    finish: FinishAnswer,
+    answerSpec: AnswerSpec,
+    { providerFormat, isNative }: SentOperation
+  ): Promise<Verdict> {
+    const isDone = await finishAnswer(ex, operation, finish, this.#context)
+    const { status, responseBytes: bytes } = ex
+    if (isDone || bytes === null) return CONTINUE
+    const { client } = operation
+    await deliverOperation(ex, { bytes, status, client, providerFormat, isNative, answerSpec }, this.#context)
+    return CONTINUE
   }
 
   /**

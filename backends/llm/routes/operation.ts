@@ -9,6 +9,7 @@ import { withPathPrefix } from '#backends/llm/request/provider-request.ts'
 import type { StoredTask } from '#backends/llm/stored/jobs.ts'
 import type { WrittenStored } from '#backends/llm/stored/request.ts'
 import type { KeptIds, StoredSettings } from '#backends/llm/stored/stores.ts'
+import type { AskPage } from '#backends/llm/stored/tenant-list.ts'
 import type { CostTap } from '#backends/llm/stream/cost-tap.ts'
 import type { DroppedFields } from '#backends/llm/translate/dropped-fields.ts'
 import type { FormNeeds } from '#backends/llm/uploads/form-needs.ts'
@@ -49,6 +50,12 @@ export interface ExpectedCost {
   readonly unitsMax?: Units
 }
 
+/** What the client gets instead. */
+export type FinishedAnswer = { readonly bytes: Buffer } | { readonly status: 502 | 503; readonly message: string }
+
+/** `ask`: the same server for the same path, by another query. Null: the answer goes on as usual. Never rejects. */
+export type FinishAnswer = (ex: Exchange, bytes: Buffer, ask: AskPage) => Promise<FinishedAnswer | null>
+
 /** A kind of request. */
 export interface Operation {
   /** Of errors for the client. */
@@ -66,6 +73,11 @@ export interface Operation {
   readonly kept?: KeptIds
   /** The head of an answer has come. */
   headAnswered?(ex: Exchange): void
+  /**
+   * Does what else is to be done with a whole answer of success before the client gets it; absent: nothing. Not told of
+   * streams and contents.
+   */
+  readonly finish?: FinishAnswer | undefined
   /** Translates an answer of success that comes as events; null: it comes whole. Absent: all do. */
   readonly streamTap?: ((ex: Exchange, sent: SentOperation) => CostTap | null) | undefined
 }

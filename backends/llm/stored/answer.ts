@@ -22,8 +22,11 @@ export function storedAnswer({ seal, kind, here }: StoredAnswerSpec, body: Json)
   return (here === null ? sealed : withResults(sealed, here)) as JsonObject
 }
 
-/** Anthropic's clients fetch results from the URL that a batch has ("Retrieve Message Batch results"). */
-function withResults(body: Json, here: string): Json {
+/**
+ * Anthropic's clients fetch results from the URL that a batch has ("Retrieve Message Batch results").
+ * `here`: the URL of the collection.
+ */
+export function withResults(body: Json, here: string): Json {
   if (!isObject(body)) return body
   if (Array.isArray(body.data)) return { ...body, data: body.data.map((one) => withResults(one, here)) }
   const { results_url: url, id } = body

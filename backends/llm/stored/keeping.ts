@@ -53,7 +53,7 @@ export class Keeping {
   }
 
   settingsFor(ex: Exchange, kept: KeptIds = NO_KEPT_IDS): StoredSettings {
-    return { ...this.#accessFor(ex), isClosed: this.#isClosed, facts: kept.facts }
+    return { ...this.#accessFor(ex), isClosed: this.#isClosed, owners: this.#context.owners, facts: kept.facts }
   }
 
   #accessFor(ex: Exchange): StoreAccess {

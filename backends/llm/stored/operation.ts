@@ -12,6 +12,7 @@ import { address } from '#backends/llm/request/provider-request.ts'
 import {
   type ActiveOperation,
   besideChat,
+  type FinishAnswer,
   type LaterWriting,
   type SentOperation
 } from '#backends/llm/routes/operation.ts'
@@ -23,7 +24,9 @@ import { BODY_NONE, type Exchange } from '#engine/contract/exchange.ts'
 import { bufferOf } from '#engine/kit/shared-bytes.ts'
 import type { StoredAnswerSpec } from './answer.ts'
 import { type StoredApi, type StoredFormat, type StoredPath, storedPathOf } from './apis.ts'
+import { finishStored } from './finish.ts'
 import type { StoredTask } from './jobs.ts'
+import { pagerOf } from './pagers.ts'
 import { factsOf, StoredRefusal, StoredRequest, type StoredSource, type WrittenStored, writeStored } from './request.ts'
 import {
   type Account,
@@ -35,6 +38,7 @@ import {
   type StoredSettings,
   sealFor
 } from './stores.ts'
+import { TenantList } from './tenant-list.ts'
 import { collectionUrl, rewriteHead } from './upload.ts'
 
 /** Says by which model's provider an object is made, where nothing else in the request does. */
@@ -63,6 +67,8 @@ export class StoredCall implements ActiveOperation {
   readonly name = null
   readonly kept: KeptIds
   readonly #at: StoredPath
+  /** Null: it asks for no list that has to be told apart. */
+  readonly #list: TenantList | null
   readonly #facts: StoredFacts
   /** Null: it is in another thread. */
   readonly #request: StoredRequest | null
@@ -92,14 +98,20 @@ export class StoredCall implements ActiveOperation {
     this.#use = ex.slots === null ? null : KEY_USE.get(ex)
     refuseByKind(at, method, settings, this.#use)
     this.#at = at
+    this.#list = listOf(at, ex, settings)
     const { facts } = settings
-    this.#request = facts === undefined ? new StoredRequest(at, sourceOf(ex, at), settings) : null
+    this.#request = facts === undefined ? new StoredRequest(at, this.#source(ex), settings) : null
     this.#facts = facts ?? factsOf(this.#request!)
-    const store = settings.stores.find(({ tag }) => tag === this.#facts.tag) ?? null
+    const store = this.#list?.store ?? settings.stores.find(({ tag }) => tag === this.#facts.tag) ?? null
     this.kept = { store, access: null, isAny: store === null }
     this.#checkBody()
     this.#checkModels()
     for (const name of [MODEL_FIELD, ...METHOD_FIELDS]) request.remove(name)
+  }
+
+  #source(ex: Exchange): StoredSource {
+    const source = sourceOf(ex, this.#at)
+    return this.#list === null ? source : { ...source, query: this.#list.query }
   }
 
   write(ex: Exchange, to: ResolvedProvider): SentOperation {
@@ -120,7 +132,8 @@ export class StoredCall implements ActiveOperation {
   }
 
   #apply(ex: Exchange, to: ResolvedProvider, format: FormatName, written: WrittenStored): SentOperation {
-    const { path, query, bytes, model } = written
+    const { path, bytes, model } = written
+    const query = this.#list === null ? written.query : this.#list.firstQuery(written.query)
     const passing = passingForm(ex)
     if (passing !== null) passing.send(bytes === null ? passing.form.bytes : bufferOf(bytes))
     else if (bytes !== null) replaceRequestBody(ex, bufferOf(bytes))
@@ -140,6 +153,16 @@ export class StoredCall implements ActiveOperation {
     const format = formatAt(to, this.#at.api)
     this.#checkProvider(to)
     return format
+  }
+
+  /** Of a tenant's: lists are told apart, and what is made is written down for that. */
+  get finish(): FinishAnswer | undefined {
+    const { owners = null, tenant } = this.#settings
+    if (owners === null || tenant === '' || this.#account === null) return undefined
+    const seal = sealFor(this.#account.store, this.#settings)
+    const here = this.#at.api.collection === MESSAGE_BATCHES ? this.#here : null
+    const call = { api: this.#at.api, list: this.#list, method: this.#method, seal, owners, here }
+    return async (ex, bytes, ask) => await finishStored(ex, bytes, call, ask)
   }
 
   /** The head of the answer. */
@@ -263,10 +286,27 @@ function refuseByKind({ api, rest }: StoredPath, method: string, { tenant }: Sto
     const why = 'what it costs is known only after the provider has done it'
     throw new StoredRefusal(403, `a key with a budget cannot use this API: ${why}`)
   }
-  if (!MAKING.has(method) && rest.length === 0 && tenant !== '') {
+  if (!MAKING.has(method) && rest.length === 0 && tenant !== '' && (method !== 'GET' || pagerOf(api) === null)) {
     const why = 'the provider lists what all clients of this gateway have made'
     throw new StoredRefusal(403, `${api.collection} cannot be listed with a key of this gateway: ${why}; ask by id`)
   }
+}
+
+/** What would have the provider answer with less than a page, or with nothing. */
+const LIST_FIELDS = ['if-none-match', 'if-modified-since', 'range', 'x-goog-fieldmask']
+
+/** Null: it is none of a tenant's. Throws FormatError. */
+function listOf({ api, rest }: StoredPath, ex: Exchange, settings: StoredSettings): TenantList | null {
+  const pager = pagerOf(api)
+  if (pager === null || rest.length > 0 || ex.method !== 'GET' || settings.tenant === '') return null
+  if ((settings.owners ?? null) === null) {
+    const why = 'the provider lists what all clients of this gateway have made, and whose that is is kept nowhere'
+    const how = 'config.state (path or url) says where to keep it'
+    throw new StoredRefusal(403, `${api.collection} cannot be listed with a key of this gateway: ${why}; ${how}`)
+  }
+  if (settings.facts !== undefined) throw new FormatError('', 'a list is asked for without a body')
+  for (const name of LIST_FIELDS) ex.request.remove(name)
+  return new TenantList(api, pager, ex.query, settings)
 }
 
 const FORMATS_OF: Readonly<Record<StoredFormat, readonly FormatName[]>> = {

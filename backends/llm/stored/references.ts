@@ -118,6 +118,17 @@ export function sealBody<T extends Json>(body: T, seal: Seal, own: StoredKind | 
   return mapped(body, '', 0, { map: (text, kind) => sealId(text, kind, seal), own }) as T
 }
 
+/** The ids that sealBody would seal. */
+export function idsIn(body: Json, own: StoredKind): { readonly raw: string; readonly kind: StoredKind }[] {
+  const found: { raw: string; kind: StoredKind }[] = []
+  const map: Mapping['map'] = (raw, kind) => {
+    found.push({ raw, kind })
+    return raw
+  }
+  mapped(body, '', 0, { map, own })
+  return found
+}
+
 interface Mapping {
   readonly map: (text: string, kind: StoredKind, field: string) => string
   /** What the API is of whose answer it is, where objects have ids of their own; absent: it is a request. */

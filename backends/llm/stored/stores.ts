@@ -1,6 +1,7 @@
 /** Accounts at providers that keep objects, and the keys that ids of their objects are sealed with. */
 import { createHash, hkdfSync } from 'node:crypto'
 import type { AiBackend, AiProvider } from '#backends/llm/config/snapshot.ts'
+import type { ObjectOwners } from '#engine/contract/object-owners.ts'
 import { isSecret, reveal, type Secret } from '#engine/kit/secret.ts'
 import { base32, isSealedWith, readMark, type Seal, type StoredKind, TAG_CHARS } from './seal.ts'
 
@@ -112,6 +113,8 @@ export interface StoredFacts {
 export interface StoredSettings extends StoreAccess {
   /** Only models that the providers' aliases name are known: the others are not of this port. */
   readonly isClosed: boolean
+  /** Whose the objects are; null or absent: nobody keeps that. */
+  readonly owners?: ObjectOwners | null
   /** Of a large body, which another thread has read; absent: it is read here. */
   readonly facts?: StoredFacts | undefined
 }

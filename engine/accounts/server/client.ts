@@ -13,6 +13,7 @@ import type {
   BeginAnswer,
   Connection,
   Fact,
+  ObjectTable,
   Operation,
   Reserve,
   ReserveAnswer
@@ -153,6 +154,18 @@ export class ServerBooks {
   /** The server is away, and this is what becomes of a call that it would count. */
   noteUncounted(outcome: 'passed' | 'refused'): void {
     this.#options.watch?.uncounted(outcome)
+  }
+
+  /** Asks at once, beside the batches; AWAY: there is no connection, or no answer. */
+  async withObjects<T>(ask: (objects: ObjectTable) => Promise<T>): Promise<T | typeof AWAY> {
+    const objects = this.#link.connection?.objects
+    if (objects === undefined) return AWAY
+    try {
+      return await ask(objects)
+    } catch {
+      // What has ended the connection is heard of by the next batch, a second later at most.
+      return AWAY
+    }
   }
 
   /** Sends what waits, for a while. */

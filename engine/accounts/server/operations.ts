@@ -8,6 +8,7 @@
  * remembers the last number of each writer and leaves out what is not above it. So what may not have arrived is sent
  * again and counts once, and what arrives late behind that counts never.
  */
+import type { OwnedObjects } from '#engine/contract/object-owners.ts'
 
 /** A budget and its period as the writer sees them. */
 export type Part = readonly [
@@ -95,7 +96,16 @@ export interface Connection {
   keys(): Promise<ReadonlyMap<string, string>>
   /** False: it is not `before` any more. Null: there is none. */
   changeKey(name: string, before: string | null, after: string | null): Promise<boolean>
+  /** Whose the objects of providers are. Absent: this server keeps none. */
+  readonly objects?: ObjectTable
   close(): Promise<void>
+}
+
+/** `now`: milliseconds since 1970. Methods reject when the connection is lost, or has had no answer in time. */
+export interface ObjectTable {
+  note(holder: string, objects: readonly string[], now: number): Promise<void>
+  forget(holder: string, object: string): Promise<void>
+  owned(holder: string, objects: readonly string[], now: number): Promise<OwnedObjects>
 }
 
 export const KEPT_MS = 62 * 86_400_000

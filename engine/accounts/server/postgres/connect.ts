@@ -2,8 +2,9 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import pg from 'pg'
-import type { Applied, BudgetState, Connection } from '#engine/accounts/server/operations.ts'
+import type { Applied, BudgetState, Connection, ObjectTable } from '#engine/accounts/server/operations.ts'
 import type { StateServerSpec } from '#engine/contract/accounts.ts'
+import { OBJECT_KEPT_MS, type OwnedObjects } from '#engine/contract/object-owners.ts'
 import { reveal } from '#engine/kit/secret.ts'
 import { FUNCTIONS, SCHEMA_VERSION, TABLES } from './functions.ts'
 
@@ -94,6 +95,7 @@ class PostgresConnection implements Connection {
   readonly about: string
   readonly warnings: readonly string[]
   readonly batchesMax = 1
+  readonly objects: ObjectTable
   readonly #client: pg.Client
   readonly #schema: string
 
@@ -102,6 +104,24 @@ class PostgresConnection implements Connection {
     this.#schema = schema
     this.about = about
     this.warnings = warnings
+    this.objects = {
+      note: async (holder, objects, now) => {
+        await this.#query('noteObjects', `select ${schema}.note_objects($1, $2, $3)`, [holder, objects, now])
+      },
+      forget: async (holder, object) => {
+        const text = `delete from ${schema}.object where holder = $1 and object = $2`
+        await this.#query('forgetObject', text, [holder, object])
+      },
+      owned: async (holder, objects, now) => await this.#owned(holder, objects, now - OBJECT_KEPT_MS)
+    }
+  }
+
+  async #owned(holder: string, objects: readonly string[], since: number): Promise<OwnedObjects> {
+    const own = `${this.#schema}.object where holder = $1 and at >= $2`
+    const text = `select array(select object from ${own} and object = any($3)) as found, (select count(*) from ${own}) as total`
+    const [row] = await this.#query('ownedObjects', text, [holder, since, objects])
+    const found = new Set(row?.found as string[])
+    return { isOwn: objects.map((object) => found.has(object)), total: Number(row?.total) }
   }
 
   async last(writer: string): Promise<number> {

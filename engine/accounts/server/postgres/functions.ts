@@ -4,6 +4,7 @@
  * deadlocks, and nothing held longer than a statement takes. `SCHEMA` stands for the name of the schema.
  */
 import { KEPT_MS } from '#engine/accounts/server/operations.ts'
+import { OBJECT_KEPT_MS, OBJECTS_MAX } from '#engine/contract/object-owners.ts'
 
 /** 1: what there is. A program refuses tables of a version that it does not know. */
 export const SCHEMA_VERSION = 1
@@ -293,4 +294,22 @@ begin
 end $$;
 `
 
-export const FUNCTIONS = [BUDGETS, LIMITS, CALLS, COMMANDS].join('')
+/** Made with the functions: tables of an earlier version have it, too. */
+const OBJECTS = `
+create table if not exists SCHEMA.object (
+  holder text not null, object text not null, at bigint not null, primary key (holder, object)
+);
+create index if not exists object_at on SCHEMA.object (holder, at);
+
+create or replace function SCHEMA.note_objects(p_holder text, p_objects text[], p_now bigint) returns void
+language plpgsql as $$
+begin
+  insert into SCHEMA.object select p_holder, one, p_now from (select distinct unnest(p_objects) as one) as made
+  on conflict (holder, object) do update set at = excluded.at;
+  delete from SCHEMA.object where holder = p_holder and (at < p_now - ${OBJECT_KEPT_MS} or object in (
+    select object from SCHEMA.object where holder = p_holder order by at desc offset ${OBJECTS_MAX}
+  ));
+end $$;
+`
+
+export const FUNCTIONS = [BUDGETS, LIMITS, CALLS, COMMANDS, OBJECTS].join('')

@@ -1,7 +1,8 @@
 /** Books in Redis or Valkey. */
 import { createHash } from 'node:crypto'
-import type { Applied, BudgetState, Connection } from '#engine/accounts/server/operations.ts'
+import type { Applied, BudgetState, Connection, ObjectTable } from '#engine/accounts/server/operations.ts'
 import type { StateServerSpec } from '#engine/contract/accounts.ts'
+import { OBJECT_KEPT_MS, OBJECTS_MAX, type OwnedObjects } from '#engine/contract/object-owners.ts'
 import { openRedis, type Redis } from '#engine/redis/connect.ts'
 import { SCRIPT } from './script.ts'
 
@@ -54,6 +55,7 @@ class RedisConnection implements Connection {
   readonly about: string
   readonly warnings: readonly string[]
   readonly batchesMax = BATCHES_MAX
+  readonly objects: ObjectTable
   readonly #redis: Redis
   readonly #base: string
 
@@ -62,6 +64,7 @@ class RedisConnection implements Connection {
     this.#base = base
     this.about = about
     this.warnings = warnings
+    this.objects = new RedisObjects(redis, base)
   }
 
   async last(writer: string): Promise<number> {
@@ -105,5 +108,42 @@ class RedisConnection implements Connection {
 
   #run(command: string, ...args: string[]): Promise<unknown> {
     return this.#redis.evalsha(SHA, 1, this.#base, command, ...args)
+  }
+}
+
+/** A sorted set for each holder: objects by when they were made or shown. */
+class RedisObjects implements ObjectTable {
+  readonly #redis: Redis
+  readonly #base: string
+
+  constructor(redis: Redis, base: string) {
+    this.#redis = redis
+    this.#base = `${base}o:`
+  }
+
+  async note(holder: string, objects: readonly string[], now: number): Promise<void> {
+    const key = this.#base + holder
+    const members = objects.flatMap((object) => [now, object])
+    const made = await this.#redis
+      .multi()
+      .zadd(key, ...members)
+      .zremrangebyscore(key, '-inf', `(${now - OBJECT_KEPT_MS}`)
+      .zremrangebyrank(key, 0, -OBJECTS_MAX - 1)
+      .pexpire(key, OBJECT_KEPT_MS)
+      .exec()
+    for (const [error] of made ?? []) if (error !== null) throw error
+  }
+
+  async forget(holder: string, object: string): Promise<void> {
+    await this.#redis.zrem(this.#base + holder, object)
+  }
+
+  async owned(holder: string, objects: readonly string[], now: number): Promise<OwnedObjects> {
+    const key = this.#base + holder
+    const [scores, total] = await Promise.all([
+      objects.length === 0 ? [] : this.#redis.zmscore(key, ...objects),
+      this.#redis.zcount(key, now - OBJECT_KEPT_MS, '+inf')
+    ])
+    return { isOwn: scores.map((score) => score !== null && Number(score) >= now - OBJECT_KEPT_MS), total }
   }
 }

@@ -10,6 +10,7 @@
  *                      dead; c<account>: requests under way
  * writers    sorted    names by when they were last heard of
  * keys       hash      name -> JSON;  version: counts their changes
+ * o:<holder> sorted    objects of providers by when they were made or shown (connect.ts)
  */
 import { KEPT_MS } from '#engine/accounts/server/operations.ts'
 
