@@ -104,7 +104,7 @@ test('mistakes name their place and never what is secret', () => {
     'config.tracing.otlpEndpoint: must not have a user or password: send them in headers'
   ])
   assert.match(at({ otlpEndpoint: 'ftp://a:1' })[0]!, /^config\.tracing\.otlpEndpoint: must be a URL such as /)
-  assert.match(at({ otlpEndpoint: 'a' })[0]!, /otlpEndpoint: must have a port/)
+  assert.match(at({ otlpEndpoint: 'a' })[0]!, /otlpEndpoint: must have a scheme or a port/)
   assert.match(at({ otlpEndpoint: 'http://a:1/x' })[0]!, /otlpEndpoint: is for OTLP over HTTP/)
   assert.match(at({ path: '/x' })[0]!, /path: is for OTLP over HTTP/)
   assert.match(at({ path: '/x', otlpEndpoint: 'http://a/y', otlpProtocol: 'http' })[0]!, /path: says again/)

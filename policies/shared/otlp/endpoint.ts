@@ -31,7 +31,13 @@ export const otlpEndpoint = () =>
     const isTls = scheme.toLowerCase() === 'https'
     const usual = { '': null, http: 80, https: 443, grpc: null }[scheme.toLowerCase()] ?? null
     const port = authority.port ?? usual
-    if (port === null) return refuse('must have a port, such as localhost:4317')
+    if (port === null) {
+      return refuse(
+        scheme === ''
+          ? 'must have a scheme or a port, such as https://collector.example or localhost:4317'
+          : 'must have a port, such as grpc://localhost:4317'
+      )
+    }
     const service = { host: authority.host.toLowerCase(), port, unixPath: null }
     return { service: isTls ? { ...service, transport: TLS } : service, path: path === '/' ? '' : path }
   })
