@@ -22,8 +22,8 @@
  * `npm run conformance -- mcp-clients`: the official MCP clients through three workers (mcp/clients.ts). Prints a line
  * for each, and what failed. Exit code 1: something did.
  *
- * `npm run conformance -- h2`: h2spec, which has to be installed, against HTTP/2 on clear text. Prints its summary,
- * with `--misses` what failed. Exit code 1: not all of it passes.
+ * `npm run conformance -- h2`: h2spec, which is built with Go, against HTTP/2 on clear text. Prints its summary, with
+ * `--misses` what failed. Exit code 1: not all of it passes.
  *
  * `npm run conformance -- llm-clients [CLIENT]`: real clients of models, installed into a cache outside of the
  * repository, in loops of tools before providers that are as strict as the real ones. Prints a table of clients and

@@ -1,8 +1,13 @@
-/** The conformance suite h2spec (summerwind/h2spec, a program of its own) against a gateway on clear text. */
+/**
+ * The conformance suite h2spec (summerwind/h2spec) against a gateway on clear text. It is built with Go, once, in the
+ * version of h2spec/go.mod: the newest that the Go module proxy has under this name.
+ */
 import { execFile } from 'node:child_process'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
 import { startStack } from '#engine/testing/stack.ts'
+import { GoModule } from './kubernetes/go-module.ts'
 
 export interface H2Report {
   /** As h2spec prints it, its last line: "145 tests, 145 passed, ...". */
@@ -11,8 +16,13 @@ export interface H2Report {
   readonly isWhole: boolean
 }
 
-/** Needs `h2spec` on the PATH, or its place in H2SPEC. Rejects with ENOENT without one. */
+/** Throws an Error that says what is missing to build the suite. */
 export async function runH2Spec(): Promise<H2Report> {
+  const program = new GoModule(join(import.meta.dirname, 'h2spec'), 'h2spec').program(
+    'h2spec',
+    ['build'],
+    'github.com/summerwind/h2spec/cmd/h2spec'
+  )
   const origin = createServer((request, response) => {
     // Not before the request is whole: the suite wants to see what is wrong with it.
     request.on('end', () => response.end('hello'))
@@ -21,7 +31,7 @@ export async function runH2Spec(): Promise<H2Report> {
   await new Promise<void>((resolve) => origin.listen(0, '127.0.0.1', resolve))
   const stack = await startStack({ upstream: (origin.address() as AddressInfo).port })
   try {
-    const text = await run(['-h', '127.0.0.1', '-p', String(stack.port), '-o', '2'])
+    const text = await run(program, ['-h', '127.0.0.1', '-p', String(stack.port), '-o', '2'])
     const failures = /\nFailures:[\s\S]*/.exec(text)?.[0] ?? ''
     const summary = /\d+ tests, .*/.exec(text)?.[0] ?? 'no summary'
     return { summary, failures, isWhole: /, 0 skipped, 0 failed/.test(summary) }
@@ -32,9 +42,9 @@ export async function runH2Spec(): Promise<H2Report> {
   }
 }
 
-function run(args: readonly string[]): Promise<string> {
+function run(program: string, args: readonly string[]): Promise<string> {
   return new Promise((resolve, reject) => {
-    execFile(process.env.H2SPEC ?? 'h2spec', args, { maxBuffer: 1 << 24 }, (error, stdout) => {
+    execFile(program, args, { maxBuffer: 1 << 24 }, (error, stdout) => {
       // Failures give an exit code, and are in the text.
       if (error !== null && stdout === '') reject(error)
       else resolve(stdout)

@@ -24,7 +24,7 @@ export class GoModule {
   program(name: string, verb: readonly string[], pkg: string, linkerFlags = '-s -w'): string {
     const program = join(this.#cache, name)
     if (existsSync(program)) return program
-    console.log(`kubernetes: building ${name}; the first time takes many minutes`)
+    console.log(`conformance: building ${name}; the first time may take many minutes`)
     // One package at a time: the linker of kube-apiserver alone needs 2 GB.
     const flags = ['-mod=readonly', '-p', '1', '-trimpath', '-ldflags', linkerFlags]
     this.run([...verb, ...flags, '-o', program, pkg])
@@ -36,7 +36,7 @@ export class GoModule {
     try {
       execFileSync('go', ['version'], { stdio: 'ignore' })
     } catch {
-      throw new Error('Kubernetes is built with Go: install Go 1.26 or later, and have "go" on the PATH')
+      throw new Error('It is built with Go: install Go 1.26 or later, and have "go" on the PATH')
     }
     return execFileSync('nice', ['-n', '19', 'go', ...args], {
       cwd: this.#folder,
