@@ -44,7 +44,8 @@ const COLUMNS: readonly Column[] = [
   { title: '`vertexai`: others', model: 'meta/llama-4', provider: { vertexai: VERTEX } },
   { title: '`bedrock`', model: 'amazon.nova-pro-v1:0', provider: { bedrock: { region: 'us-east-1' } } },
   { title: '`cohere`', model: 'command-a-03-2025', provider: { cohere: {} } },
-  { title: '`watsonx`', model: 'ibm/granite-4-h-small', provider: { watsonx: { projectId: 'p' } } }
+  { title: '`watsonx`', model: 'ibm/granite-4-h-small', provider: { watsonx: { projectId: 'p' } } },
+  { title: '`sagemaker`', model: 'llama', provider: { sagemaker: {} } }
 ]
 
 interface Row {

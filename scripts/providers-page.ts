@@ -69,7 +69,7 @@ These services and servers speak OpenAI's chat completions, each in its own way.
 [\`llm.models\`](configuration.md#llm), which then needs no address, and for a \`dialect\` of any provider that
 speaks this format (in \`llm.models\` it stands in \`params\`). Without either,
 the host decides. \`openai\`, \`azure\`, \`anthropic\`, \`gemini\`,
-\`vertex\`, \`bedrock\`, \`cohere\` and \`watsonx\` have [fields of their own](configuration.md#models).
+\`vertex\`, \`bedrock\`, \`cohere\`, \`watsonx\` and \`sagemaker\` have [fields of their own](configuration.md#models).
 
 \`\`\`yaml
 llm:

@@ -24,7 +24,7 @@ import { TOO_DEEP } from './offload/job.ts'
 import { chatFor } from './offload/large-request.ts'
 import { Attempts, endLastAttempt } from './plan/attempts.ts'
 import { Attempt, type ProviderSlot, retryAfterMs } from './plan/balancer.ts'
-import { CompatibilityRetry } from './plan/compatibility-retry.ts'
+import { CompatibilityRetry, mayRefuse } from './plan/compatibility-retry.ts'
 import { type Continuation, continuationFor, settleStream } from './plan/continuation.ts'
 import { explainCall } from './plan/explain-call.ts'
 import { hasFailed } from './plan/failover.ts'
@@ -320,7 +320,7 @@ class LlmBackend implements CompiledBackend {
   // --- the answer ---
 
   #answered(ex: Exchange, state: Attempts, proceed: Proceed): ReturnType<AnswerHook> {
-    const mayDiffer = ex.status === 400 || ex.status === 422 || state.dialectOverrides !== null
+    const mayDiffer = mayRefuse(ex.status) || state.dialectOverrides !== null
     return mayDiffer ? this.#refused(ex, state, proceed) : this.#taken(ex, state, proceed)
   }
 

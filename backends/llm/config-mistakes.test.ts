@@ -57,7 +57,7 @@ test('a dialect of a provider with a format of its own, and one beside params, a
     { name: 'd', provider: 'groq', params: { dialect: { limit: 'max_tokens' } } }
   ]
   deepEqual(mistakes({ llm: { models } }), [
-    'llm.models[0].params.dialect: is for openai, azureopenai, cohere, watsonx, custom: only they are asked in the format of chat completions',
+    'llm.models[0].params.dialect: is for openai, azureopenai, cohere, watsonx, sagemaker, custom: only they are asked in the format of chat completions',
     'llm.models[1].dialect: belongs into params'
   ])
 })

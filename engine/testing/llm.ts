@@ -41,11 +41,12 @@ export async function gateway(t: TestContext, ai: object, policies: object = {},
 export function checkSignatures(
   mock: Models,
   keys: AwsKeys,
-  answer: (request: MockRequest, response: ServerResponse) => void
+  answer: (request: MockRequest, response: ServerResponse) => void,
+  service = 'bedrock'
 ) {
   const problems: string[] = []
   mock.instead = (request, response) => {
-    void signatureProblem(request, keys, 'eu-west-1', 'bedrock').then((problem) => {
+    void signatureProblem(request, keys, 'eu-west-1', service).then((problem) => {
       if (problem === null) return answer(request, response)
       problems.push(problem)
       refuseAs(response, 'InvalidSignatureException', 'The request signature does not match')

@@ -71,8 +71,9 @@ export async function deliverOperation(ex: Exchange, answer: OperationAnswer, co
 }
 
 export function deliverOperationHere(ex: Exchange, answer: OperationAnswer): void {
-  const { bytes, contentType, problem, ...cost } = translateOperationAnswer(answer)
+  const { bytes, contentType, problem, status, ...cost } = translateOperationAnswer(answer)
   settleOperation(ex, cost)
+  if (status !== undefined) setMaskedStatus(ex, status)
   if (problem !== null) failUnreadable(ex, answer.client, problem)
   else if (bytes !== null) writeBytes(ex, bytes, contentType)
 }

@@ -161,7 +161,7 @@ export interface TranslatedAnswer {
   readonly lost: DroppedFields
   /** Why it cannot be translated; null: it can. */
   readonly problem: string | null
-  /** Of an error that came as a success; null: the status stays. */
+  /** Of an error that came behind another; null: the status stays. */
   readonly status: number | null
 }
 
@@ -319,7 +319,11 @@ export function translateAnswer({
   const reader: ProviderFormat = FORMATS[from]
   if (to === null) return { ...SILENT, cost: costIn(reader, text) }
   const writer = FORMATS[to]
-  if (status >= 300) return { ...SILENT, bytes: jsonBytes(writer.writeError(reader.readError(status, text))) }
+  if (status >= 300) {
+    const error = reader.readError(status, text)
+    const own = error.status === status ? null : error.status
+    return { ...SILENT, status: own, bytes: jsonBytes(writer.writeError(error)) }
+  }
   if (from === to)
     return { ...SILENT, cost: costIn(reader, text), bytes: seal === null ? null : sealedAnswer(text, seal) }
   let cost: TranslatedAnswer['cost'] = null
@@ -369,8 +373,8 @@ function readEvent({ format, bytes }: EventJob): EventReading {
 }
 
 function translateOperation(job: OperationAnswerJob): TranslatedAnswer {
-  const { usage, model, units, bytes, contentType, problem } = translateOperationAnswer(job)
+  const { usage, model, units, bytes, contentType, problem, status = null } = translateOperationAnswer(job)
   const isKnown = usage !== null || model !== null || units !== undefined
   const cost = isKnown ? { usage, model, units, serviceTier: null, id: null, stops: null } : null
-  return { ...SILENT, cost, bytes, ...(contentType === undefined ? {} : { contentType }), problem }
+  return { ...SILENT, cost, bytes, ...(contentType === undefined ? {} : { contentType }), problem, status }
 }

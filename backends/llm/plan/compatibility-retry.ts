@@ -16,6 +16,7 @@ import type { Exchange } from '#engine/contract/exchange.ts'
 import { type AnswerHook, CONTINUE, LATER } from '#engine/contract/filter.ts'
 import { resend } from '#engine/contract/resend.ts'
 import type { Attempts } from './attempts.ts'
+import { QUOTED } from './error-class.ts'
 import type { ProviderRuntime } from './provider-runtime.ts'
 import type { RequestWriter, RewrittenBody } from './request-writer.ts'
 
@@ -23,6 +24,9 @@ type HookResult = ReturnType<AnswerHook>
 
 /** Bytes of a refusal that is looked into. */
 const REFUSAL_MAX = 64 * 1024
+
+/** Whether an answer with `status` may say that a member of the request is not taken. */
+export const mayRefuse = (status: number): boolean => status === 400 || status === 422 || status === QUOTED
 
 interface Steps {
   /** Why the provider cannot be asked without what is lost then; null: it can. */
@@ -50,8 +54,7 @@ export class CompatibilityRetry {
       choice.learned.dialect = { ...choice.learned.dialect, ...state.dialectOverrides }
       return null
     }
-    const isRefusal = ex.status === 400 || ex.status === 422
-    const added = isRefusal && ex.responseLength <= REFUSAL_MAX ? addedTo(state, choice) : []
+    const added = mayRefuse(ex.status) && ex.responseLength <= REFUSAL_MAX ? addedTo(state, choice) : []
     if (added.length === 0) return null
     const { maxBufferBytes, fail } = this.#context
     const look = (): HookResult => this.#look(ex, state, choice, { added, steps })

@@ -43,6 +43,9 @@ const CONTENT_POLICY = [
 /** Statuses behind which an error of the request may be one of the above: its body is to be read. */
 export const isAboutRequest = (status: number): boolean => status === 400 || status === 413 || status === 422
 
+/** What a service of AWS answers when the model behind it has failed, in whatever way: the body tells the status. */
+export const QUOTED = 424
+
 /** Null: another provider would say the same. */
 export function classOfError({ status, code, message, type }: ChatError): ErrorClass | null {
   const byCode = code === null ? undefined : CODES.get(code)

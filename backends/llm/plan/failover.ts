@@ -11,7 +11,7 @@ import type { BudgetLimits } from '#engine/kit/retry-budget.ts'
 import type { Attempts } from './attempts.ts'
 import type { ProviderSlot } from './balancer.ts'
 import { errorBody } from './error-body.ts'
-import { classOfError, classOfFault, classOfStatus } from './error-class.ts'
+import { classOfError, classOfFault, classOfStatus, QUOTED } from './error-class.ts'
 import type { Fallbacks } from './fallbacks.ts'
 import type { ProviderRuntime } from './provider-runtime.ts'
 
@@ -51,15 +51,17 @@ function peek(ex: Exchange, { attemptsOf, fallbacks, random }: FailoverOptions):
   const state = attemptsOf(ex)
   const { attempt = null, format = null } = state ?? {}
   if (state === null || attempt === null || format === null) return null
-  if (fallbacks.reads(ex.status)) {
-    return errorBody(ex, format, (error) => {
-      state.failure = classOfError(error)
-      return fallbacks.has(state.failure, state)
-    })
-  }
   const refused = (error: ChatError): void => {
     state.failure = classOfError(error) ?? 'server_error'
     attempt.failed(performance.now(), null, random())
+  }
+  if (ex.status === QUOTED || fallbacks.reads(ex.status)) {
+    return errorBody(ex, format, (error) => {
+      const hasFailed = ex.status === QUOTED && isFailure(error.status)
+      if (hasFailed) refused(error)
+      else state.failure = classOfError(error)
+      return hasFailed || fallbacks.has(state.failure, state)
+    })
   }
   const filtered = (what: Filtered): void => {
     state.failure = 'content_policy'

@@ -81,7 +81,7 @@ function compile({ region, guardrail, api }: Cloud): Provider {
     // Without a signature: an API key of Bedrock.
     keyField: () => 'authorization',
     fields: [],
-    signingRegion: region,
+    signing: { region, service: 'bedrock' },
     // By InvokeModel ("Amazon Titan Embeddings", "Cohere Embed", "Use a reranker model").
     wire: (operation, model) =>
       operation === 'rerank' ? 'invokeRerank' : TITAN.test(model) ? 'invokeText' : 'invokeTexts',

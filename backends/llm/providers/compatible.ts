@@ -127,11 +127,7 @@ export const COMPATIBLE = {
     key: 'FRIENDLI_TOKEN',
     dialect: OLD_LIMIT
   },
-  github: {
-    baseUrl: 'https://models.github.ai/inference',
-    hosts: ['models.github.ai'],
-    key: 'GITHUB_TOKEN'
-  },
+  github: { baseUrl: 'https://models.github.ai/inference', hosts: ['models.github.ai'], key: 'GITHUB_TOKEN' },
   gmicloud: { baseUrl: 'https://api.gmi-serving.com/v1', hosts: ['api.gmi-serving.com'], key: 'GMI_API_KEY' },
   // "OpenAI Compatibility": fields that "will result in a 400 error", n must be 1; "property 'reasoning_content' is
   // unsupported" (jan #8136), `reasoning` too, of some models (llms #64), 'annotations' and the like when SDKs write
@@ -298,6 +294,8 @@ export const COMPATIBLE = {
       refuses: ['tools', 'tool_choice', 'parallel_tool_calls']
     }
   },
+  // What all of its containers read; few chat templates have the role developer.
+  sagemaker: { dialect: { ...OLD_LIMIT, developer: false } },
   // "OpenAI compatible API": max_tokens; content as text (litellm, sambanova/chat.py).
   sambanova: {
     baseUrl: 'https://api.sambanova.ai/v1',

@@ -11,6 +11,7 @@ import { gemini } from './gemini.ts'
 import type { ProviderKind } from './kind.ts'
 import { custom, openai } from './openai.ts'
 import type { Provider } from './provider.ts'
+import { sagemaker } from './sagemaker.ts'
 import { vertexai } from './vertexai.ts'
 import { watsonx } from './watsonx.ts'
 
@@ -23,6 +24,7 @@ export const PROVIDERS: readonly ProviderKind[] = [
   bedrock,
   cohere,
   watsonx,
+  sagemaker,
   custom
 ]
 

@@ -40,8 +40,10 @@ export interface Provider {
   readonly wire?: (operation: Operation, model: string) => Wire | undefined
   /** Its errors are its own, although it speaks the format of others: no client of that could read them. */
   readonly hasOwnErrors?: true
-  /** That Signature Version 4 is made for, if the configuration names none. */
-  readonly signingRegion?: string
+  /** What Signature Version 4 is made for, if the configuration names nothing else. */
+  readonly signing?: { readonly region: string; readonly service: string }
+  /** All that it is asked goes where chat goes. */
+  readonly hasOnePath?: true
   /** A server of one's own may want another Authorization than a key: a user name and a password. */
   readonly takesPasswords?: true
 }
@@ -95,6 +97,8 @@ export type Wire =
   | 'embedContent'
   /** Cohere's second version of embed. */
   | 'embedV2'
+  /** Those of text-embeddings-inference. */
+  | 'embedInputs'
   /** Speech by generateContent, and pictures; Mistral's speech. */
   | 'speakContent'
   | 'drawContent'

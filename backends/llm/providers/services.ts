@@ -32,6 +32,7 @@ const SERVICES: ReadonlyMap<string, readonly Operation[]> = new Map<string, read
   ['openai', OPENAI],
   // Its transcriptions are asked in JSON, not by a form.
   ['openrouter', ['embeddings', 'rerank', 'speech']],
+  ['sagemaker', ['embeddings', 'rerank']],
   ['tei', ['embeddings', 'rerank']],
   ['together', ['embeddings', 'imageGenerations', 'rerank', 'stored', ...SOUND]],
   ['vertexai', ['embeddings', 'imageGenerations', 'rerank', 'speech']],

@@ -1,7 +1,8 @@
 /**
  * Embeddings as vendors ask for them that have neither OpenAI's words nor the Gemini API's. Sources: Amazon Bedrock,
  * "Amazon Titan Embeddings Text", "Cohere Embed"; Vertex AI, "Text embeddings API" and the reference of
- * publishers.models.embedContent; Voyage AI and Jina, "Embeddings"; Cohere, "Embed" v2.
+ * publishers.models.embedContent; Voyage AI and Jina, "Embeddings"; Cohere, "Embed" v2; text-embeddings-inference,
+ * openapi.json (/embed).
  */
 import { type Json, type JsonObject, NO_USAGE, type Usage } from '#backends/llm/conversation.ts'
 import { compact, Fields, isObject } from '#backends/llm/formats/fields.ts'
@@ -27,6 +28,8 @@ export interface EmbeddingWire {
   readonly takesTask: boolean
   /** Throws FormatError. */
   write(wanted: Wanted, model: string): JsonObject
+  /** Its answer may be a bare list, which is read under this name; absent: it is an object. */
+  readonly listName?: string
   /** Throws FormatError. */
   vectors(answer: Fields): readonly Json[]
   /** Tokens of the input; null: it does not say. */
@@ -101,6 +104,15 @@ const WIRES: { readonly [wire in Wire]?: EmbeddingWire } = {
     vectors: (answer) => answer.object('embeddings').list('float'),
     tokens: (answer) =>
       answer.optionalObject('meta')?.optionalObject('billed_units')?.optionalNumber('input_tokens') ?? null
+  },
+  // Other containers than that of text-embeddings-inference name the list.
+  embedInputs: {
+    end: '',
+    takesTask: false,
+    listName: 'embeddings',
+    write: ({ texts, dimensions }) => compact({ inputs: texts, dimensions }),
+    vectors: (answer) => answer.list(answer.value.embeddings === undefined ? 'embedding' : 'embeddings'),
+    tokens: () => null
   },
   predict: {
     end: ':predict',

@@ -201,8 +201,15 @@ function converted(
 }
 
 /** Throws FormatError. */
-function usageOf({ providerFormat, wire }: EmbeddingsAnswerSpec, body: Json): Usage | null {
-  const answer = Fields.of(body, '')
+function answerIn({ wire }: EmbeddingsAnswerSpec, body: Json): Fields {
+  const name = Array.isArray(body) ? embeddingWire(wire)?.listName : undefined
+  return Fields.of(name === undefined ? body : { [name]: body }, '')
+}
+
+/** Throws FormatError. */
+function usageOf(spec: EmbeddingsAnswerSpec, body: Json): Usage | null {
+  const { providerFormat, wire } = spec
+  const answer = answerIn(spec, body)
   const own = embeddingWire(wire)
   if (own !== null) return usageOfTokens(own.tokens(answer))
   return providerFormat === 'gemini' ? geminiUsage(answer) : openaiUsage(answer)
@@ -216,7 +223,7 @@ function embeddingsCost(spec: EmbeddingsAnswerSpec, body: Json): OperationCost {
 
 /** For a client of another format. Throws FormatError. */
 function embeddingsAnswer(spec: EmbeddingsAnswerSpec, body: Json, counted: Usage | null): JsonObject {
-  const vectors = vectorsIn(spec, Fields.of(body, ''))
+  const vectors = vectorsIn(spec, answerIn(spec, body))
   const cost = usageOf(spec, body) ?? counted
   const usage = cost === null ? null : boundedUsage(cost)
   if (spec.texts !== null) return toCohere(spec.isBase64, spec.texts, vectors, usage)

@@ -34,6 +34,8 @@ export interface TranslatedOperation extends OperationCost {
   readonly contentType?: string
   /** Why it cannot be translated; null: it can. */
   readonly problem: string | null
+  /** Of an error behind another status; absent: the status stays. */
+  readonly status?: number
 }
 
 const UNKNOWN: OperationCost = { usage: null, model: null }
@@ -55,7 +57,8 @@ export function translateOperationAnswer({
     if (status >= 300) {
       const error = FORMATS[providerFormat].readError(status, text)
       const body = inWordsOf(words ?? null, FORMATS[client].writeError(error), error.message, null)
-      return { ...cost, bytes: jsonBytes(body), problem: null }
+      const own = error.status === status ? {} : { status: error.status }
+      return { ...cost, ...own, bytes: jsonBytes(body), problem: null }
     }
     const body = JSON.parse(text) as Json
     // What is kept of an answer that has failed is no failure to show it.

@@ -206,6 +206,6 @@ export function besideChat(
   const pattern = FORMATS[format].chatEnd
   if (pattern.test(chat)) return chat.replace(pattern, () => end)
   // A path that is given and is none of chat is meant for whatever comes.
-  if (settings.path !== null) return chat
+  if (settings.path !== null || provider.hasOnePath === true) return chat
   throw new FormatError('', `${provider.name} has no such API`)
 }

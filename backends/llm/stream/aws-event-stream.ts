@@ -1,5 +1,5 @@
 /**
- * AWS event streams (application/vnd.amazon.eventstream), as Bedrock answers ConverseStream. Source: "Event stream
+ * AWS event streams (application/vnd.amazon.eventstream), as Bedrock and SageMaker answer. Source: "Event stream
  * encoding" of the Amazon Transcribe developer guide and of the Smithy specification. A message, big-endian:
  *
  *   total bytes u32 | header bytes u32 | CRC-32 of these eight | headers | payload | CRC-32 of all before
@@ -16,8 +16,10 @@ export interface EventMessage extends WireEvent {
   readonly kind: 'event' | 'exception' | 'error'
   /** `:event-type`, `:exception-type`; of an error "error". */
   readonly name: string
-  /** The payload as text; of an error {"code","message"} of its headers. */
+  /** The payload as text; of an error {"code","message"} of its headers; "" where there is `payload`. */
   readonly data: string
+  /** Of an event PayloadPart: a piece of another stream, so any bytes. */
+  readonly payload?: Buffer
 }
 
 /** `long` and `timestamp` (milliseconds since 1970) are bigint: they have 64 bits. `uuid` as text with dashes. */
@@ -34,6 +36,8 @@ export const CRC = 4
 /** The limits of AWS's own implementation (aws-c-event-stream). */
 const MESSAGE_BYTES_MAX = 24 * 1024 * 1024
 const HEADER_BYTES_MAX = 128 * 1024
+/** Of SageMaker (its reference, ResponseStream). */
+const PIECE = 'PayloadPart'
 /** A buffer that grew beyond is not kept for the next message. */
 const KEPT_BYTES_MAX = 64 * 1024
 
@@ -141,9 +145,12 @@ function messageOf(bytes: Buffer): EventMessage {
     return { kind, name: 'error', data: JSON.stringify({ code, message }) }
   }
   if (kind !== 'event' && kind !== 'exception') throw new FormatError(':message-type', 'is not known')
+  const name = nameOf(headers, `:${kind}-type`)
   const payload = bytes.subarray(payloadAt, end)
+  // A copy: the next message may take the place of this one.
+  if (kind === 'event' && name === PIECE) return { kind, name, data: '', payload: Buffer.from(payload) }
   if (!isUtf8(payload)) throw new FormatError('', 'the payload of a message in the event stream is not UTF-8')
-  return { kind, name: nameOf(headers, `:${kind}-type`), data: payload.toString('utf8') }
+  return { kind, name, data: payload.toString('utf8') }
 }
 
 /** A line end in it would be one of server-sent events, and text behind it one that no guard has seen. */

@@ -5,17 +5,35 @@ import { FormatError, type WireEvent } from '#backends/llm/formats/format.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import { SseReader } from '#engine/http/sse.ts'
 import { type EventMessage, EventStreamDecoder } from './aws-event-stream.ts'
+import { faultEvent, isContainerFault, PayloadParts } from './payload-parts.ts'
 
 export interface Framing {
   /** Adds the events that bytes [start, end) of `chunk` complete. Throws SseTooLong or FormatError. */
   push(chunk: Buffer, start: number, end: number, events: WireEvent[]): void
 }
 
+/** Pushed at the end of a stream: its last event may lack its empty line. */
+export const LINE_ENDS = Buffer.from('\n\n')
+
 class EventStream implements Framing {
   readonly #decoder = new EventStreamDecoder()
+  /** Of SageMaker, whose messages are pieces of another stream; null: none has come. */
+  #parts: PayloadParts | null = null
 
   push(chunk: Buffer, start: number, end: number, events: WireEvent[]): void {
-    for (const message of this.#decoder.push(chunk.subarray(start, end))) events.push(unwrapped(message))
+    // Messages need no line end; the stream within them may.
+    if (chunk === LINE_ENDS) this.#parts?.push(chunk, start, end, events)
+    else for (const message of this.#decoder.push(chunk.subarray(start, end))) this.#read(message, events)
+  }
+
+  #read(message: EventMessage, events: WireEvent[]): void {
+    const { payload, kind } = message
+    if (payload !== undefined) {
+      this.#parts ??= new PayloadParts()
+      this.#parts.push(payload, 0, payload.length, events)
+    } else if (isContainerFault(message) || (this.#parts !== null && kind !== 'event')) {
+      events.push(faultEvent(message))
+    } else if (this.#parts === null) events.push(unwrapped(message))
   }
 }
 

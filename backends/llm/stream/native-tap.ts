@@ -18,7 +18,8 @@ import type { Offload } from '#engine/contract/policy.ts'
 import { type SseEvent, SseReader } from '#engine/http/sse.ts'
 import { BROKEN, type CostTap, EndingTap, NOTHING } from './cost-tap.ts'
 import { EventBytes } from './event-bytes.ts'
-import { LINE_ENDS, wholeEvents } from './translating-tap.ts'
+import { LINE_ENDS } from './framing.ts'
+import { wholeEvents } from './translating-tap.ts'
 
 export interface NativeTapOptions {
   readonly format: FormatName

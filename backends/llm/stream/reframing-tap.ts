@@ -1,6 +1,6 @@
 /**
- * A stream whose events are the client's own, in another framing than the client's: those of Claude on Bedrock come in
- * messages of AWS event streams (InvokeModelWithResponseStream). It stands ahead of the tap that gets them as
+ * A stream whose events are the client's own, in another framing than the client's: those of Claude on Bedrock and of
+ * containers on SageMaker come in messages of AWS event streams. It stands ahead of the tap that gets them as
  * server-sent events.
  */
 import type { ChatError } from '#backends/llm/conversation.ts'
@@ -9,7 +9,7 @@ import { reasonOf, type StreamWriter, type WireEvent } from '#backends/llm/forma
 import type { ErrorCode } from '#engine/contract/errors.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import { type AnswerCost, BROKEN, type CostTap, NOTHING } from './cost-tap.ts'
-import { type Framing, isException } from './framing.ts'
+import { type Framing, isException, LINE_ENDS } from './framing.ts'
 import { frame } from './translating-tap.ts'
 
 export interface ReframingTapOptions {
@@ -66,7 +66,9 @@ export class ReframingTap implements CostTap {
   }
 
   end(ex: Exchange): Buffer | null {
-    return this.#parties.inner.end(ex)
+    const last = this.body(ex, LINE_ENDS, 0, LINE_ENDS.length)
+    const rest = this.#parties.inner.end(ex)
+    return last === null || rest === null ? (last ?? rest) : Buffer.concat([last, rest])
   }
 
   fault(ex: Exchange, code: ErrorCode): Buffer | null {

@@ -16,7 +16,7 @@ import { type SseEvent, SseReader, SseTooLong } from '#engine/http/sse.ts'
 import { BROKEN, type CostTap, EndingTap, NOTHING } from './cost-tap.ts'
 import { EventBytes } from './event-bytes.ts'
 import { EventOrder } from './event-order.ts'
-import type { Framing } from './framing.ts'
+import { type Framing, LINE_ENDS } from './framing.ts'
 
 export interface TranslatingTapOptions {
   /** What the provider speaks. */
@@ -35,7 +35,6 @@ export interface TranslatingTapOptions {
   readonly giveUp?: () => void
 }
 
-export const LINE_ENDS = Buffer.from('\n\n')
 export class TranslatingTap extends EndingTap implements CostTap {
   readonly #parties: TranslatingTapOptions
   readonly #reader: StreamReader

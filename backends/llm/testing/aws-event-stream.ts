@@ -50,15 +50,15 @@ function encodeValue(header: HeaderValue): Buffer {
   }
 }
 
-/** A message as Bedrock sends it: `json` under the name of its event or exception. */
-export function encodeEvent(kind: 'event' | 'exception', name: string, json: string): Buffer {
+/** A message as Bedrock and SageMaker send it: `payload`, JSON as a rule, under the name of its event or exception. */
+export function encodeEvent(kind: 'event' | 'exception', name: string, payload: string | Uint8Array): Buffer {
   const text = (value: string): HeaderValue => ({ type: 'string', value })
   const headers: [string, HeaderValue][] = [
     [`:${kind}-type`, text(name)],
     [':content-type', text('application/json')],
     [':message-type', text(kind)]
   ]
-  return encodeMessage(new Map(headers), json)
+  return encodeMessage(new Map(headers), payload)
 }
 
 /** The text of the Converse stream writer as messages: each line is an object of one member, named like its event. */

@@ -18,6 +18,7 @@ const SERVICES: Readonly<Record<string, string>> = {
   'bedrock-runtime': 'bedrock',
   'bedrock-agent-runtime': 'bedrock',
   'bedrock-agentcore': 'bedrock-agentcore',
+  sagemaker: 'sagemaker',
   'vpc-lattice-svcs': 'vpc-lattice-svcs'
 }
 

@@ -54,7 +54,7 @@ const aws = () =>
         .describe("Signed for; default: the model provider's, that of a host of AWS, else us-east-1 for models."),
       service: awsRegion()
         .optional()
-        .describe('Signed for, such as execute-api; default: bedrock for models, that of a host of AWS.'),
+        .describe("Signed for, such as execute-api; default: the model provider's, that of a host of AWS."),
       secretRef: secretRef(`${ACCESS_KEY}, ${SECRET_KEY} and, of temporary keys, ${SESSION_TOKEN}`).optional()
     })
     .refine(({ accessKeyId, secretAccessKey }) => (accessKeyId === undefined) === (secretAccessKey === undefined), {

@@ -70,11 +70,17 @@ export function deploymentOf(input: DeploymentInput, draft: Draft): Deployment |
     ...(prices === null ? {} : { prices }),
     ...(contextTokens === undefined ? {} : { contextTokens })
   }
+  if (read.provider === 'sagemaker' && objectOf(raw.model_info).mode !== 'embedding')
+    draft.note(file, at('model'), INPUTS)
   notesOf(input, params, draft)
   const shares = { weight: numberOf(params.weight), rpm: numberOf(params.rpm), tpm: numberOf(params.tpm) }
   const tags = (Array.isArray(params.tags) ? params.tags : []).flatMap((tag) => textOf(tag, environment) ?? [])
   return { group, model, shares, tags, order: numberOf(params.order) ?? 0, file, path }
 }
+
+/** Of `sagemaker/`, where LiteLLM writes the prompt itself. */
+const INPUTS =
+  'its container is asked in chat completions, not by `inputs`: TGI before 3.0 takes them with MESSAGES_API_ENABLED=true'
 
 /** With what its credential says, where it says nothing itself. */
 function paramsOf({ raw, credentials }: DeploymentInput): Raw {
@@ -103,10 +109,14 @@ function bedrockName(name: string): { readonly model: string; readonly region: s
   return { model: own ?? model, region }
 }
 
+/** Their addresses are in cloudParams. */
+const HAVE_OWN: ReadonlySet<string> = new Set(['azure', 'bedrock', 'sagemaker'])
+
 function commonParams(row: ProviderRow, params: Raw, environment: Raw, address: string | undefined): Raw {
   const { provider, key, baseUrl = undefined, dialect } = row
-  const apiKey = textOf(params.api_key, environment) ?? (key === undefined ? undefined : `$${key}`)
-  const base = provider === 'azure' || provider === 'bedrock' ? undefined : (baseOf(row, address) ?? baseUrl)
+  const ownKey = provider === 'sagemaker' ? undefined : textOf(params.api_key, environment)
+  const apiKey = ownKey ?? (key === undefined ? undefined : `$${key}`)
+  const base = HAVE_OWN.has(provider ?? '') ? undefined : (baseOf(row, address) ?? baseUrl)
   return {
     ...(apiKey === undefined ? {} : { apiKey }),
     ...(base === undefined ? {} : { baseUrl: base }),
@@ -121,6 +131,9 @@ function baseOf({ provider }: ProviderRow, address: string | undefined): string 
   return /^https?:\/\/[^/]+$/.test(base) || base.endsWith('/v1') ? base : `${base}/v1`
 }
 
+/** LiteLLM's own default. */
+const REGION = `\${AWS_REGION_NAME:-us-west-2}`
+
 function cloudParams(
   { provider }: ProviderRow,
   { model }: ModelName,
@@ -132,9 +145,8 @@ function cloudParams(
   if (provider === 'bedrock') {
     const region = textOf(params.aws_region_name, environment) ?? bedrockName(model).region
     const endpoint = textOf(params.aws_bedrock_runtime_endpoint, environment) ?? address
-    // LiteLLM's own default.
     return {
-      awsRegion: region ?? `\${AWS_REGION_NAME:-us-west-2}`,
+      awsRegion: region ?? REGION,
       ...(endpoint === undefined ? {} : { baseUrl: endpoint })
     }
   }
@@ -144,7 +156,19 @@ function cloudParams(
       vertexRegion: textOf(params.vertex_location, environment) ?? `\${VERTEXAI_LOCATION:-us-central1}`
     }
   }
+  if (provider === 'sagemaker') return sagemakerParams(params, environment)
   return provider === 'watsonx' ? watsonxParams(params, environment) : {}
+}
+
+/** LiteLLM's address has the path of the endpoint in it. */
+function sagemakerParams(params: Raw, environment: Raw): Raw {
+  const component = textOf(params.model_id, environment)
+  const base = textOf(params.sagemaker_base_url, environment)
+  return {
+    sagemakerRegion: textOf(params.aws_region_name, environment) ?? REGION,
+    ...(component === undefined ? {} : { sagemakerComponent: component }),
+    ...(base === undefined ? {} : { baseUrl: base.replace(/^(https?:\/\/[^/]+).*$/, '$1') })
+  }
 }
 
 /** LiteLLM reads the same variables. Its address is the host of a region, which is baseUrl here. */

@@ -176,18 +176,28 @@ model_list:
     litellm_params: { model: vertex_ai/gemini-2.5-pro, vertex_project: p, vertex_location: eu }
   - model_name: f
     litellm_params: { model: unheard/of }
+  - model_name: g
+    litellm_params: { model: sagemaker_chat/e, model_id: c, sagemaker_base_url: "https://vpce/endpoints/e/invocations" }
+  - model_name: h
+    litellm_params: { model: sagemaker/e, aws_region_name: eu-west-1 }
 `
   )
-  deepEqual(notes.length, 1)
+  deepEqual(notes.length, 2)
   match(
     notes[0]!,
     /config\.yaml:15: model_list\[5\]\.litellm_params\.model: nobody can tell whose model "unheard\/of" is/
   )
+  match(notes[1]!, /model_list\[7\]\.litellm_params\.model: its container is asked in chat completions/)
   match(text, /# the big one\n\s+# kept\n\s+- name: a\n/)
   match(text, /apiKey: sk-\$\$known\n/)
   match(text, /baseUrl: \$BASE\n\s+azureApiVersion: 2024-10-21/)
   match(text, /azureResourceName: res\n/)
   match(text, /model: anthropic\.claude-v2:1\n\s+awsRegion: eu-west-1/)
+  match(
+    text,
+    /model: e\n\s+sagemakerRegion: \$\{AWS_REGION_NAME:-us-west-2\}\n\s+sagemakerComponent: c\n\s+baseUrl: https:\/\/vpce\n/
+  )
+  match(text, /model: e\n\s+sagemakerRegion: eu-west-1\n/)
   const env = { BASE: 'https://x.openai.azure.com/', K: 'k' }
   deepEqual(loadConfig(text, { file: 'weir.yaml', env, policies, backends }).ok, true)
 })
@@ -293,7 +303,11 @@ test('each provider that LiteLLM knows by a prefix is one that loads', () => {
     return `  - { model_name: "${name}", litellm_params: { model: "${name}/m", api_key: k${PLACES[name] ?? server} } }`
   })
   const { text, notes } = imported('litellm', `model_list:\n${entries.join('\n')}\n`)
-  deepEqual(notes, [])
+  // The one that LiteLLM asks in another way.
+  deepEqual(
+    notes.map((note) => note.split(': ')[2]),
+    ['its container is asked in chat completions, not by `inputs`']
+  )
   for (const name of prefixes) ok(text.includes(`name: ${name}\n`), name)
   match(text, /provider: perplexity\n/)
 })

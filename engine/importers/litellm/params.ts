@@ -23,7 +23,7 @@ export const PARAMS: Readonly<Record<string, Row>> = {
     order: 'carried'
   },
   ...{ aws_region_name: 'carried', aws_access_key_id: 'carried', aws_secret_access_key: 'carried' },
-  ...{ project_id: 'carried', space_id: 'carried' },
+  ...{ project_id: 'carried', space_id: 'carried', model_id: 'carried', sagemaker_base_url: 'carried' },
   ...{ aws_bedrock_runtime_endpoint: 'carried', vertex_project: 'carried', vertex_location: 'carried' },
   ...{ cache_control_injection_points: 'carried' },
   ...{

@@ -28,6 +28,7 @@ export const PROVIDERS: Readonly<Record<string, ProviderRow>> = {
   bedrock: own('bedrock'),
   vertex_ai: own('vertex'),
   watsonx: own('watsonx', 'WATSONX_APIKEY'),
+  ...{ sagemaker: own('sagemaker'), sagemaker_chat: own('sagemaker') },
   groq: own('groq', 'GROQ_API_KEY'),
   mistral: own('mistral', 'MISTRAL_API_KEY'),
   codestral: at('https://codestral.mistral.ai/v1', 'CODESTRAL_API_KEY', 'mistral'),

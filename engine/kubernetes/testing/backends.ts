@@ -81,6 +81,10 @@ export const backends: Table = {
             }
           },
           { name: 'space', watsonx: { spaceId: 's' } },
+          {
+            name: 'sagemaker',
+            sagemaker: { model: 'e', region: 'eu-west-1', inferenceComponent: 'c', servedModel: 'meta/llama' }
+          },
           { name: 'own', custom: { model: 'llama', formats: ['completions'] }, host: 'vllm', port: 8000 }
         ]
       ])
@@ -213,7 +217,7 @@ export const backends: Table = {
       'a provider of no kind',
       provider({ host: 'a' }),
       'ai.provider',
-      'must have exactly one of openai, azureopenai, anthropic, gemini, vertexai, bedrock, cohere, watsonx, custom'
+      'must have exactly one of openai, azureopenai, anthropic, gemini, vertexai, bedrock, cohere, watsonx, sagemaker, custom'
     ],
     ['a provider of two kinds', provider({ ...openai, bedrock: {} }), 'ai.provider', 'must have exactly one of openai'],
     [

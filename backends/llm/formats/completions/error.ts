@@ -69,7 +69,7 @@ export function readError(status: number, body: string): ChatError {
   const value = parseJson(body) ?? null
   // Google's compatible endpoint wraps it in a list.
   const whole = (Array.isArray(value) ? value[0] : value) as Json | undefined
-  const error = isObject(whole) ? errorOf(whole, status) : null
+  const error = isObject(whole) ? (ofContainer(whole) ?? errorOf(whole, status)) : null
   if (error !== null) return error
   const message = isString(whole) && whole !== '' ? whole : body.trim()
   return errorFrom(
@@ -86,9 +86,21 @@ function errorOf(whole: JsonObject, status: number): ChatError | null {
   const listed = firstOf(whole.errors)
   if (listed !== null) return errorFrom(listed, status)
   if (isString(whole.message)) return errorFrom(whole, status)
+  if (isString(whole.Message)) return errorFrom({ message: whole.Message }, status)
   const detail = whole.detail ?? null
   if (isString(detail)) return errorFrom({ message: detail }, status)
   return detail === null ? null : errorFrom({ message: JSON.stringify(detail).slice(0, MESSAGE_MAX) }, status)
+}
+
+/** Who runs the endpoint, and where its log is, is no client's to know. */
+const LOG = /\.? See https:\/\/\S+ in account \d+ for more information\.?$/
+
+/** SageMaker quotes the error of a container, with its status, behind one of its own ("InvokeEndpoint", ModelError). */
+function ofContainer({ OriginalMessage: quoted, OriginalStatusCode: code, Message: text }: JsonObject) {
+  const status = statusOf(code ?? null)
+  if (status === null) return null
+  if (isString(quoted) && quoted.trim() !== '') return readError(status, quoted)
+  return errorFrom({ message: isString(text) ? text.replace(LOG, '') : '' }, status)
 }
 
 /**
