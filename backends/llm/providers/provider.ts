@@ -42,6 +42,10 @@ export interface Provider {
   readonly hasOwnErrors?: true
   /** What Signature Version 4 is made for, if the configuration names nothing else. */
   readonly signing?: { readonly region: string; readonly service: string }
+  /** End of the path of its chat, where that is not the format's: other APIs stand beside it. */
+  readonly chatEnd?: RegExp
+  /** Members of requests in its own words for what is no chat: who pays. */
+  readonly account?: JsonObject
   /** All that it is asked goes where chat goes. */
   readonly hasOnePath?: true
   /** A server of one's own may want another Authorization than a key: a user name and a password. */
@@ -97,8 +101,10 @@ export type Wire =
   | 'embedContent'
   /** Cohere's second version of embed. */
   | 'embedV2'
-  /** Those of text-embeddings-inference. */
+  /** Those of text-embeddings-inference; of watsonx.ai, and its rerank. */
   | 'embedInputs'
+  | 'embedResults'
+  | 'rerankInputs'
   /** Speech by generateContent, and pictures; Mistral's speech. */
   | 'speakContent'
   | 'drawContent'

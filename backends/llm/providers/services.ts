@@ -37,7 +37,7 @@ const SERVICES: ReadonlyMap<string, readonly Operation[]> = new Map<string, read
   ['together', ['embeddings', 'imageGenerations', 'rerank', 'stored', ...SOUND]],
   ['vertexai', ['embeddings', 'imageGenerations', 'rerank', 'speech']],
   ['voyage', ['embeddings', 'rerank', 'stored']],
-  ['watsonx', []],
+  ['watsonx', ['embeddings', 'rerank']],
   // It takes edits of pictures in JSON only. Its sound is not where OpenAI's is.
   ['xai', ['imageGenerations', 'realtime', 'stored']]
 ])

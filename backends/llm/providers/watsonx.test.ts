@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
+import type { Body } from '#backends/demo/models/wire.ts'
 import { gatewayOf, jsonOf, provider } from '#backends/llm/testing/llm-gateway.ts'
 
 const KEY = 'canary-of-ibm'
@@ -34,6 +35,23 @@ const WHOLE = {
   choices: [{ index: 0, message: { role: 'assistant', content: 'Ciao' }, finish_reason: 'stop' }]
 }
 
+/** "Generate embeddings" and "Rerank" of its API reference. */
+const EMBEDDED = {
+  model_id: 'slate',
+  results: [{ embedding: [0.5, -1] }, { embedding: [2, 0.25] }],
+  created_at: '2024-02-21T17:32:28Z',
+  input_token_count: 10
+}
+const RANKED = {
+  model_id: 'cross-encoder/ms-marco-minilm-l-12-v2',
+  created_at: '2024-10-18T06:57:42.032Z',
+  results: [
+    { index: 0, score: -2.5847978591918945 },
+    { index: 1, score: 6.9 }
+  ],
+  input_token_count: 318
+}
+
 /** What it was sent. */
 async function iam(t: TestContext, expiresIn: number | null = 3600) {
   const forms: { path: string; form: object }[] = []
@@ -61,6 +79,8 @@ async function watsonx(t: TestContext, watsonxIamUrl: string, params: object = {
   const models = await provider(t)
   models.instead = ({ path, body }, response: ServerResponse) => {
     if (body.model_id === 'busy') response.writeHead(403).end(JSON.stringify(BUSY))
+    else if (path.includes('/embeddings')) response.writeHead(200).end(JSON.stringify(EMBEDDED))
+    else if (path.includes('/rerank')) response.writeHead(200).end(JSON.stringify(RANKED))
     else if (/chat_stream/.test(path)) response.writeHead(200, { 'content-type': 'text/event-stream' }).end(STREAM)
     else response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(WHOLE))
     return true
@@ -159,6 +179,56 @@ test('a token is shown as it is; without one the client is told, and nobody the 
   equal(`${await refused.text()}${without.logged.join()}`.includes(KEY), false)
   match(without.logged.join(), /no credentials of IBM Cloud: 127\.0\.0\.1:\d+ answered with status 400/)
   deepEqual(without.models.requests, [])
+})
+
+test('texts are embedded and documents ranked, for clients of all formats, and the file says who pays', async (t) => {
+  const { url } = await iam(t)
+  const { models, ask } = await watsonx(t, url)
+  const vectors = EMBEDDED.results.map(({ embedding }) => embedding)
+  const theirs = { project_id: 'theirs' }
+  const ours = await jsonOf(await ask('/v1/embeddings', { model: 'slate', input: ['a', 'b'] }))
+  deepEqual([ours.data.map(({ embedding }: Body) => embedding), ours.usage.prompt_tokens], [vectors, 10])
+  const requests = ['a', 'b'].map((text) => ({ model: 'models/slate', content: { parts: [{ text }] } }))
+  const gemini = await jsonOf(await ask('/v1beta/models/slate:batchEmbedContents', { requests }))
+  deepEqual(
+    gemini.embeddings.map(({ values }: Body) => values),
+    vectors
+  )
+  const cohere = { model: 'slate', texts: ['a', 'b'], input_type: 'search_document', embedding_types: ['float'] }
+  const { embeddings, meta } = await jsonOf(await ask('/v2/embed', cohere))
+  deepEqual([embeddings.float, meta.billed_units.input_tokens], [vectors, 10])
+  const documents = ['c', 'd']
+  const first = await jsonOf(await ask('/v2/rerank', { model: 'slate', query: 'q', documents, top_n: 2 }))
+  const v1 = await jsonOf(await ask('/v1/rerank', { model: 'slate', query: 'q', documents, return_documents: true }))
+  const ranked = [6.9, RANKED.results[0]!.score]
+  for (const { results } of [first, v1])
+    deepEqual(
+      results.map(({ relevance_score: score }: Body) => score),
+      ranked
+    )
+  deepEqual([v1.results[0].document, v1.usage], [{ text: 'd' }, { total_tokens: 318 }])
+  const account = { project_id: 'p-1' }
+  const embed = { model_id: 'slate', inputs: ['a', 'b'], ...account }
+  const rank = { model_id: 'slate', query: 'q', inputs: [{ text: 'c' }, { text: 'd' }], ...account }
+  deepEqual(
+    models.requests.map(({ path, body, headers }) => [path, body, headers.authorization]),
+    [
+      ...[embed, embed, embed].map((body) => ['/ml/v1/text/embeddings', body] as const),
+      ['/ml/v1/text/rerank', { ...rank, parameters: { return_options: { top_n: 2 } } }] as const,
+      ['/ml/v1/text/rerank', rank] as const
+    ].map(([path, body]) => [`${path}?version=2025-04-23`, body, 'Bearer eyJ.token.1'])
+  )
+  for (const [body, why] of [
+    [{ model: 'slate', input: 'a', dimensions: 8 }, /dimensions: cannot be said/],
+    [{ model: 'slate', input: 'a', ...theirs }, /project_id/],
+    [{ model: 'deployment/a', input: 'a' }, /chat only of models that are deployed/]
+  ] as const) {
+    const refused = await ask('/v1/embeddings', body)
+    equal(refused.status, 400)
+    match(await refused.text(), why)
+  }
+  const busy = await ask('/v1/embeddings', { model: 'busy', input: 'a' })
+  deepEqual([busy.status, (await jsonOf(busy)).error.code], [403, 'token_quota_reached'])
 })
 
 test('mistakes are told with their place', async (t) => {

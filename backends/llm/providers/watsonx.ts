@@ -1,8 +1,8 @@
 /**
- * IBM watsonx.ai ("Infer text": text/chat and text/chat_stream of its API reference; "Deployments"). It has chat
- * completions with names of its own for the model, for who pays, and for words of tool_choice; a stream has a path
- * instead of a member. Its regions are hosts ("API endpoints"). Keys of IBM Cloud are exchanged for tokens
- * (watsonx-token.ts); what is a token already is shown as it is.
+ * IBM watsonx.ai ("Infer text": text/chat and text/chat_stream of its API reference; "Deployments"; "Generate
+ * embeddings"; "Rerank"). It has chat completions with names of its own for the model, for who pays, and for words of
+ * tool_choice; a stream has a path instead of a member. Its regions are hosts ("API endpoints"). Keys of IBM Cloud are
+ * exchanged for tokens (watsonx-token.ts); what is a token already is shown as it is.
  */
 import type { JsonObject } from '#backends/llm/conversation.ts'
 import type { Makers, Output } from './fields.ts'
@@ -103,14 +103,12 @@ function checked({ baseUrl, pathPrefix, watsonxProject, watsonxSpace }: Shortcut
 /** What LiteLLM writes ahead of the id of a model that is deployed, whose path has it. */
 const DEPLOYED = 'deployment/'
 
-const LACKED: Readonly<Record<Exclude<Operation, 'count' | 'realtime'>, string>> = {
-  embeddings: 'no embeddings here',
+const LACKED: Readonly<Record<Exclude<Operation, 'count' | 'embeddings' | 'realtime' | 'rerank'>, string>> = {
   imageEdits: 'no API that changes pictures',
   imageGenerations: 'no API that makes pictures',
   imageVariations: 'no API that varies pictures',
   models: 'no list of its models',
   moderations: 'no moderation',
-  rerank: 'no API that ranks here',
   speech: 'no API that speaks',
   stored: 'no files and batches',
   transcriptions: 'no transcription here',
@@ -127,6 +125,13 @@ function compile({ region, account, apiVersion }: Cloud): Provider {
       const place = isDeployed(model) ? `/deployments/${segment(model.slice(DEPLOYED.length))}` : ''
       return `/ml/v1${place}/text/${method}?version=${apiVersion}`
     },
+    chatEnd: /\/chat(?=\?)/,
+    account,
+    wire: (operation) => (operation === 'rerank' ? 'rerankInputs' : 'embedResults'),
+    lacksFor: (operation, model) =>
+      isDeployed(model) && (operation === 'embeddings' || operation === 'rerank')
+        ? 'chat only of models that are deployed'
+        : undefined,
     keyField: () => 'authorization',
     fields: [],
     lacks: { ...LACKED, realtime: 'no realtime API' },

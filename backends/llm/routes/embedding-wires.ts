@@ -2,7 +2,7 @@
  * Embeddings as vendors ask for them that have neither OpenAI's words nor the Gemini API's. Sources: Amazon Bedrock,
  * "Amazon Titan Embeddings Text", "Cohere Embed"; Vertex AI, "Text embeddings API" and the reference of
  * publishers.models.embedContent; Voyage AI and Jina, "Embeddings"; Cohere, "Embed" v2; text-embeddings-inference,
- * openapi.json (/embed).
+ * openapi.json (/embed); IBM watsonx.ai, "Generate embeddings".
  */
 import { type Json, type JsonObject, NO_USAGE, type Usage } from '#backends/llm/conversation.ts'
 import { compact, Fields, isObject } from '#backends/llm/formats/fields.ts'
@@ -113,6 +113,16 @@ const WIRES: { readonly [wire in Wire]?: EmbeddingWire } = {
     write: ({ texts, dimensions }) => compact({ inputs: texts, dimensions }),
     vectors: (answer) => answer.list(answer.value.embeddings === undefined ? 'embedding' : 'embeddings'),
     tokens: () => null
+  },
+  embedResults: {
+    end: '/embeddings',
+    takesTask: false,
+    write: ({ texts, dimensions }, model) => {
+      if (dimensions === null) return { model_id: model, inputs: texts }
+      throw new FormatError('dimensions', 'cannot be said: vectors have the length that the model gives them')
+    },
+    vectors: (answer) => answer.objects('results').map((one) => one.list('embedding')),
+    tokens: (answer) => answer.optionalNumber('input_token_count')
   },
   predict: {
     end: ':predict',

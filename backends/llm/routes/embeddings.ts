@@ -119,7 +119,8 @@ class Embeddings implements ReadOperation {
     const isSame = (providerFormat === 'gemini') === (client === 'gemini') && !this.#isCohere
     const isNative = this.#isCohere ? wire === 'embedV2' : own === null && isSame
     const wanted = isNative ? null : this.#wanted(own?.takesTask ?? providerFormat === 'gemini')
-    const body = wanted === null ? this.#native(model, wire) : converted(wanted, providerFormat, own, wire, model)
+    const body =
+      wanted === null ? this.#native(model, wire) : converted(wanted, to, { providerFormat, own, wire, model })
     const path = besideChat(to, providerFormat, model, own?.end ?? this.#end(providerFormat, isNative))
     const answerSpec = {
       of: 'Embeddings',
@@ -182,14 +183,19 @@ class Embeddings implements ReadOperation {
   }
 }
 
+interface Words {
+  readonly providerFormat: ProviderFormat
+  readonly own: EmbeddingWire | null
+  readonly wire: Wire | null
+  readonly model: string
+}
+
 function converted(
   wanted: Wanted,
-  format: ProviderFormat,
-  own: EmbeddingWire | null,
-  wire: Wire | null,
-  model: string
+  { provider }: ResolvedProvider,
+  { providerFormat: format, own, wire, model }: Words
 ): JsonObject {
-  if (own !== null) return own.write(wanted, model)
+  if (own !== null) return { ...own.write(wanted, model), ...provider.account }
   const { texts, dimensions, task } = wanted
   if (format !== 'gemini') {
     return inWordsOf(wire, compact({ model, input: texts, dimensions, encoding_format: 'float' }))

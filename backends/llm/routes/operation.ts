@@ -203,7 +203,7 @@ export function besideChat(
   end: string
 ): string {
   const chat = settings.path ?? withPathPrefix(provider.target(format, model, false), settings.pathPrefix)
-  const pattern = FORMATS[format].chatEnd
+  const pattern = provider.chatEnd ?? FORMATS[format].chatEnd
   if (pattern.test(chat)) return chat.replace(pattern, () => end)
   // A path that is given and is none of chat is meant for whatever comes.
   if (settings.path !== null || provider.hasOnePath === true) return chat

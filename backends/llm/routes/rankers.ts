@@ -3,7 +3,8 @@
  * cohere-python 7.3, aws_client.py for Bedrock), Jina ("Reranker API"), Voyage AI ("Rerank") and MongoDB Atlas ("Rerank
  * documents"), Fireworks AI ("Rerank documents") and Alibaba ("Text rerank API"); Amazon Bedrock, "Use a reranker
  * model"; DeepInfra, "Qwen3-Reranker: HTTP/cURL API"; text-embeddings-inference, openapi.json; NVIDIA NIM for
- * retrieval, "Reranking API"; Google Cloud, "Improve search and RAG quality with ranking API".
+ * retrieval, "Reranking API"; IBM watsonx.ai, "Rerank"; Google Cloud, "Improve search and RAG quality with ranking
+ * API".
  */
 import type { Json, JsonObject } from '#backends/llm/conversation.ts'
 import { compact, type Fields } from '#backends/llm/formats/fields.ts'
@@ -108,6 +109,16 @@ const RANKERS: { readonly [wire in Wire]?: Ranker } = {
     path: (path) => path.replace(/\/v1\/rerank$/, '/rerank'),
     ranksAll: true,
     write: ({ query, documents }) => ({ query, texts: documents }),
+    results: (answer) => answer.objects('results').map((one) => scored(one, 'score'))
+  },
+  rerankInputs: {
+    ...OTHER,
+    write: ({ query, documents, count }, model) => ({
+      model_id: model,
+      query,
+      inputs: documents.map((text) => ({ text })),
+      ...(count === null ? {} : { parameters: { return_options: { top_n: count } } })
+    }),
     results: (answer) => answer.objects('results').map((one) => scored(one, 'score'))
   },
   rankPassages: {

@@ -104,7 +104,7 @@ class Rerank implements ReadOperation {
       searches
     } as const
     return {
-      body: wanted === null || isRead ? renamed : ranker.write(wanted, model),
+      body: wanted === null || isRead ? renamed : { ...ranker.write(wanted, model), ...to.provider.account },
       model,
       providerFormat,
       isNative,
@@ -142,7 +142,7 @@ function costIn({ searches }: RerankAnswerSpec, body: Json): OperationCost {
   const model = isString(body.model) ? body.model : null
   const units = objectIn(objectIn(body, 'meta'), 'billed_units')
   const count = typeof units.search_units === 'number' ? units.search_units : searches
-  const tokens = objectIn(body, 'usage').total_tokens ?? body.input_tokens
+  const tokens = objectIn(body, 'usage').total_tokens ?? body.input_tokens ?? body.input_token_count
   const usage = typeof tokens === 'number' ? { ...NO_USAGE, input: tokens } : null
   return { usage, model, ...(count === null ? {} : { units: { counts: { search: count } } }) }
 }
