@@ -87,6 +87,14 @@ test('an error behind a status of 200 is one, in whatever words', () => {
   }
 })
 
+test('what a generation has used that has failed is owed', () => {
+  const usage = { billed_units: { input_tokens: 46, output_tokens: 14 } }
+  const body = { message: { content: [{ type: 'text', text: 'Half' }] }, finish_reason: 'ERROR', usage }
+  const { status, cost } = translated('cohereV2', body, 'completions')
+  deepEqual([status, cost?.usage?.input, cost?.usage?.output], [500, 46, 14])
+  equal(translated('completions', { error: { message: 'busy', code: 503 } }, 'messages').cost, null)
+})
+
 test('an answer with a word about an error is an answer', () => {
   const choice = { index: 0, message: { role: 'assistant', content: 'Hi' }, finish_reason: 'stop' }
   for (const body of [

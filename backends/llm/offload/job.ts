@@ -330,7 +330,12 @@ export function translateAnswer({
   try {
     const value = JSON.parse(text) as JsonObject
     const error = maskedError(from, value)
-    if (error !== null) return { ...SILENT, status: error.status, bytes: jsonBytes(writer.writeError(error)) }
+    if (error !== null) {
+      // What has been read and made is owed.
+      const owed = costIn(reader, text)
+      const own = owed?.usage == null ? null : owed
+      return { ...SILENT, cost: own, status: error.status, bytes: jsonBytes(writer.writeError(error)) }
+    }
     const answer = withToolStops(reader.readAnswer(value))
     const { usage, model, serviceTier, id, choices } = answer
     cost = { usage, model, serviceTier, id, stops: choices.map(({ stop }) => stop) }

@@ -55,6 +55,8 @@ export function classOfError({ status, code, message, type }: ChatError): ErrorC
     if (CONTENT_POLICY.some((pattern) => pattern.test(message))) return 'content_policy'
   }
   if (type === 'filter') return 'content_policy'
+  // Some say so with the status of another.
+  if (type === 'quota') return 'rate_limit'
   return type === 'overloaded' ? 'overloaded' : classOfStatus(status)
 }
 

@@ -57,10 +57,27 @@ const EVENTS = [
 const framed = (events: readonly object[]) =>
   events.map((one) => `event: ${(one as { type: string }).type}\ndata: ${JSON.stringify(one)}\n\n`).join('')
 
+/** A generation that has failed behind a good status, by its reason. */
+const FAILURES: ReadonlyMap<string, (response: ServerResponse, isStreamed: boolean) => void> = new Map(
+  ['ERROR', 'TIMEOUT'].map((word) => [
+    word.toLowerCase(),
+    (response, isStreamed) => {
+      const end = { type: 'message-end', delta: { finish_reason: word, usage: USAGE } }
+      const content = [{ type: 'text', text: 'Half' }]
+      const whole = JSON.stringify({ ...WHOLE, message: { role: 'assistant', content }, finish_reason: word })
+      const type = isStreamed ? 'text/event-stream' : 'application/json'
+      response.writeHead(200, { 'content-type': type })
+      response.end(isStreamed ? framed([...EVENTS.slice(0, 5), end]) : whole)
+    }
+  ])
+)
+
 async function cohere(t: Parameters<typeof provider>[0], params: object = { cohereApi: 'v2' }) {
   const models = await provider(t)
   models.instead = ({ body }, response: ServerResponse) => {
-    if (body.model === 'busy') response.writeHead(429).end(JSON.stringify(COHERE_BUSY.whole))
+    const failing = FAILURES.get(String(body.model))
+    if (failing !== undefined) failing(response, body.stream === true)
+    else if (body.model === 'busy') response.writeHead(429).end(JSON.stringify(COHERE_BUSY.whole))
     else if (body.stream === true) response.writeHead(200, { 'content-type': 'text/event-stream' }).end(framed(EVENTS))
     else response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(WHOLE))
     return true
@@ -216,4 +233,28 @@ test('an address with a path of its own is a mistake, which is named', () => {
   const result = loadConfig(file, { file: 'f', env: {}, policies, backends })
   ok(!result.ok)
   match(JSON.stringify(result.errors), /params\.baseUrl|must be the address without a path/)
+})
+
+test('a generation that fails behind a good status is an error for clients of all formats', async (t) => {
+  const { ask } = await cohere(t)
+  for (const [model, status] of [
+    ['error', 500],
+    ['timeout', 504]
+  ] as const) {
+    const messages = [{ role: 'user', content: TEXT }]
+    for (const [path, body] of [
+      ['/v1/chat/completions', { messages }],
+      ['/v1/responses', { input: TEXT }],
+      ['/v1/messages', { messages, max_tokens: 9 }],
+      [`/v1beta/models/${model}:generateContent`, { contents: [{ role: 'user', parts: [{ text: TEXT }] }] }]
+    ] as const) {
+      const named = (more: object) => (path.endsWith('generateContent') ? body : { model, ...body, ...more })
+      const whole = await ask(path, named({}))
+      deepEqual([whole.status, (await jsonOf(whole)).error.message], [status, 'the model could not go on'], path)
+      const streamPath = path.replace(':generateContent', ':streamGenerateContent?alt=sse')
+      const events = await (await ask(streamPath, named({ stream: true }))).text()
+      ok(events.includes('the model could not go on') && events.includes('Which '), events)
+      equal(/\[DONE\]|message_stop|response\.completed|"finishReason":"STOP"/.test(events), false, events)
+    }
+  }
 })

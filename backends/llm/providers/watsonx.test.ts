@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
+import OpenAI from 'openai'
 import type { Body } from '#backends/demo/models/wire.ts'
 import { gatewayOf, jsonOf, provider } from '#backends/llm/testing/llm-gateway.ts'
 
@@ -78,7 +79,15 @@ async function iam(t: TestContext, expiresIn: number | null = 3600) {
 async function watsonx(t: TestContext, watsonxIamUrl: string, params: object = {}) {
   const models = await provider(t)
   models.instead = ({ path, body }, response: ServerResponse) => {
-    if (body.model_id === 'busy') response.writeHead(403).end(JSON.stringify(BUSY))
+    if (body.model_id === 'busy' && path.includes('chat_stream')) {
+      const events = [
+        JSON.stringify(EVENTS[0]),
+        JSON.stringify(EVENTS[1]),
+        JSON.stringify({ errors: BUSY.errors, trace: BUSY.trace })
+      ]
+      response.writeHead(200, { 'content-type': 'text/event-stream' })
+      response.end(events.map((data, i) => `id: ${i}\nevent: message\ndata: ${data}\n\n`).join(''))
+    } else if (body.model_id === 'busy') response.writeHead(403).end(JSON.stringify(BUSY))
     else if (path.includes('/embeddings')) response.writeHead(200).end(JSON.stringify(EMBEDDED))
     else if (path.includes('/rerank')) response.writeHead(200).end(JSON.stringify(RANKED))
     else if (/chat_stream/.test(path)) response.writeHead(200, { 'content-type': 'text/event-stream' }).end(STREAM)
@@ -164,6 +173,28 @@ test('its errors are in the format of each client, and its quota is none of perm
     if (path.endsWith('/completions'))
       deepEqual([error.type, error.code], ['insufficient_quota', 'token_quota_reached'])
   }
+})
+
+test('an error within a stream is one that each client knows, behind what came', async (t) => {
+  const { url } = await iam(t)
+  const { ask, base } = await watsonx(t, url)
+  for (const [path, body] of REQUESTS) {
+    const streamPath = path.replace('granite:generateContent', 'busy:streamGenerateContent?alt=sse')
+    const events = await (
+      await ask(streamPath, 'contents' in body ? body : { ...body, model: 'busy', stream: true })
+    ).text()
+    match(events, /"C"[\s\S]*"error"[\s\S]*the quota is used up/)
+    equal(events.includes('more_info'), false)
+  }
+  const client = new OpenAI({ baseURL: `${base}/v1`, apiKey: 'k', maxRetries: 0 })
+  const messages = [{ role: 'user' as const, content: TEXT }]
+  const stream = await client.chat.completions.create({ model: 'busy', messages, stream: true })
+  let text = ''
+  const reading = (async () => {
+    for await (const { choices } of stream) text += choices[0]?.delta.content ?? ''
+  })()
+  await rejects(reading, { message: 'the quota is used up', code: 'token_quota_reached' })
+  equal(text, 'C')
 })
 
 test('a token is shown as it is; without one the client is told, and nobody the key', async (t) => {

@@ -4,8 +4,8 @@
  * times what nginx takes to pass it on (docs/design/015-llm-formats.md).
  */
 
-import type { FormatName } from '#backends/llm/conversation.ts'
-import { isJson } from '#backends/llm/formats/fields.ts'
+import type { FormatName, Json } from '#backends/llm/conversation.ts'
+import { isJson, isObject } from '#backends/llm/formats/fields.ts'
 import { FormatError, type StreamReader, type StreamWriter } from '#backends/llm/formats/format.ts'
 import { FORMATS } from '#backends/llm/formats/index.ts'
 import type { EventReading } from '#backends/llm/offload/job.ts'
@@ -16,6 +16,7 @@ import { whenSettled } from '#backends/shared/when-settled.ts'
 import { type Exchange, STEP_RECORDED } from '#engine/contract/exchange.ts'
 import type { Offload } from '#engine/contract/policy.ts'
 import { type SseEvent, SseReader } from '#engine/http/sse.ts'
+import { parseJson } from '#engine/kit/json.ts'
 import { BROKEN, type CostTap, EndingTap, NOTHING } from './cost-tap.ts'
 import { EventBytes } from './event-bytes.ts'
 import { LINE_ENDS } from './framing.ts'
@@ -106,30 +107,34 @@ class NativeTap extends EndingTap implements CostTap {
   }
 
   /**
-   * Reads what matters of whole events, `text` in latin1. Returns them (a copy, when there are fewer) without those
-   * that the client has not asked for.
+   * Reads what matters of whole events, `text` in latin1. Returns them (a copy, when they are not the same) without
+   * those that the client has not asked for, and with errors as it knows them.
    */
   #look(ex: Exchange, events: Buffer, text: string): Buffer {
     const kept: Buffer[] = []
     let keptTo = 0
+    let isSame = true
     const hasCr = text.includes('\r')
     for (let at = 0; at < text.length; ) {
       const end = boundaryIn(text, at, hasCr)
       const matters = this.#isFirst || this.#marks.test(text.substring(at, end))
       if (!matters) this.cost.pieceCount++
-      if (matters && this.#read(ex, events.subarray(at, end))) {
+      const instead = matters ? this.#read(ex, events.subarray(at, end)) : null
+      if (instead !== null) {
         if (keptTo < at) kept.push(events.subarray(keptTo, at))
+        kept.push(instead)
         keptTo = end
+        isSame = false
       }
       at = end
     }
-    if (keptTo === 0) return events
+    if (isSame) return events
     kept.push(events.subarray(keptTo))
     return Buffer.concat(kept)
   }
 
-  /** Of an event that matters. True: it has only the usage, and the client has not asked for it. */
-  #read(ex: Exchange, bytes: Buffer): boolean {
+  /** Of an event that matters: what the client gets in its place. Null: it passes as it is. */
+  #read(ex: Exchange, bytes: Buffer): Buffer | null {
     const { format, offload } = this.#parties
     if (bytes.length <= LARGE_BYTES || offload === null) return this.#readHere(bytes)
     this.#isFirst = false
@@ -148,7 +153,7 @@ class NativeTap extends EndingTap implements CostTap {
         else if (!this.isBusy && ex.step !== STEP_RECORDED) this.#goOn(ex)
       }
     )
-    return false
+    return null
   }
 
   #take({ events, isUnread }: EventReading): void {
@@ -164,26 +169,35 @@ class NativeTap extends EndingTap implements CostTap {
     else ex.server?.resumeBody()
   }
 
-  /** As #read, of an event that matters. */
-  #readHere(bytes: Buffer): boolean {
+  /** As #read. */
+  #readHere(bytes: Buffer): Buffer | null {
     const events: SseEvent[] = []
     new SseReader().push(bytes, 0, bytes.length, events)
-    if (events.length === 0) return false
+    if (events.length === 0) return null
     this.#isFirst = false
     const { reader, hidesUsage } = this.#parties
     try {
       const chatEvents = events.flatMap((event) => reader.read(event))
       for (const one of chatEvents) this.cost.note(one)
-      return hidesUsage && chatEvents.length > 0 && chatEvents.every(({ kind }) => kind === 'usage')
+      if (hidesUsage && chatEvents.length > 0 && chatEvents.every(({ kind }) => kind === 'usage')) return NOTHING
+      const error = chatEvents.find(({ kind }) => kind === 'error')
+      if (error === undefined || events.some(({ data }) => hasError(data))) return null
+      return Buffer.from(this.errorWriter().write(error))
     } catch (error) {
       // The client may understand what is not understood here: it is its own format.
       if (error instanceof FormatError) {
         if (events.some(({ data }) => isJson(data))) this.#isUnread = true
-        return false
+        return null
       }
       throw error
     }
   }
+}
+
+/** Clients look for an error there, and nowhere else. */
+function hasError(data: string): boolean {
+  const value = parseJson(data) as Json | undefined
+  return isObject(value) && (value.error ?? null) !== null
 }
 
 /** Of whole events that end with LF; a server that ends them otherwise has one counted for each piece of its stream. */

@@ -22,15 +22,10 @@ export function readError(status: number, body: string): ChatError {
   return { status, type, message: message === '' ? `status ${status}` : message, code: null, param: null }
 }
 
-/** A generation that has failed: the status was sent long ago. */
-export function failed(message: string | null): ChatError {
-  return {
-    status: 500,
-    type: 'internal',
-    message: message ?? 'the model could not go on',
-    code: null,
-    param: null
-  }
+/** A generation that has failed, by its finish_reason: the status was sent long ago. */
+export function failed(word: string, message: string | null): ChatError {
+  const common = { message: message ?? 'the model could not go on', code: null, param: null }
+  return word === 'TIMEOUT' ? { status: 504, type: 'timeout', ...common } : { status: 500, type: 'internal', ...common }
 }
 
 export function writeError({ message }: ChatError): JsonObject {

@@ -136,7 +136,8 @@ class CohereReader implements StreamReader {
     const error = fields.text('error')
     const usage = isObject(fields.any('usage')) ? readUsage(fields.object('usage')) : null
     const cost: ChatEvent[] = usage === null ? [] : [{ kind: 'usage', usage, serviceTier: null }]
-    if (error !== null) return [...this.#close(), ...cost, { kind: 'error', error: failed(error) }]
+    const hasFailed = error !== null || stopOf(word) === 'error'
+    if (hasFailed) return [...this.#close(), ...cost, { kind: 'error', error: failed(word, error) }]
     const cited = this.#citations.length === 0 ? [] : [begun(this.#citations), END]
     return [
       ...this.#close(),

@@ -109,7 +109,11 @@ function ofContainer({ OriginalMessage: quoted, OriginalStatusCode: code, Messag
  */
 export function errorIn(whole: JsonObject): JsonObject | null {
   const error =
-    named(whole.error) ?? firstOf(whole.errors) ?? ofChoices(whole.choices) ?? ofBaseResponse(whole.base_resp)
+    named(whole.error) ??
+    firstOf(whole.errors) ??
+    ofChoices(whole.choices) ??
+    ofBaseResponse(whole.base_resp) ??
+    ofReason(whole.finish_reason)
   if (error !== null) return error
   if (whole.object === 'error' || whole.type === 'error') return whole
   if (whole.choices !== undefined || whole.usage !== undefined || whole.object !== undefined) return null
@@ -155,6 +159,12 @@ function ofBaseResponse(value: Json | undefined): JsonObject | null {
   if (!isObject(value)) return null
   const { status_code: code = 0, status_msg: message = '' } = value
   return code === 0 ? null : { message, code: BASE_CODES.get(code) ?? 'server_error' }
+}
+
+/** Of a whole answer: Cohere's, whose status was good when it failed ("Chat", finish_reason). */
+function ofReason(word: Json | undefined): JsonObject | null {
+  if (word !== 'ERROR' && word !== 'TIMEOUT') return null
+  return { message: 'the model could not go on', code: word === 'TIMEOUT' ? 504 : 500 }
 }
 
 /** A choice that is no answer, but an error. */

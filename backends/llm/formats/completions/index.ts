@@ -20,7 +20,7 @@ export const completions: ServedFormat<'completions'> = {
   routeType: 'Completions',
   pathEnds: ['/chat/completions'],
   chatEnd: /\/chat\/completions(?=$|\?)/,
-  marks: /"usage"\s*:\s*\{|"error"|\[DONE\]|"finish_reason"\s*:\s*"|"status_code"\s*:\s*[1-9]/,
+  marks: /"usage"\s*:\s*\{|"errors?"|\[DONE\]|"finish_reason"\s*:\s*"|"status_code"\s*:\s*[1-9]/,
   readRequest,
   writeRequest,
   readAnswer,
