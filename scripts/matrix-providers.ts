@@ -23,7 +23,8 @@ export const TITLES: Readonly<Record<FormatName, string>> = {
   messages: 'Anthropic Messages',
   gemini: 'Gemini generateContent',
   converse: 'Bedrock Converse',
-  cohereV2: 'Cohere chat'
+  cohereV2: 'Cohere chat',
+  predictions: 'Replicate predictions'
 }
 
 interface Column {
@@ -45,7 +46,8 @@ const COLUMNS: readonly Column[] = [
   { title: '`bedrock`', model: 'amazon.nova-pro-v1:0', provider: { bedrock: { region: 'us-east-1' } } },
   { title: '`cohere`', model: 'command-a-03-2025', provider: { cohere: {} } },
   { title: '`watsonx`', model: 'ibm/granite-4-h-small', provider: { watsonx: { projectId: 'p' } } },
-  { title: '`sagemaker`', model: 'llama', provider: { sagemaker: {} } }
+  { title: '`sagemaker`', model: 'llama', provider: { sagemaker: {} } },
+  { title: '`replicate`', model: 'meta/meta-llama-3-70b-instruct', provider: { replicate: {} } }
 ]
 
 interface Row {

@@ -15,6 +15,7 @@ import { WHOLE_FORMATS } from '#backends/llm/testing/converse/index.ts'
 import { rewritten } from '#backends/llm/translate/rewrites.ts'
 import { COHERE_BUSY, cohereAnswer } from '#engine/testing/models-cohere.ts'
 import { CONVERSE_BUSY, converseAnswer } from '#engine/testing/models-converse.ts'
+import { PREDICTION_BUSY, predictionAnswer } from '#engine/testing/models-predictions.ts'
 import { type Client, FEATURES, type Feature, SMALLEST } from './matrix-goldens.ts'
 import { inOtherWords, leftOut } from './matrix-losses.ts'
 import { providersTable, TITLES } from './matrix-providers.ts'
@@ -35,7 +36,9 @@ const PATHS: Readonly<Record<Client, readonly [whole: string, streamed: string]>
 }
 
 /** Columns of formats, in the order of their vendors. */
-const ORDER: readonly FormatName[] = ['completions', 'responses', 'messages', 'gemini', 'converse', 'cohereV2']
+const ORDER: readonly FormatName[] = [
+  ...(['completions', 'responses', 'messages', 'gemini', 'converse', 'cohereV2', 'predictions'] as const)
+]
 
 /** What may stand in a cell. */
 export type Cell = 'native' | 'converted' | 'in other words' | 'left out' | 'not needed' | 'refused' | 'none' | 'LOST'
@@ -71,6 +74,8 @@ const WAYS: readonly Way[] = ['answer', 'tool call', 'stream', 'streamed tool ca
 export function answerCell(client: Client, provider: FormatName, way: Way): Cell {
   const [from, to] = [WHOLE_FORMATS[provider], WHOLE_FORMATS[client]]
   const name = client === provider ? 'native' : 'converted'
+  // A prediction has no tools.
+  if (provider === 'predictions' && way.endsWith('tool call')) return 'none'
   const answer = answerOf(provider, way)
   if (way === 'error') {
     const original = from.readError(answer.status, JSON.stringify(answer.whole))
@@ -94,6 +99,7 @@ function answerOf(provider: FormatName, way: Way) {
     if (way === 'error') return COHERE_BUSY
     return cohereAnswer(hasTool ? { tools: [{ function: { name: 'f' } }] } : {}, isStreamed)
   }
+  if (provider === 'predictions') return way === 'error' ? PREDICTION_BUSY : predictionAnswer(isStreamed)
   const client = provider as Client
   const path = PATHS[client]!
   if (way === 'error') return mockAnswer(path[0].replace('/m:', '/error-429:'), { model: 'error-429' })!
@@ -131,8 +137,8 @@ function isGood({ choices, usage }: Answer, hasTool: boolean, provider: FormatNa
   const text = parts.map((part) => (part.kind === 'text' ? part.text : '')).join('')
   const call = parts.find((part) => part.kind === 'toolCall')
   const isWhole = hasTool ? call?.name === 'f' && /"city":\s*"Paris"/.test(call.arguments) : text === 'Hello, world'
-  // Cohere charges nothing for what it reads from its cache, and counts other tokens there.
-  const cacheRead = provider === 'cohereV2' ? 0 : 4
+  // Cohere charges nothing for what it reads from its cache, and counts other tokens there; predictions tell of none.
+  const cacheRead = provider === 'cohereV2' || provider === 'predictions' ? 0 : 4
   return isWhole && usage?.input === 12 && usage.output === 7 && usage.cacheRead === cacheRead
 }
 

@@ -53,6 +53,31 @@ const FIELDS: { readonly [K in keyof Dialect]: string } = {
   refusesInSchemas: 'keywords of JSON Schema that are refused, in tools and in the form of the answer'
 }
 
+/** What is asked in no format of others'. */
+const REPLICATE = `## Replicate
+
+A model of Replicate is \`owner/name\`, \`owner/name:VERSION\` or \`deployments/owner/name\`. It is asked for a
+prediction, a job, by clients of all formats:
+
+- **Request.** Instructions, limits and settings have the names that the model has for them
+  (backends/llm/formats/predictions/models.ts: by owner and name; \`prompt\`, \`system_prompt\`, \`max_tokens\`
+  for those that are not listed). OpenAI's models take turns with their roles. Others take one prompt: a
+  question alone is the prompt, and a conversation is written with \`User:\`, \`Assistant:\` ahead of each turn,
+  which is named in \`x-weir-dropped\`: what a client writes in a turn can look like a turn there. Tools, calls,
+  forms of answers, several answers, pictures where the model has no input for them are a 400 that names them.
+  \`min_tokens\`, \`max_new_tokens\`, \`prompt_template\`, \`repetition_penalty\` and some more pass as they
+  are.
+- **Waiting.** Replicate holds the request for 5 seconds (\`Prefer: wait=5\`). Then Weir asks for the
+  prediction, first every half second, later every 5. After 10 minutes, or when the route's time is over or the
+  client leaves, it is cancelled; \`Cancel-After\` tells Replicate of the 10 minutes as well. A client that
+  leaves before the id is known is noticed when it is.
+- **Answer.** A prediction that fails is 502, one that others have cancelled or that has run out of time 504, so
+  that another provider is asked. Streams are made of the whole answer when it is there, in one piece. Most
+  models tell their tokens; an answer of as many as were allowed has been cut off (\`length\`).
+- **Addresses** in answers are not followed, and clients do not get them. The key goes to the host of the
+  provider alone.
+`
+
 export function providersPage(): string {
   const rows = Object.entries<CompatibleService>(COMPATIBLE).map(rowOf)
   const fields = Object.entries(FIELDS).map(([field, text]) => {
@@ -69,7 +94,8 @@ These services and servers speak OpenAI's chat completions, each in its own way.
 [\`llm.models\`](configuration.md#llm), which then needs no address, and for a \`dialect\` of any provider that
 speaks this format (in \`llm.models\` it stands in \`params\`). Without either,
 the host decides. \`openai\`, \`azure\`, \`anthropic\`, \`gemini\`,
-\`vertex\`, \`bedrock\`, \`cohere\`, \`watsonx\` and \`sagemaker\` have [fields of their own](configuration.md#models).
+\`vertex\`, \`bedrock\`, \`cohere\`, \`watsonx\`, \`sagemaker\` and \`replicate\` have
+[fields of their own](configuration.md#models).
 
 \`\`\`yaml
 llm:
@@ -108,5 +134,6 @@ nothing of what is wanted stands in \`x-weir-dropped\`, as does what is said in 
 and has no place (\`n: 2\` to Groq, \`tool_choice: required\` to Z.ai) is a 400 that names it.
 [\`unsupported\`](configuration.md#models) changes both. Members that say nothing (\`null\`, \`""\`, \`[]\`), which
 SDKs write back with messages, are left out without a word.
-`
+
+${REPLICATE}`
 }

@@ -32,6 +32,7 @@ import { OriginalRequest } from './plan/original-request.ts'
 import { ProviderPool } from './plan/provider-pool.ts'
 import type { ProviderRuntime } from './plan/provider-runtime.ts'
 import { type ApplyWritten, RequestWriter, type WriteOutcome } from './plan/request-writer.ts'
+import { sendTo } from './plan/sending.ts'
 import { Shadow } from './plan/shadow.ts'
 import { modelsOfBackend as models } from './prices/named-models.ts'
 import { NO_BODY } from './request/json-body.ts'
@@ -277,7 +278,7 @@ class LlmBackend implements CompiledBackend {
     if (state.dialectOverrides === null) state.attemptCount++
     state.retry = ex.retry
     ex.answerHook = (answered, proceed) => this.#answered(answered, state, proceed)
-    this.#context.upstream.send(ex, endpoint)
+    sendTo(endpoint, ex, state, this.#context)
   }
 
   /** A token has to be fetched first; without one the next provider is asked. */

@@ -24,8 +24,9 @@ import { parseEvents } from '#engine/testing/sse.ts'
 const CONTEXT: AnswerContext = { model: 'alias', wantsUsage: true, at: 0, id: 'fresh' }
 /** By name: the entries of a corpus choose by number. */
 const ALL = Object.values(WHOLE_FORMATS).sort((a, b) => (a.name < b.name ? -1 : 1))
-/** No client speaks Converse, or Cohere's chat. */
-const CLIENTS = ALL.filter(({ name }) => name !== 'converse' && name !== 'cohereV2')
+/** No client speaks Converse, Cohere's chat, or predictions. */
+const UNSPOKEN: readonly string[] = ['converse', 'cohereV2', 'predictions']
+const CLIENTS = ALL.filter(({ name }) => !UNSPOKEN.includes(name))
 const NO_EXCHANGE = {} as never
 
 export const WORDS = [

@@ -7,6 +7,7 @@ import { converse } from './converse/index.ts'
 import type { ProviderFormat } from './format.ts'
 import { gemini } from './gemini/index.ts'
 import { messages } from './messages/index.ts'
+import { predictions } from './predictions/index.ts'
 import { responses } from './responses/index.ts'
 import type { ServedFormat } from './served-format.ts'
 
@@ -19,7 +20,8 @@ export const FORMATS: { readonly [N in ClientFormat]: ServedFormat<N> } & Readon
   responses,
   gemini,
   converse,
-  cohereV2
+  cohereV2,
+  predictions
 }
 
 /** Those that clients speak. */

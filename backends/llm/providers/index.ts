@@ -11,6 +11,7 @@ import { gemini } from './gemini.ts'
 import type { ProviderKind } from './kind.ts'
 import { custom, openai } from './openai.ts'
 import type { Provider } from './provider.ts'
+import { replicate } from './replicate.ts'
 import { sagemaker } from './sagemaker.ts'
 import { vertexai } from './vertexai.ts'
 import { watsonx } from './watsonx.ts'
@@ -25,6 +26,7 @@ export const PROVIDERS: readonly ProviderKind[] = [
   cohere,
   watsonx,
   sagemaker,
+  replicate,
   custom
 ]
 

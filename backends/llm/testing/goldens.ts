@@ -363,5 +363,33 @@ export const GOLDENS: Readonly<Record<FormatName, Golden>> = {
       tool_choice: 'REQUIRED'
     },
     known: /parameters$|content\[\d+\]$|content$|message$|delta$/
+  },
+  predictions: {
+    whole: {
+      id: 'x',
+      model: 'meta/m',
+      status: 'succeeded',
+      created_at: '2026-01-01T00:00:00.000Z',
+      input: { max_tokens: 9 },
+      output: ['H', 'i'],
+      metrics: { input_token_count: 3, output_token_count: 4, predict_time: 0.5 }
+    },
+    events: [
+      ['prediction', { id: 'x', model: 'meta/m', status: 'processing', created_at: '2026-01-01T00:00:00.000Z' }],
+      ['output', { output: 'H' }],
+      ['output', { output: 'i' }],
+      [
+        'prediction',
+        {
+          ...{ id: 'x', model: 'meta/m', status: 'succeeded', created_at: '2026-01-01T00:00:00.000Z' },
+          metrics: { input_token_count: 3, output_token_count: 4 }
+        }
+      ]
+    ],
+    request: {
+      model: 'meta/m',
+      input: { prompt: 'User: Hi\n\nAssistant:', system_prompt: 'S', max_tokens: 9, stop_sequences: 'a,b' }
+    },
+    known: /^$/
   }
 }

@@ -16,7 +16,8 @@ const MODELS: Readonly<Record<FormatName, string>> = {
   messages: 'claude-sonnet-4-5',
   gemini: 'gemini-2.5-flash',
   converse: 'anthropic.claude-sonnet-4-5-v1:0',
-  cohereV2: 'command-a-reasoning-08-2025'
+  cohereV2: 'command-a-reasoning-08-2025',
+  predictions: 'meta/meta-llama-3-70b-instruct'
 }
 type Client = ClientFormat
 const CLIENTS: readonly Client[] = ['completions', 'responses', 'messages', 'gemini']
@@ -46,6 +47,8 @@ function sent(
 }
 
 const others = (client: Client): FormatName[] => TARGETS.filter((to) => to !== client)
+/** Predictions have no tools, and refuse what is about them. */
+const withTools = (client: Client): FormatName[] => others(client).filter((to) => to !== 'predictions')
 
 test('insignificant changes and losses are named all the same', () => {
   const pdf = { file_data: 'data:application/pdf;base64,AAAA', filename: 'a.pdf' }
@@ -75,7 +78,7 @@ test('insignificant changes and losses are named all the same', () => {
     { role: 'user', parts: [{ text: 'x' }] },
     { role: 'model', parts: [call] }
   ]
-  for (const to of others('gemini').filter((one) => one !== 'completions'))
+  for (const to of withTools('gemini').filter((one) => one !== 'completions'))
     deepEqual(sent('gemini', to, { contents }).losses.kinds, ['harmless'], to)
 })
 
@@ -139,7 +142,9 @@ describe('nothing of instructions, content and tools is left out without a refus
     'completions gemini': /"(?:n|logprobs|frequency_penalty)"/,
     'gemini completions': /presencePenalty|candidateCount/,
     'completions cohereV2': /"(?:logprobs|frequency_penalty)"/,
-    'gemini cohereV2': /presencePenalty/
+    'gemini cohereV2': /presencePenalty/,
+    'completions predictions': /"frequency_penalty"/,
+    'gemini predictions': /presencePenalty/
   }
   for (const client of CLIENTS) {
     for (const to of others(client)) {
@@ -163,7 +168,7 @@ test('no-ops, hints and leftovers of SDKs in answers are named, and refuse nothi
   const call = { id: 'a', index: 0, type: 'function', function: { name: 'f', arguments: '{}', parsed_arguments: {} } }
   const echo = { role: 'assistant', content: 'x', provider_specific_fields: { a: 1 }, audio: null, tool_calls: [call] }
   const messages = [HI, echo, { role: 'tool', tool_call_id: 'a', content: 'r' }]
-  for (const to of others('completions')) {
+  for (const to of withTools('completions')) {
     const { losses, body } = sent('completions', to, { ...harmless, messages })
     ok(!losses.kinds.includes('meaning'), `${to}: ${losses.fields}`)
     ok(losses.fields.includes('messages[1].tool_calls[0].index'), to)
@@ -218,7 +223,7 @@ test('the user is a hash where the name is too long or has characters that are n
   for (const to of others('messages')) {
     const { rewrite } = sent('messages', to, { metadata: { user_id: long } })
     // These have no place for it.
-    if (to !== 'gemini' && to !== 'cohereV2') match(rewrite.user!, /^[0-9a-f]{64}$/, to)
+    if (to !== 'gemini' && to !== 'cohereV2' && to !== 'predictions') match(rewrite.user!, /^[0-9a-f]{64}$/, to)
   }
   match(sent('completions', 'converse', { user: '{"a":1}' }).rewrite.user!, /^[0-9a-f]{64}$/)
   equal(sent('completions', 'converse', { user: 'a@b' }).rewrite.user, 'a@b')
@@ -289,7 +294,7 @@ describe("tools that the client runs are others' functions", () => {
     test(`${type}: there and back, whole and streamed`, () => {
       const tool = type === 'custom' ? { type, name: 'patch', format: grammar } : { type }
       const name = type === 'custom' ? 'patch' : type
-      for (const to of others('responses')) {
+      for (const to of withTools('responses')) {
         const { body, losses } = sent('responses', to, { input: [HI, call, output], tools: [tool] })
         deepEqual([losses.fields, losses.kinds], [['tools[0]'], ['carried']], to)
         match(body, new RegExp(`"${name}"`))
@@ -365,7 +370,7 @@ describe("tools that the client runs are others' functions", () => {
       [{ type: 'custom', name: 'apply' }, { type: 'custom', name: 'apply' }, 'apply'],
       [{ type: 'shell' }, { type: 'shell' }, 'shell']
     ] as const) {
-      for (const to of others('responses')) {
+      for (const to of withTools('responses')) {
         const { body, losses, rewrite } = sent('responses', to, { tools: [tool], tool_choice: choice })
         deepEqual(rewrite.toolChoice, { kind: 'tool', name, parallel: null })
         deepEqual(losses.fields, ['tools[0]', 'tool_choice'], to)

@@ -180,6 +180,8 @@ model_list:
     litellm_params: { model: sagemaker_chat/e, model_id: c, sagemaker_base_url: "https://vpce/endpoints/e/invocations" }
   - model_name: h
     litellm_params: { model: sagemaker/e, aws_region_name: eu-west-1 }
+  - model_name: i
+    litellm_params: { model: replicate/deployments/acme/own, api_key: os.environ/K }
 `
   )
   deepEqual(notes.length, 2)
@@ -198,6 +200,7 @@ model_list:
     /model: e\n\s+sagemakerRegion: \$\{AWS_REGION_NAME:-us-west-2\}\n\s+sagemakerComponent: c\n\s+baseUrl: https:\/\/vpce\n/
   )
   match(text, /model: e\n\s+sagemakerRegion: eu-west-1\n/)
+  match(text, /provider: replicate\n\s+params:\n\s+model: deployments\/acme\/own\n\s+apiKey: \$K\n/)
   const env = { BASE: 'https://x.openai.azure.com/', K: 'k' }
   deepEqual(loadConfig(text, { file: 'weir.yaml', env, policies, backends }).ok, true)
 })

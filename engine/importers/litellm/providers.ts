@@ -29,6 +29,7 @@ export const PROVIDERS: Readonly<Record<string, ProviderRow>> = {
   vertex_ai: own('vertex'),
   watsonx: own('watsonx', 'WATSONX_APIKEY'),
   ...{ sagemaker: own('sagemaker'), sagemaker_chat: own('sagemaker') },
+  replicate: own('replicate', 'REPLICATE_API_KEY'),
   groq: own('groq', 'GROQ_API_KEY'),
   mistral: own('mistral', 'MISTRAL_API_KEY'),
   codestral: at('https://codestral.mistral.ai/v1', 'CODESTRAL_API_KEY', 'mistral'),

@@ -85,6 +85,7 @@ export const backends: Table = {
             name: 'sagemaker',
             sagemaker: { model: 'e', region: 'eu-west-1', inferenceComponent: 'c', servedModel: 'meta/llama' }
           },
+          { name: 'replicate', replicate: { model: 'meta/llama' } },
           { name: 'own', custom: { model: 'llama', formats: ['completions'] }, host: 'vllm', port: 8000 }
         ]
       ])
@@ -217,7 +218,7 @@ export const backends: Table = {
       'a provider of no kind',
       provider({ host: 'a' }),
       'ai.provider',
-      'must have exactly one of openai, azureopenai, anthropic, gemini, vertexai, bedrock, cohere, watsonx, sagemaker, custom'
+      'must have exactly one of openai, azureopenai, anthropic, gemini, vertexai, bedrock, cohere, watsonx, sagemaker, replicate, custom'
     ],
     ['a provider of two kinds', provider({ ...openai, bedrock: {} }), 'ai.provider', 'must have exactly one of openai'],
     [
