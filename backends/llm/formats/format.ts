@@ -111,6 +111,14 @@ export interface StreamWriter {
   write(event: ChatEvent): string
 }
 
+/** What servers leave out of their streams although clients cannot do without, and how it is put in again. */
+export interface Mending {
+  /** What an event may have in it that lacks something. */
+  readonly marks: RegExp
+  /** For one answer: `data` of each such event, mended; null: it lacks nothing. */
+  begin(): (data: string) => string | null
+}
+
 /** What a format has to offer towards providers. */
 export interface ProviderFormat {
   readonly name: FormatName
@@ -123,6 +131,8 @@ export interface ProviderFormat {
    * words of a model are rarely taken for one. Absent: all are read, since each tells its usage, or is binary.
    */
   readonly marks?: RegExp
+  /** Of streams that pass as they are. Absent: nothing is known to lack. */
+  readonly mending?: Mending
   /** What the format cannot say is added to `losses`, by its path in the format that it came in where that is known. */
   writeRequest(conversation: Conversation, losses: Losses): JsonObject
   readAnswer(body: JsonObject): Answer

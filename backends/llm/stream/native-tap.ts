@@ -6,7 +6,7 @@
 
 import type { FormatName, Json } from '#backends/llm/conversation.ts'
 import { isJson, isObject } from '#backends/llm/formats/fields.ts'
-import { FormatError, type StreamReader, type StreamWriter } from '#backends/llm/formats/format.ts'
+import { FormatError, type Mending, type StreamReader, type StreamWriter } from '#backends/llm/formats/format.ts'
 import { FORMATS } from '#backends/llm/formats/index.ts'
 import type { EventReading } from '#backends/llm/offload/job.ts'
 import { readEventInPool } from '#backends/llm/offload/pool.ts'
@@ -20,7 +20,7 @@ import { parseJson } from '#engine/kit/json.ts'
 import { BROKEN, type CostTap, EndingTap, NOTHING } from './cost-tap.ts'
 import { EventBytes } from './event-bytes.ts'
 import { LINE_ENDS } from './framing.ts'
-import { wholeEvents } from './translating-tap.ts'
+import { frame, wholeEvents } from './translating-tap.ts'
 
 export interface NativeTapOptions {
   readonly format: FormatName
@@ -42,6 +42,9 @@ export function nativeTap(parties: NativeTapOptions): CostTap | null {
 class NativeTap extends EndingTap implements CostTap {
   readonly #parties: NativeTapOptions
   readonly #marks: RegExp
+  /** Null: nothing is mended. */
+  readonly #mending: Mending | null
+  #mend: ((data: string) => string | null) | null = null
   readonly #bytes = new EventBytes()
   /** The first event tells the model. */
   #isFirst = true
@@ -55,6 +58,7 @@ class NativeTap extends EndingTap implements CostTap {
     super()
     this.#parties = parties
     this.#marks = marks
+    this.#mending = FORMATS[parties.format].mending ?? null
   }
 
   get isAtBoundary(): boolean {
@@ -75,7 +79,7 @@ class NativeTap extends EndingTap implements CostTap {
     const isChunk = whole === chunk
     // Most events are only looked at as text: a view of the bytes would cost as much again.
     const text = isChunk ? chunk.latin1Slice(start, end) : whole.latin1Slice()
-    if (!this.#isFirst && !this.#marks.test(text)) {
+    if (!this.#isFirst && !this.#marks.test(text) && this.#mending?.marks.test(text) !== true) {
       this.cost.pieceCount += eventCount(text)
       return whole
     }
@@ -117,9 +121,11 @@ class NativeTap extends EndingTap implements CostTap {
     const hasCr = text.includes('\r')
     for (let at = 0; at < text.length; ) {
       const end = boundaryIn(text, at, hasCr)
-      const matters = this.#isFirst || this.#marks.test(text.substring(at, end))
+      const one = text.substring(at, end)
+      const matters = this.#isFirst || this.#marks.test(one)
       if (!matters) this.cost.pieceCount++
-      const instead = matters ? this.#read(ex, events.subarray(at, end)) : null
+      const bytes = events.subarray(at, end)
+      const instead = (matters ? this.#read(ex, bytes) : null) ?? this.#mended(bytes, one)
       if (instead !== null) {
         if (keptTo < at) kept.push(events.subarray(keptTo, at))
         kept.push(instead)
@@ -131,6 +137,18 @@ class NativeTap extends EndingTap implements CostTap {
     if (isSame) return events
     kept.push(events.subarray(keptTo))
     return Buffer.concat(kept)
+  }
+
+  /** An event with what its server has left out; null: nothing, or it is too long to be read here. */
+  #mended(bytes: Buffer, text: string): Buffer | null {
+    if (this.#mending?.marks.test(text) !== true || bytes.length > LARGE_BYTES) return null
+    const events: SseEvent[] = []
+    new SseReader().push(bytes, 0, bytes.length, events)
+    const [event, more] = events
+    if (event === undefined || more !== undefined) return null
+    this.#mend ??= this.#mending.begin()
+    const data = this.#mend(event.data)
+    return data === null ? null : Buffer.from(frame({ name: event.name, data }))
   }
 
   /** Of an event that matters: what the client gets in its place. Null: it passes as it is. */

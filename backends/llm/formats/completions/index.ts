@@ -6,6 +6,7 @@
 import { around, listOf } from '#backends/llm/formats/prompt.ts'
 import type { ServedFormat } from '#backends/llm/formats/served-format.ts'
 import { readAnswer, readSummary, writeAnswer } from './answer.ts'
+import { mending } from './call-indexes.ts'
 import { readError, writeError } from './error.ts'
 import { answerTexts, eventTexts, requestTexts } from './guarded-texts.ts'
 import { partPaths, paths } from './paths.ts'
@@ -21,6 +22,7 @@ export const completions: ServedFormat<'completions'> = {
   pathEnds: ['/chat/completions'],
   chatEnd: /\/chat\/completions(?=$|\?)/,
   marks: /"usage"\s*:\s*\{|"errors?"|\[DONE\]|"finish_reason"\s*:\s*"|"status_code"\s*:\s*[1-9]/,
+  mending,
   readRequest,
   writeRequest,
   readAnswer,
