@@ -43,7 +43,7 @@ const CONTENT_POLICY = [
 /** Statuses behind which an error of the request may be one of the above: its body is to be read. */
 export const isAboutRequest = (status: number): boolean => status === 400 || status === 413 || status === 422
 
-/** What a service of AWS answers when the model behind it has failed, in whatever way: the body tells the status. */
+/** What services of AWS answer when the model behind them has failed, however: SageMaker's body tells the status. */
 export const QUOTED = 424
 
 /** Null: another provider would say the same. */
