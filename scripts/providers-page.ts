@@ -68,12 +68,12 @@ prediction, a job, by clients of all formats:
   \`min_tokens\`, \`max_new_tokens\`, \`prompt_template\`, \`repetition_penalty\` and some more pass as they
   are.
 - **Waiting.** Replicate holds the request for 5 seconds (\`Prefer: wait=5\`). Then Weir asks for the
-  prediction, first every half second, later every 5. After 10 minutes, or when the route's time is over or the
-  client leaves, it is cancelled; \`Cancel-After\` tells Replicate of the 10 minutes as well. A client that
-  leaves before the id is known is noticed when it is.
+  prediction, first every half second, later every 5 (a stream: every second, from the beginning). After 10
+  minutes, or when the route's time is over or the client leaves, it is cancelled; \`Cancel-After\` tells
+  Replicate of the 10 minutes as well. A client that leaves before the id is known is noticed when it is.
 - **Answer.** A prediction that fails is 502, one that others have cancelled or that has run out of time 504, so
-  that another provider is asked. Streams are made of the whole answer when it is there, in one piece. Most
-  models tell their tokens; an answer of as many as were allowed has been cut off (\`length\`).
+  that another provider is asked. Streams tell what has come since the last question. Most models tell their
+  tokens; an answer of as many as were allowed has been cut off (\`length\`).
 - **Addresses** in answers are not followed, and clients do not get them. The key goes to the host of the
   provider alone.
 `

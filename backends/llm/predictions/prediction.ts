@@ -12,6 +12,7 @@ import type { BackendContext } from '#engine/contract/backend.ts'
 import type { Endpoint } from '#engine/contract/endpoint.ts'
 import { ERRORS, type ErrorCode } from '#engine/contract/errors.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
+import type { Answer } from '#engine/contract/in-process.ts'
 import type { PendingAttempt } from '#engine/contract/transport.ts'
 import { HeaderBlock } from '#engine/http/headers.ts'
 import { type State, shown, stateIn } from './state.ts'
@@ -29,6 +30,8 @@ const CALL_MS = 30_000
 const PAUSE_MS = 500
 const PAUSE_MAX_MS = 5000
 const PAUSE_GROWTH = 1.25
+/** Of a stream, whose pieces are what has come meanwhile. */
+const PAUSE_STREAMED_MS = 1000
 /** Questions in a row that may fail: the prediction goes on without them. */
 const MISSES_MAX = 4
 
@@ -57,6 +60,9 @@ class Prediction implements PendingAttempt {
   #id: string | null = null
   #pauseMs = PAUSE_MS
   #misses = 0
+  /** What has been put out so far, and the stream that tells it; null: it has not begun. */
+  #text = ''
+  #stream: Answer | null = null
   /** It has been answered, or nobody waits for it. */
   #isOver = false
 
@@ -74,7 +80,8 @@ class Prediction implements PendingAttempt {
     const { method, path, query, requestBytes: body } = this.#ex
     const headers = this.#headers.copy()
     headers.append('Content-Type', 'application/json')
-    headers.append('Prefer', `wait=${WAIT_S}`)
+    // A stream is to begin soon.
+    if (!this.#isStreamed) headers.append('Prefer', `wait=${WAIT_S}`)
     headers.append('Cancel-After', `${TOTAL_MS / 1000}s`)
     this.#ex.pending = this
     this.#ex.attempts++
@@ -112,16 +119,21 @@ class Prediction implements PendingAttempt {
 
   #look(state: State | null): void {
     this.#id = state?.id ?? this.#id
-    if (state === null) this.#failed(502, 'the answer is no prediction')
-    else if (state.status === 'starting' || state.status === 'processing') this.#underWay()
+    if (state === null) {
+      this.#cancel()
+      this.#failed(502, 'the answer is no prediction')
+    } else if (state.status === 'starting' || state.status === 'processing') this.#underWay(state)
     else this.#ended(state)
   }
 
-  #underWay(): void {
+  #underWay({ text }: State): void {
     // The client has left before the id was known.
     if (this.#isOver) this.#cancel()
     else if (this.#id === null) this.#failed(502, 'the prediction has no id by which it could be asked for')
-    else this.#later()
+    else {
+      if (this.#isStreamed) this.#tell(text)
+      if (!this.#isOver) this.#later()
+    }
   }
 
   #ended(state: State): void {
@@ -130,7 +142,7 @@ class Prediction implements PendingAttempt {
     // By others than this, or when its time was over: "aborted" before it had begun.
     else if (status !== 'succeeded') this.#failed(504, error ?? `the prediction was ${status}`)
     else if (text === null) this.#failed(502, 'what the model has put out is no text')
-    else this.#answer(shown(state))
+    else this.#answer(shown(state), text)
   }
 
   #later(): void {
@@ -140,7 +152,7 @@ class Prediction implements PendingAttempt {
       return
     }
     this.#timer = setTimeout(() => this.#ask('GET', `/${this.#id!}`, (answer) => this.#polled(answer)), this.#pauseMs)
-    this.#pauseMs = Math.min(this.#pauseMs * PAUSE_GROWTH, PAUSE_MAX_MS)
+    this.#pauseMs = Math.min(this.#pauseMs * PAUSE_GROWTH, this.#isStreamed ? PAUSE_STREAMED_MS : PAUSE_MAX_MS)
   }
 
   #polled(answer: WholeAnswer | ErrorCode): void {
@@ -163,20 +175,54 @@ class Prediction implements PendingAttempt {
   }
 
   #failed(status: number, detail: string): void {
-    const body = { title: 'Prediction failed', detail, status }
-    this.#reply(status, headersOf('application/json'), Buffer.from(JSON.stringify(body)))
+    const json = JSON.stringify({ title: 'Prediction failed', detail, status })
+    if (this.#stream === null) this.#reply(status, headersOf('application/json'), Buffer.from(json))
+    else this.#end(eventOf('error', json))
   }
 
   /** In the words of the provider. */
   #refused({ status, headers, bytes }: WholeAnswer): void {
+    if (this.#stream !== null) {
+      this.#failed(502, `status ${status} of the prediction under way`)
+      return
+    }
     for (const name of ['content-length', 'transfer-encoding']) headers.remove(name)
     this.#reply(status, headers, bytes)
   }
 
-  #answer(prediction: JsonObject): void {
+  #answer(prediction: JsonObject, text: string): void {
     const json = JSON.stringify(prediction)
-    if (this.#isStreamed) this.#reply(200, headersOf('text/event-stream'), eventOf('prediction', json))
+    if (this.#stream !== null) {
+      this.#tell(text)
+      const isSame = this.#text === text
+      if (isSame) this.#end(eventOf('prediction', JSON.stringify({ ...prediction, output: null })))
+      else this.#failed(502, 'the model has put out something else than it had begun')
+    } else if (this.#isStreamed) this.#reply(200, headersOf('text/event-stream'), eventOf('prediction', json))
     else this.#reply(200, headersOf('application/json'), Buffer.from(json))
+  }
+
+  /** What is new of `text`, all that has been put out so far; null: it is none. */
+  #tell(text: string | null): void {
+    if (text === null || !text.startsWith(this.#text)) return
+    const piece = text.slice(this.#text.length)
+    if (piece === '') return
+    this.#text = text
+    this.#stream ??= this.#open()
+    if (!this.#isOver) this.#stream.write(eventOf('output', JSON.stringify({ output: piece })))
+  }
+
+  /** From here on the engine gives it up by its answer. */
+  #open(): Answer {
+    this.#ex.pending = null
+    const events = { writable() {}, gone: () => this.abort() }
+    return this.#context.inProcess.answer(this.#ex, 200, headersOf('text/event-stream'), events)
+  }
+
+  #end(event: Buffer): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    this.#stream!.write(event)
+    this.#stream!.end()
   }
 
   #reply(status: number, headers: HeaderBlock, bytes: Buffer): void {

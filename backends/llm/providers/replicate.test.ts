@@ -143,11 +143,11 @@ const TOOLS: Readonly<Record<string, JsonObject>> = {
 const [, CHAT, BODY] = REQUESTS[0]!
 
 /** A client that leaves when `leaves` has settled. */
-async function leaving(base: string, leaves: Promise<void>): Promise<void> {
+async function leaving(base: string, leaves: Promise<void>, more: object = {}): Promise<void> {
   const request = httpRequest(`${base}${CHAT}`, { method: 'POST', headers: { 'content-type': 'application/json' } })
   const closed = new Promise<void>((resolve) => request.once('close', resolve))
   request.on('error', () => {})
-  request.end(JSON.stringify(BODY))
+  request.end(JSON.stringify({ ...BODY, ...more }))
   await leaves
   request.destroy()
   await closed
@@ -181,6 +181,51 @@ test('a client that leaves before the id is known: it is cancelled when it is', 
   gone.resolve()
   await cancelled
   equal(models.requests.filter(({ path }) => path.endsWith('/cancel')).length, 1)
+})
+
+/** What a client of completions reads, event by event. */
+const piecesOf = (text: string): (string | undefined)[] =>
+  parseEvents(text).flatMap(({ data }) =>
+    data === '[DONE]' ? [] : [JSON.parse(data).error?.message ?? JSON.parse(data).choices[0]?.delta.content]
+  )
+
+test('a stream tells what has been put out while it is', async (t) => {
+  const states = [['Hel'], ['Hel', 'lo, '], ['Hel', 'lo, ']].map((output) => prediction('processing', { output }))
+  const { models, ask } = await replicate(t, (path, nth) => {
+    return path === FIRST ? [201, prediction('starting')] : [200, states[nth] ?? DONE]
+  })
+  const text = await (await ask(CHAT, { ...BODY, ...USAGE, stream: true })).text()
+  deepEqual(
+    piecesOf(text).filter((piece) => piece !== undefined && piece !== ''),
+    ['Hel', 'lo, ', 'world']
+  )
+  match(text, /"prompt_tokens":12/)
+  match(text, /\[DONE\]/)
+  equal(models.requests[0]!.headers.prefer, undefined)
+})
+
+test('a stream whose prediction fails, or says something else in the end, ends with an error', async (t) => {
+  for (const [end, why] of [
+    [prediction('failed', { error: 'CUDA out of memory' }), /CUDA/],
+    [prediction('succeeded', { output: ['Other'] }), /something else/]
+  ] as const) {
+    const { ask } = await replicate(t, (path, nth) => {
+      if (path === FIRST) return [201, prediction('processing', { output: ['Hel'] })]
+      return [200, nth === 0 ? prediction('processing', { output: ['Hel'] }) : end]
+    })
+    const text = await (await ask(CHAT, { ...BODY, stream: true })).text()
+    match(text, why)
+    deepEqual(piecesOf(text).slice(0, 2).includes('Hel'), true)
+  }
+})
+
+test('a client that leaves a stream: the prediction is cancelled', async (t) => {
+  const { arrival, base } = await replicate(t, (path) => {
+    return path.endsWith('/cancel') ? [200, prediction('canceled')] : [201, prediction('processing', { output: ['H'] })]
+  })
+  const cancelled = arrival('/cancel')
+  await leaving(base, arrival(`/v1/predictions/${ID}`), { stream: true })
+  await cancelled
 })
 
 test('a route that does not wait as long: 504, and the prediction is cancelled', async (t) => {
