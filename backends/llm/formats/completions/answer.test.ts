@@ -206,6 +206,11 @@ test('parts and fields of other formats are losses', () => {
   assert.deepEqual(losses.fields, ['choices[0].message.content[0]', 'container'])
 })
 
+test('an answer of which a filter has left nothing has no message', () => {
+  const { choices } = completions.readAnswer({ choices: [{ index: 0, finish_reason: 'content_filter' }] })
+  assert.deepEqual(choices, [choice([], 'filter')])
+})
+
 test('an answer that does not follow the format is an error with the path', () => {
   const wrong = [
     ['choices', {}],

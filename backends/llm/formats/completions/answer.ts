@@ -96,9 +96,7 @@ const details = (usage: Fields, name: string): Fields | null =>
 
 function readChoice(choice: Fields, i: number, notes: ReadNotes): Choice {
   choice.any('index')
-  // The last is what a server says that was asked to stream and did not.
-  const message =
-    isObject(choice.value.delta) && !isObject(choice.value.message) ? choice.object('delta') : choice.object('message')
+  const message = messageOf(choice)
   message.any('role')
   const thinking = readThinking(message, notes)
   // Nothing said is "" for some servers, and null for OpenAI.
@@ -119,6 +117,15 @@ function readChoice(choice: Fields, i: number, notes: ReadNotes): Choice {
   const stop = readStop(word, { hasRefused: hasRefusal(parts), hasCalls: hasCalls(parts), sequence })
   if (stop === 'tools' && word === 'stop') notes.wording.set(choice.at('finish_reason'), word)
   return { parts, stop, stopSequence: stop === 'stopSequence' ? sequence : null, logprobs }
+}
+
+function messageOf(choice: Fields): Fields {
+  const { message, delta, finish_reason: reason } = choice.value
+  // What a server says that was asked to stream and did not.
+  if (isObject(delta) && !isObject(message)) return choice.object('delta')
+  // Azure has none where its filter has taken all of it (recorded in traceloop/openllmetry).
+  if (message === undefined && reason === 'content_filter') return new Fields({}, choice.at('message'))
+  return choice.object('message')
 }
 
 /** Fields of the message that are parts only here: each is an opaque part with that field. */
