@@ -34,9 +34,10 @@
  * Prints what each answered to the same calls. Exit code 1: something differs that is not meant to.
  *
  * `npm run conformance -- recordings FOLDER [NAME]`: recorded exchanges of a clone of vercel/ai (its fixtures) or of
- * pydantic-ai or langchain (cassettes of vcr), whose sources have NAME in them, to clients of all formats.
+ * pydantic-ai, langchain or openllmetry (cassettes of vcr), whose sources have NAME in them, to clients of all formats.
  * Prints a table of providers and clients, and with `--misses` what differs. `--sdks`: to vendors' own clients of npm
- * and PyPI, installed as above. Exit code 1: something differs.
+ * and PyPI, installed as above. `--write`: what came through is counted in scripts/recordings/recorded.json, which
+ * `npm run matrix -- --write` shows. Exit code 1: something differs; nothing is written then.
  *
  * `npm run conformance -- kubernetes`: the CRDs at a real API server, which is built with Go (scripts/kubernetes).
  * Prints how many objects it takes and refuses as it should, with `--misses` the others. Exit code 1: there are such.
@@ -145,9 +146,16 @@ if (suite === 'cel') {
 } else if (suite === 'recordings' && revisions.length >= 1) {
   const { runRecordings } = await import('./recordings/run.ts')
   const [folder = '', only = ''] = revisions
-  const { runEndpoints } = await import('./recordings/endpoints.ts')
-  const areChatsSame = await runRecordings(console.log, folder, { only, withMisses })
-  process.exit((await runEndpoints(console.log, folder)) && areChatsSame ? 0 : 1)
+  const { runEndpoints } = await import('./recordings/run-endpoints.ts')
+  const chats = await runRecordings(console.log, folder, { only, withMisses })
+  const others = await runEndpoints(console.log, folder)
+  const isSame = chats.isSame && others.isSame
+  if (isSame && rest.includes('--write')) {
+    const { repositoryOf, writeRecorded } = await import('./recordings/recorded.ts')
+    chats.tally.addAll(others.tally)
+    writeRecorded(repositoryOf(folder), chats.tally)
+  }
+  process.exit(isSame ? 0 : 1)
 } else if (suite === 'services') {
   const { runServices } = await import('./services/run.ts')
   process.exit(

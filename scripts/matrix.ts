@@ -1,6 +1,7 @@
 /**
  * What is carried between the formats of clients and of providers, as a table: npm run matrix prints it, and
- * npm run matrix -- --write puts it into docs/llm-matrix.md, and the providers by name into docs/llm-providers.md.
+ * npm run matrix -- --write puts it into docs/llm-matrix.md, the providers by name into docs/llm-providers.md, and
+ * their endpoints into docs/llm-endpoints.md.
  * Every cell is what a golden has just done: a request is read, written for the provider and read again there; an
  * answer of the mock provider takes the way back.
  */
@@ -16,6 +17,7 @@ import { rewritten } from '#backends/llm/translate/rewrites.ts'
 import { COHERE_BUSY, cohereAnswer } from '#engine/testing/models-cohere.ts'
 import { CONVERSE_BUSY, converseAnswer } from '#engine/testing/models-converse.ts'
 import { PREDICTION_BUSY, predictionAnswer } from '#engine/testing/models-predictions.ts'
+import { ENDPOINTS_FILE, endpointsPage } from './endpoints-page.ts'
 import { type Client, FEATURES, type Feature, SMALLEST } from './matrix-goldens.ts'
 import { inOtherWords, leftOut } from './matrix-losses.ts'
 import { providersTable, TITLES } from './matrix-providers.ts'
@@ -212,5 +214,6 @@ if (import.meta.main) {
   if (process.argv.includes('--write')) {
     writeFileSync(MATRIX_FILE, matrix())
     writeFileSync(PROVIDERS_FILE, providersPage())
+    writeFileSync(ENDPOINTS_FILE, endpointsPage())
   } else process.stdout.write(matrix())
 }

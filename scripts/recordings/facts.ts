@@ -103,10 +103,13 @@ const READERS: { readonly [F in WireFormat]: (whole: JsonObject) => Facts } = {
     const usage = object(whole.usage)
     const prompt = count(usage.prompt_tokens)
     const known = usage.prompt_tokens !== undefined
+    const refusal = text(message.refusal)
+    const stop = stopOf(choice.finish_reason, calls)
     return {
-      text: words.join('') + text(message.refusal),
+      text: words.join('') + refusal,
       calls,
-      stop: stopOf(choice.finish_reason, calls),
+      // Other formats have a reason of their own for it.
+      stop: refusal !== '' && stop === 'end' ? 'filter' : stop,
       input: known ? prompt : null,
       output: known ? Math.max(count(usage.completion_tokens), count(usage.total_tokens) - prompt) : null,
       others: [...list(message.images).map(() => 'image'), ...list(message.annotations).map(() => 'annotation')]

@@ -130,14 +130,19 @@ function eventStream(lines: readonly string[]): Buffer {
 const PATHS: readonly (readonly [path: RegExp, format: WireFormat])[] = [
   [/\/chat\/completions(?:\?|$)/, 'completions'],
   [/\/responses(?:\?|$)/, 'responses'],
-  [/\/messages(?:\?|$)/, 'messages'],
+  [/\/v1\/messages(?:\?|$)/, 'messages'],
   [/:(?:streamG|g)enerateContent(?:\?|$)/, 'gemini'],
   [/\/converse(?:-stream)?$/, 'converse'],
   [/\/v2\/chat(?:\?|$)/, 'cohereV2']
 ]
 
 export interface Interaction {
-  readonly request?: { readonly method?: string; readonly uri?: string }
+  readonly request?: {
+    readonly method?: string
+    readonly uri?: string
+    readonly body?: Json
+    readonly parsed_body?: Json
+  }
   readonly response?: {
     readonly headers?: Readonly<Record<string, readonly string[]>>
     readonly status?: { readonly code?: number }

@@ -76,7 +76,7 @@ const FILES = {
 test('what was found in recordings comes through to clients of all formats, and is counted', async (t) => {
   const root = await folder(t, FILES)
   const printed: string[] = []
-  const isGood = await runRecordings((line) => printed.push(line), root, { withMisses: true })
+  const { isSame, tally } = await runRecordings((line) => printed.push(line), root, { withMisses: true })
   assert.deepEqual(printed.slice(2), [
     '| aiplatform.googleapis.com, gemini | 1 + 0 | 1 + 0 | 1 + 0 | 1 + 0 |',
     '| amazon-bedrock, converse | 0 + 1 | 0 + 1 | 0 + 1 | 0 + 1 |',
@@ -85,7 +85,13 @@ test('what was found in recordings comes through to clients of all formats, and 
     'left out: packages/openai/src/responses/__fixtures__/abridged.chunks.txt#0: without all deltas',
     'recordings: 16 passed, 0 failed, 1 left out'
   ])
-  assert.equal(isGood, true)
+  assert.equal(isSame, true)
+  assert.deepEqual(tally.toJSON(), {
+    bedrock: { converse: 1 },
+    groq: { completions: 1 },
+    openrouter: { completions: 1 },
+    vertexai: { gemini: 1 }
+  })
 })
 
 test('what does not come through is told', async (t) => {
@@ -99,7 +105,9 @@ test('what does not come through is told', async (t) => {
     'c.yaml': stringify({ interactions: [interaction('https://x/chat/completions', body)] })
   })
   const printed: string[] = []
-  assert.equal(await runRecordings((line) => printed.push(line), root, { withMisses: true }), false)
+  const { isSame, tally } = await runRecordings((line) => printed.push(line), root, { withMisses: true })
+  assert.equal(isSame, false)
+  assert.deepEqual(tally.toJSON(), {})
   assert.match(printed.join('\n'), /c\.yaml#0 to messages: calls: f\("\{\\"a\\":"\) -> /)
 })
 
@@ -110,4 +118,12 @@ test('pictures that are no answers, and other APIs, are no recordings', async (t
     sources.some((source) => source.includes('fal') || source.endsWith('#2')),
     false
   )
+})
+
+test('runs are kept as threads elsewhere: such a message is no chat', async (t) => {
+  const uri = 'https://api.openai.com/v1/threads/t/messages'
+  const root = await folder(t, {
+    'c.yaml': stringify({ interactions: [interaction(uri, { object: 'thread.message' })] })
+  })
+  assert.deepEqual([...recordingsIn(root)], [])
 })

@@ -1,6 +1,8 @@
 /** `npm run conformance -- recordings FOLDER`: a table of providers and clients, and what differs. */
 import { CLIENTS, type Client, Player } from './play.ts'
 import { oddity, recordingsIn } from './read.ts'
+import { nameOf } from './recorded.ts'
+import { Tally } from './tally.ts'
 
 interface Cell {
   whole: number
@@ -14,15 +16,22 @@ export interface Misses {
   readonly why: readonly string[]
 }
 
+export interface RecordingsRun {
+  readonly isSame: boolean
+  /** Exchanges of a provider that came through to all clients. */
+  readonly tally: Tally
+}
+
 /** Whether all of it came through as it was recorded. `only`: a part of the sources' names. */
 export async function runRecordings(
   print: (line: string) => void,
   folder: string,
   { only = '', withMisses = false } = {}
-): Promise<boolean> {
+): Promise<RecordingsRun> {
   const table = new Map<string, Map<Client, Cell>>()
   const misses: Misses[] = []
   const skipped: string[] = []
+  const tally = new Tally()
   const player = await Player.start()
   try {
     for (const recording of recordingsIn(folder)) {
@@ -35,6 +44,7 @@ export async function runRecordings(
       const row = `${recording.provider}, ${recording.format}`
       const cells = table.get(row) ?? new Map(CLIENTS.map((client) => [client, { whole: 0, streamed: 0, failed: 0 }]))
       table.set(row, cells)
+      const before = misses.length
       for (const client of CLIENTS) {
         const { why } = await player.play(recording, client)
         const cell = cells.get(client)!
@@ -43,6 +53,7 @@ export async function runRecordings(
         cell.failed++
         misses.push({ source: recording.source, client, why })
       }
+      if (misses.length === before) tally.add(nameOf(recording.provider), recording.format)
     }
   } finally {
     await player.close()
@@ -52,7 +63,7 @@ export async function runRecordings(
   if (withMisses) for (const one of skipped) print(`left out: ${one}`)
   const total = sum(table, ({ whole, streamed }) => whole + streamed)
   print(`recordings: ${total - misses.length} passed, ${misses.length} failed, ${skipped.length} left out`)
-  return misses.length === 0
+  return { isSame: misses.length === 0, tally }
 }
 
 function sum(table: ReadonlyMap<string, ReadonlyMap<Client, Cell>>, of: (cell: Cell) => number): number {

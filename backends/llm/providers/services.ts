@@ -1,6 +1,7 @@
 /**
- * What services have, beside chat and lists of models, that speak OpenAI's formats: by their own API references.
- * Services that are not here may have all of it; their own answer says so if they have not.
+ * What services have, beside chat and lists of models, that speak OpenAI's formats. Which page of which service says so
+ * stands in scripts/endpoint-sources.ts; docs/llm-endpoints.md shows what no page is known of. Services that are not
+ * here may have all of it; their own answer says so if they have not.
  */
 import { serviceAt } from './dialects.ts'
 import type { Operation, Provider, Wire } from './provider.ts'
@@ -17,27 +18,31 @@ const SERVICES: ReadonlyMap<string, readonly Operation[]> = new Map<string, read
   ['cerebras', []],
   ['cohere', ['embeddings', 'rerank']],
   ['deepseek', ['stored']],
-  // Its sound has hosts of its own; of chats it keeps the answers of Responses.
+  // Its sound has hosts of its own. "Fireworks Responses API": answers are kept, listed and deleted.
   ['fireworks', ['embeddings', 'rerank', 'stored', 'transcriptions', 'translations']],
-  ['groq', [...SOUND, 'stored']],
-  // Of Inference Providers' router; the other tasks are behind paths of each provider.
+  ['groq', ['embeddings', ...SOUND, 'stored']],
+  // "Inference Providers": the router has chat only, the other tasks are behind paths of each provider.
   ['huggingface', []],
   ['jina', ['embeddings', 'rerank']],
   ['lmstudio', ['embeddings']],
-  // Its batches have a path of their own.
+  // "Batch Processing": files; its batches have a path of their own, /v1/batch/jobs.
   ['mistral', ['embeddings', 'moderations', 'speech', 'stored', 'transcriptions']],
   // Ranking has a host of its own, or is a server of one's own.
   ['nvidia', ['embeddings', 'rerank']],
+  // "OpenAI compatibility", endpoints. It keeps no answers ("only the non-stateful flavor").
   ['ollama', ['embeddings', 'imageGenerations']],
   ['openai', OPENAI],
   // Its transcriptions are asked in JSON, not by a form.
   ['openrouter', ['embeddings', 'rerank', 'speech']],
   ['sagemaker', ['embeddings', 'rerank']],
   ['tei', ['embeddings', 'rerank']],
+  // together-typescript, api.md: batches, and files, which are uploaded to a path of their own (/files/upload).
   ['together', ['embeddings', 'imageGenerations', 'rerank', 'stored', ...SOUND]],
   ['vertexai', ['embeddings', 'imageGenerations', 'rerank', 'speech']],
+  // "Upload file": for batches.
   ['voyage', ['embeddings', 'rerank', 'stored']],
   ['watsonx', ['embeddings', 'rerank']],
+  // "Managing Files", with OpenAI's client.
   // It takes edits of pictures in JSON only. Its sound is not where OpenAI's is.
   ['xai', ['imageGenerations', 'realtime', 'stored']]
 ])
@@ -95,6 +100,9 @@ export function isWithout(service: string | undefined, operation: Operation): bo
 
 /** Providers of a file that stand for many services. */
 const ANY: ReadonlySet<string> = new Set(['openai', 'custom'])
+
+/** Whether it is written down what `service` has. */
+export const isKnown = (service: string | undefined): boolean => service !== undefined && SERVICES.has(service)
 
 /** For messages. */
 export function titleOf({ name }: Provider, service: string | undefined): string {
