@@ -239,7 +239,7 @@ class LlmBackend implements CompiledBackend {
   ): void {
     const { round } = state
     // Cancelled meanwhile, no provider is to blame: none has been tried.
-    ex.onRetry = () => this.#endAttempt(ex, state)
+    ex.onRetry = (_, code) => this.#endAttempt(ex, state, code)
     const isCurrent = () => state.round === round && ex.response === null && !ex.responseDone
     whenSettled(made, isCurrent, (take) => {
       this.#try(ex, state.client, () => {
@@ -254,7 +254,7 @@ class LlmBackend implements CompiledBackend {
 
   /** Asks `slot`, if the key of the client may. */
   #ask(ex: Exchange, state: Attempts, slot: ProviderSlot<ProviderRuntime>): void {
-    ex.onRetry = () => this.#endAttempt(ex, state)
+    ex.onRetry = (_, code) => this.#endAttempt(ex, state, code)
     const ask = () => this.#try(ex, state.client, () => this.#askNow(ex, state, slot))
     whenReserved(ex, state, { prices: slot.provider.prices, fail: this.#context.fail }, ask)
   }
@@ -377,11 +377,11 @@ class LlmBackend implements CompiledBackend {
   }
 
   /** Another attempt follows, here or at another backend of the route. */
-  #endAttempt(ex: Exchange, state: Attempts): void {
+  #endAttempt(ex: Exchange, state: Attempts, code: Exchange['error']): void {
     if (state.attempt !== null) this.#note(ex, state.attempt)
     // Another provider is asked, and the credential may be right again the next time.
     if (ex.status === 401 || ex.status === 403) state.attempt?.slot.provider.authenticator.refused()
-    closeAttempt(ex, state)
+    closeAttempt(ex, state, code)
     state.leave(ex)
     state.original?.restore(ex)
   }

@@ -263,8 +263,9 @@ export class Exchange {
   /**
    * For the backend: called when the attempt at hand is given up for another one, its response still in its place.
    * Whatever it did to the request for its own endpoint it takes back: the next attempt may be another backend's.
+   * `code`: why the attempt has failed; null: its response is not taken.
    */
-  onRetry: ((ex: Exchange) => void) | null = null
+  onRetry: ((ex: Exchange, code: ErrorCode | null) => void) | null = null
   /** What a backend keeps of it from one attempt to the next, and whose it is. A WeakMap would cost a microsecond. */
   serving: BackendState | null = null
   /**

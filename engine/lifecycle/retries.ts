@@ -161,7 +161,7 @@ export class Retries {
     observer?.retried()
     state.count++
     if (ex.slots !== null) attemptRetrying(ex, code)
-    this.#rewind(ex, state)
+    this.#rewind(ex, state, code)
     const bound = Math.min(plan.backoffMs * 2 ** (state.count - 1), plan.backoffMs * BACKOFF_GROWTH_MAX)
     const pauseMs = Math.ceil(bound * random())
     if (pauseMs === 0) {
@@ -177,10 +177,10 @@ export class Retries {
   }
 
   /** Gives the attempt up and makes the exchange what it was before it. */
-  #rewind(ex: Exchange, state: RetryState): void {
+  #rewind(ex: Exchange, state: RetryState, code: ErrorCode | null): void {
     const { server, pending, onRetry } = ex
     ex.onRetry = null
-    if (onRetry !== null) onRetry(ex)
+    if (onRetry !== null) onRetry(ex, code)
     ex.server = null
     ex.pending = null
     // A response that is not taken is not read to its end either: the connection is closed.

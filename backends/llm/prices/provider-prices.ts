@@ -114,13 +114,14 @@ export class ProviderPrices {
   }
 
   priced(outcome: Outcome): Priced {
-    const { usage, requestModel = '', responseModel = '', serviceTier } = outcome
-    const reported = usage?.reportedCost
+    const { requestModel = '', responseModel = '', serviceTier } = outcome
+    const reported = outcome.usage?.reportedCost
     if (reported !== undefined && TELLERS.has(this.name) && this.#book.currency === 'USD')
       return { cost: reported, basis: 'provider', price: null }
     const price = this.#find(responseModel, requestModel)
     if (price === null) return { unknown: this.#unpriced(responseModel || requestModel), price }
-    const counted = countedOf(outcome)
+    const usage = countsNothing(price.row, outcome) ? null : outcome.usage
+    const counted = countedOf(outcome, usage)
     if (counted === null) return { unknown: NO_TOKENS, price }
     const cost = costOf(price.row, counted, serviceTier, outcome.units ?? searchUnits(usage))
     if (typeof cost === 'string') return { unknown: cost, price }
@@ -164,7 +165,7 @@ function searchUnits(usage: Usage | null): Units | undefined {
 }
 
 /** Null: nothing is known, nor can be told from what came. */
-function countedOf({ usage, isPartial, pieceCount, requestBytes, units }: Outcome): Usage | null {
+function countedOf({ isPartial, pieceCount, requestBytes, units }: Outcome, usage: Usage | null): Usage | null {
   if (usage === null) {
     if (units !== undefined) return NO_USAGE
     if (pieceCount === 0) return null
@@ -174,6 +175,13 @@ function countedOf({ usage, isPartial, pieceCount, requestBytes, units }: Outcom
   // At its beginning a stream of Anthropic's format counts a token or two of output.
   return isPartial && usage.output < pieceCount ? { ...usage, output: pieceCount } : usage
 }
+
+/**
+ * No call is of no token: counts that are none (`"12"`, null), or below nothing, were read as 0, and must not make it
+ * free.
+ */
+const countsNothing = ({ rates }: PriceRow, { usage, units }: Outcome): boolean =>
+  usage?.input === 0 && usage.output === 0 && !usage.searches && units === undefined && rates.input !== undefined
 
 interface PricedCall {
   readonly prices: ProviderPrices

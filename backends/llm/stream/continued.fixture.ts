@@ -90,7 +90,8 @@ export async function pair(
   from: Provider,
   events: readonly string[],
   breakOff: (r: ServerResponse) => void,
-  more: object = {}
+  more: object = {},
+  file: object = {}
 ) {
   const [first, second] = [await provider(t), await provider(t)]
   first.instead = (_, response) => {
@@ -127,7 +128,8 @@ export async function pair(
     { model: 'two', priority: 1 }
   ]
   const virtualModels = [{ name: 'm', routing: { failover: { targets } } }]
-  const gateway = await gatewayOf(t, { llm: { port: 4000, models, virtualModels, streams: { continue: 1 }, ...more } })
+  const llm = { port: 4000, models, virtualModels, streams: { continue: 1 }, ...more }
+  const gateway = await gatewayOf(t, { llm, ...file })
   return { ...gateway, first, second }
 }
 

@@ -171,7 +171,7 @@ export function settleCost(ex: Exchange): void {
   if (cost !== undefined) keyUseOf(ex)?.settle(cost)
 }
 
-/** Ends of an exchange that leave a provider at work. */
+/** Ends of an exchange, or of an attempt, that leave a provider at work. */
 const LEFT_AT_WORK: ReadonlySet<ErrorCode | null> = new Set<ErrorCode | null>([
   'CLIENT_GONE',
   'CLIENT_TOO_SLOW',
@@ -182,9 +182,14 @@ const LEFT_AT_WORK: ReadonlySet<ErrorCode | null> = new Set<ErrorCode | null>([
 /**
  * The attempt is over. What nobody has said a price for is estimated from what went to the provider and came back, at
  * most
- * what was set aside: an answer that breaks off, or that its client does not wait for, has been worked for.
+ * what was set aside: an answer that breaks off, or that nobody waits for any more, has been worked for. What comes of
+ * it later is not read, since its connection is closed. `error`: why the attempt is over.
  */
-export function closeAttempt(ex: Exchange, { attempt }: Pick<Attempts, 'attempt'>): void {
+export function closeAttempt(
+  ex: Exchange,
+  { attempt }: Pick<Attempts, 'attempt'>,
+  error: ErrorCode | null = ex.error
+): void {
   const use = keyUseOf(ex)
   const reserved = use?.reserved ?? null
   if (use === null || reserved === null) return
@@ -194,7 +199,7 @@ export function closeAttempt(ex: Exchange, { attempt }: Pick<Attempts, 'attempt'
     return
   }
   const isAnswered = ex.firstByteAt > 0 && ex.status < 400
-  if (!isAnswered && !LEFT_AT_WORK.has(ex.error)) {
+  if (!isAnswered && !LEFT_AT_WORK.has(error)) {
     use.settle(0)
     return
   }
