@@ -2,20 +2,21 @@
 
 import type { EndpointReport } from '#engine/contract/endpoint.ts'
 import { parseJson } from '#engine/kit/json.ts'
-import { redactText } from '#engine/kit/sensitive.ts'
 import { EXPOSITION_CONTENT_TYPE } from '#engine/telemetry/metrics-table.ts'
 import { type Address, parseAddress } from './address.ts'
+import { Api } from './api/api.ts'
+import { shownError } from './api/gateway.ts'
+import { type ApiParts, operationsOf } from './api/operations.ts'
+import { EXPLAIN_BYTES_MAX } from './api/requests.ts'
 import { refuse } from './guard.ts'
-import { type AdminKeys, answerKeys, KEY_BYTES_MAX, KEYS_PATH } from './keys.ts'
 import { PAGE_POLICY, page } from './page.ts'
 import { redact } from './redact.ts'
 import { type Handler, jsonReply, type Listening, listen, type Reply, type Request } from './server.ts'
-import { type AdminSpend, answerSpend } from './spend.ts'
 import type { AdminState } from './state.ts'
-import { type AdminTraces, armTrace, STORY_PATH, showTrace } from './traces.ts'
+import { armTrace, STORY_PATH, showTrace } from './traces.ts'
 import { unexpander } from './unexpand.ts'
 
-export interface AdminOptions {
+export interface AdminOptions extends ApiParts {
   /** Addresses: "host:port", "localhost:port", "unix:/path" or "off". */
   readonly adminAddr: string
   readonly statsAddr: string
@@ -25,24 +26,8 @@ export interface AdminOptions {
    * started twice by mistake is not told so; both must have set it.
    */
   readonly sharePorts?: boolean
-  state(): AdminState
-  /** The addresses of backends, as all workers together know them. */
-  endpoints(): Promise<readonly EndpointReport[]>
   /** The Prometheus text. */
   metrics(): string | Promise<string>
-  /** Throws an Error with the reason when the directives are malformed. */
-  setLogLevel(level: string): void
-  /**
-   * What would become of a request under the configuration in force: plain data for JSON. `error`: what is wrong with
-   * the question. Absent: nobody explains.
-   */
-  explain?(input: Readonly<Record<string, unknown>>): Promise<{ readonly error: string } | { readonly found: object }>
-  /** Follows live requests (docs/explain.md). Absent: nobody does. */
-  readonly traces?: AdminTraces
-  /** Keys and budgets. Absent: there are none. */
-  readonly keys?: AdminKeys
-  /** Records of model calls. Absent: none are kept. */
-  readonly spend?: AdminSpend
   /** Starts the drain; called after the caller has its answer. */
   quit(): void
 }
@@ -62,19 +47,13 @@ export interface Admin {
 const ADMIN_SOCKET_MODE = 0o600
 const PUBLIC_SOCKET_MODE = 0o666
 
-/** A request that is to be explained may have a body of its own. */
-const EXPLAIN_BYTES_MAX = 1024 * 1024
-
-function bodyBytesMax(path: string): number | undefined {
-  if (path === '/explain') return EXPLAIN_BYTES_MAX
-  return path.startsWith(KEYS_PATH) ? KEY_BYTES_MAX : undefined
-}
-
 /** Throws an Error that names the setting at fault and the remedy; nothing listens then. */
 export async function startAdmin(options: AdminOptions): Promise<Admin> {
   const adminAddress = parseAddress(options.adminAddr, 'adminAddr')
+  const api = new Api(operationsOf(options))
+  const bodyBytesMax = (path: string) => (path === '/explain' ? EXPLAIN_BYTES_MAX : api.bodyBytesMax(path))
   const plan = [
-    ['adminAddr', adminAddress, ADMIN_SOCKET_MODE, adminHandler(options, adminAddress)],
+    ['adminAddr', adminAddress, ADMIN_SOCKET_MODE, adminHandler(options, adminAddress, api)],
     ['statsAddr', parseAddress(options.statsAddr, 'statsAddr'), PUBLIC_SOCKET_MODE, statsHandler(options)],
     ['readinessAddr', parseAddress(options.readinessAddr, 'readinessAddr'), PUBLIC_SOCKET_MODE, readyHandler(options)]
   ] as const
@@ -95,7 +74,7 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
   return { addresses: { admin: admin!, stats: stats!, readiness: readiness! }, close }
 }
 
-function adminHandler(options: AdminOptions, address: Address): Handler {
+function adminHandler(options: AdminOptions, address: Address, api: Api): Handler {
   const endpoints: Readonly<Record<string, Endpoint>> = {
     '/': { method: 'GET', reply: () => ({ status: 301, body: '', headers: { location: '/ui/' } }) },
     '/ui': { method: 'GET', reply: () => ({ status: 301, body: '', headers: { location: '/ui/' } }) },
@@ -117,13 +96,7 @@ function adminHandler(options: AdminOptions, address: Address): Handler {
       })
     }
   }
-  const { keys, spend } = options
-  return async (request) => {
-    const refusal = refuse(request, address)
-    if (refusal !== null) return refusal
-    const answer = keys === undefined ? null : await answerKeys(keys, request)
-    return answer ?? (await answerSpend(spend, request)) ?? dispatch(endpoints, request)
-  }
+  return async (request) => refuse(request, address) ?? (await api.answer(request)) ?? dispatch(endpoints, request)
 }
 
 function statsHandler(options: AdminOptions): Handler {
@@ -174,7 +147,7 @@ function dump(state: AdminState): Reply {
     // Of the configuration: rises with every accepted one.
     version: snapshot?.version ?? null,
     program: { version: state.version, startedAt: state.startedAt },
-    lastError: lastError === null ? null : { at: lastError.at, message: redactText(lastError.message) },
+    lastError: shownError(lastError),
     workers: state.workers,
     snapshot: redact(snapshot, unexpander(state.expanded))
   }

@@ -28,21 +28,42 @@ const LIFETIME_S = 60
 
 const NOT_FOUND: Reply = { status: 404, body: 'not found\n' }
 
+/** What POST /trace answers. */
+export interface ArmedTraceShown {
+  readonly id: string
+  readonly token: string
+  readonly header: string
+  /** ISO time. */
+  readonly expires: string
+}
+
+interface Wanted {
+  readonly uses: number
+  /** Seconds. */
+  readonly lifetime: number
+}
+
 export async function armTrace(traces: AdminTraces | undefined, { body }: Request): Promise<Reply> {
   if (traces === undefined) return NOT_FOUND
-  const wanted = read((await body()).toString())
+  const text = (await body()).toString()
+  const wanted = readTrace(text === '' ? {} : parseJson(text))
   if (typeof wanted === 'string') return jsonReply(400, { error: wanted })
-  const armed = await traces.arm(wanted.uses, wanted.lifetime * 1000)
-  if (armed === null) {
-    return jsonReply(429, { error: `${ARMED_MAX} traces wait for requests: use one, or wait until one expires` })
-  }
-  const { id, token, expires } = armed
-  return jsonReply(200, { id, token, header: TRACE_HEADER, expires: new Date(expires).toISOString() })
+  const trace = await armed(traces, wanted)
+  return jsonReply('error' in trace ? 429 : 200, trace)
+}
+
+export async function armed(
+  traces: AdminTraces,
+  { uses, lifetime }: Wanted
+): Promise<ArmedTraceShown | { readonly error: string }> {
+  const trace = await traces.arm(uses, lifetime * 1000)
+  if (trace === null) return { error: `${ARMED_MAX} traces wait for requests: use one, or wait until one expires` }
+  const { id, token, expires } = trace
+  return { id, token, header: TRACE_HEADER, expires: new Date(expires).toISOString() }
 }
 
 /** What is wrong with it, as text. */
-function read(body: string): { readonly uses: number; readonly lifetime: number } | string {
-  const input = body === '' ? {} : parseJson(body)
+export function readTrace(input: unknown): Wanted | string {
   if (typeof input !== 'object' || input === null || Array.isArray(input)) {
     return 'the body must be a JSON object, or none: {"uses": 1, "lifetime": 60}'
   }
@@ -58,11 +79,12 @@ function isFrom1To(value: unknown, max: number): value is number {
   return typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= max
 }
 
+export const storyMissing = `there is no story of it: no request has come with its token, or none is over, or ${STORIES_MAX} others have come since`
+
 export function showTrace(traces: AdminTraces | undefined, { path }: Request): Reply {
   if (traces === undefined) return NOT_FOUND
   const id = path.slice(STORY_PATH.length)
   const stories = traces.stories(id)
   if (stories.length > 0) return jsonReply(200, { id, stories })
-  const error = `there is no story of it: no request has come with its token, or none is over, or ${STORIES_MAX} others have come since`
-  return jsonReply(404, { error })
+  return jsonReply(404, { error: storyMissing })
 }

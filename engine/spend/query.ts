@@ -9,10 +9,10 @@ export const GROUPS = [
 export type Group = (typeof GROUPS)[number]
 
 /** What both sums and records can be narrowed to. */
-const FILTERS = ['key', 'team', 'organisation', 'model', 'provider', 'purpose'] as const
+export const SUM_FILTERS = ['key', 'team', 'organisation', 'model', 'provider', 'purpose'] as const
 /** What only records have. */
-const RECORD_FILTERS = [
-  ...FILTERS,
+export const RECORD_FILTERS = [
+  ...SUM_FILTERS,
   ...(['id', 'owner', 'subject', 'clientModel', 'requestModel', 'backend', 'route'] as const),
   ...(['status', 'errorType', 'cache', 'costBasis', 'traceId'] as const)
 ] as const satisfies readonly Column[]
@@ -74,14 +74,14 @@ interface QueryInput {
 /** Throws QueryError. */
 export function readSumsQuery(input: QueryInput): SumsQuery {
   const { params } = input
-  known(params, ['groupBy', ...FILTERS])
+  known(params, ['groupBy', ...SUM_FILTERS])
   const groups = one(params, 'groupBy')?.split(',') ?? []
   for (const group of groups) {
     if (!GROUPS.some((name) => name === group))
       throw new QueryError('groupBy', `must be a list of ${GROUPS.join(', ')}`)
   }
   if (new Set(groups).size < groups.length) throw new QueryError('groupBy', 'has one of its names twice')
-  const common = readCommon(input, FILTERS, DEFAULT_SUMS, SUMS_MAX)
+  const common = readCommon(input, SUM_FILTERS, DEFAULT_SUMS, SUMS_MAX)
   return { kind: 'sums', groupBy: groups as Group[], ...common }
 }
 

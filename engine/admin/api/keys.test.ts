@@ -8,7 +8,8 @@ import { KeyApi } from '#engine/accounts/key-api.ts'
 import { KeyStore } from '#engine/accounts/key-store.ts'
 import { keyDigest } from '#engine/accounts/schema.ts'
 import { reveal } from '#engine/kit/secret.ts'
-import { answerKeys } from './keys.ts'
+import { Api } from './api.ts'
+import { keyOperations } from './keys.ts'
 
 const CONFIGURED = {
   keys: [],
@@ -31,16 +32,13 @@ function stand(t: TestContext, hasStore = true) {
     now: () => clock.now
   })
   const call = async (method: string, path: string, body?: unknown, type = 'application/json') => {
-    const reply = await answerKeys(
-      { keys: api, budgets: async () => [] },
-      {
-        method,
-        path,
-        query: new URLSearchParams(),
-        headers: { 'content-type': type },
-        body: async () => Buffer.from(typeof body === 'string' ? body : body === undefined ? '' : JSON.stringify(body))
-      }
-    )
+    const reply = await new Api(keyOperations({ keys: api, budgets: async () => [] })).answer({
+      method,
+      path,
+      query: new URLSearchParams(),
+      headers: { 'content-type': type },
+      body: async () => Buffer.from(typeof body === 'string' ? body : body === undefined ? '' : JSON.stringify(body))
+    })
     return { status: reply!.status, json: reply!.body === '' ? null : JSON.parse(reply!.body) }
   }
   const restart = () => {

@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { Request } from '#engine/admin/server.ts'
 import type { SpendQuery } from '#engine/spend/query.ts'
-import { answerSpend } from './spend.ts'
+import { Api } from './api.ts'
+import { type AdminSpend, spendOperations } from './spend.ts'
+
+const answerSpend = (spend: AdminSpend | undefined, request: Request) => new Api(spendOperations(spend)).answer(request)
 
 function stand(next: string | null = null) {
   const queries: SpendQuery[] = []
@@ -40,7 +44,7 @@ test('each path has its query, and others are none of it', async () => {
       ['sums', 'json', {}]
     ]
   )
-  assert.equal(await call('/api/v1/spender'), null)
+  assert.equal((await call('/api/v1/spender'))?.status, 404)
 })
 
 test('a bad parameter is a 400 that names it', async () => {

@@ -1,0 +1,35 @@
+/** All operations of the admin API: the document of them is one as well. */
+
+import { jsonReply } from '#engine/admin/server.ts'
+import { z } from '#engine/schema/schema.ts'
+import { type AdminGateway, gatewayOperations } from './gateway.ts'
+import { type AdminKeys, keyOperations } from './keys.ts'
+import { openApi } from './openapi.ts'
+import type { Operation } from './operation.ts'
+import { type AdminRequests, requestOperations } from './requests.ts'
+import { type AdminSpend, spendOperations } from './spend.ts'
+
+export interface ApiParts extends AdminGateway, AdminRequests {
+  /** Keys and budgets. Absent: there are none. */
+  readonly keys?: AdminKeys
+  /** Records of model calls. Absent: none are kept. */
+  readonly spend?: AdminSpend
+}
+
+export function operationsOf(parts: ApiParts): readonly Operation[] {
+  const operations = [
+    ...gatewayOperations(parts),
+    ...requestOperations(parts),
+    ...(parts.keys === undefined ? [] : keyOperations(parts.keys)),
+    ...spendOperations(parts.spend)
+  ]
+  const document: Operation = {
+    ...{ id: 'getDocument', method: 'GET', path: '/openapi.json', tag: 'Gateway', role: 'see' },
+    summary: 'This document.',
+    replies: {
+      200: { about: 'OpenAPI 3.1.', schema: z.looseObject({ openapi: z.string(), paths: z.looseObject({}) }) }
+    },
+    answer: () => jsonReply(200, openApi([...operations, document], parts.state().version))
+  }
+  return [...operations, document]
+}
