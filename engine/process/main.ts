@@ -155,7 +155,7 @@ function startWorker(data: WorkerData, post: (message: ToMain) => void): WorkerT
   const revocations = new SharedRevocations(data.ended)
   const buckets = bucketsOf(new BucketTable(data.buckets, { owner: worker }))
   const log = (level: 'info' | 'error', message: string) => telemetry.logger.log(level, 'accounts', message)
-  const { accounts, owners, close } = accountsOfWorker(data, buckets, log, telemetry.stateWatch)
+  const { accounts, owners, close } = accountsOfWorker(data, buckets, log, telemetry)
   const services = {
     state,
     accounts,

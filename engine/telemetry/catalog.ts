@@ -185,6 +185,10 @@ export const METRICS = {
   weir_state_connections: gauge('Workers that reach the server of config.state.url.', []),
   weir_state_duration_seconds: histogram('From a batch of operations for that server to its answer.', []),
   weir_state_failures_total: counter('Batches that had no answer of that server.', []),
+  weir_state_object_failures_total: counter(
+    'Whose an object of a provider is could not be written down (note, forget) or looked up (owned).',
+    ['operation']
+  ),
   weir_state_uncounted_calls_total: counter(
     'Calls that it should have counted, and was away for. outcome: passed (failureMode open) or refused.',
     ['outcome']

@@ -89,6 +89,8 @@ export interface Telemetry {
   jobLost(lane: string, reason: string): void
   /** For a process with config.state.url. */
   stateWatch(): StateWatch
+  /** Counts what could not be done with whose an object of a provider is. */
+  ownersFailed(operation: string): void
   /** Changes what is logged; target "request" at level info is the access log. Throws on malformed directives. */
   setLogLevel(level: string): void
   /** Resolves when every access-log line up to now is written. Await it before the thread ends. */
@@ -154,6 +156,7 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
     unrouted: recorderFor({ route: '', listener: '', port: 0 }),
     downstream: downstreamTelemetry(metrics, logger),
     stateWatch: () => stateMetrics(metrics),
+    ownersFailed: (operation) => metrics.counter('weir_state_object_failures_total', { operation }).add(1),
     jobLost: (lane, reason) => metrics.counter('weir_offload_jobs_lost_total', { lane, reason }).add(1),
     expressionFailed,
     setLogLevel: (level) => {

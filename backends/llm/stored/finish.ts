@@ -35,7 +35,7 @@ export async function finishStored(
   const body = parsed(bytes)
   if (list === null) {
     try {
-      if (method === 'DELETE') await forgetObject(body, api.kind, seal, owners)
+      if (method === 'DELETE') await forgetObject({ body, path: ex.path }, api.kind, seal, owners)
       else await noteObjects(body, api.kind, seal, owners)
     } catch {
       // The object is there, and its id works: it is noted when it is next asked for.

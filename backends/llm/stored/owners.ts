@@ -33,8 +33,17 @@ export async function noteObjects(body: Json, own: StoredKind, seal: Seal, owner
   for (const [kind, objects] of kinds) await owners.note(holderOf(kind, seal), [...objects])
 }
 
-/** What is deleted is in no list any more. Rejects as noteObjects does. */
-export async function forgetObject(body: Json, own: StoredKind, seal: Seal, owners: ObjectOwners): Promise<void> {
+/** Google's answers about what they have deleted are empty: the path that was asked for says it. */
+const OF_GOOGLE = /\/((?:files|cachedContents|batches)\/[^/?]+)$/
+
+/** What is deleted is in no list any more. `path`: of the provider. Rejects as noteObjects does. */
+export async function forgetObject(
+  { body, path }: { readonly body: Json; readonly path: string },
+  own: StoredKind,
+  seal: Seal,
+  owners: ObjectOwners
+): Promise<void> {
   const deleted = isObject(body) ? idsIn(body, own).find(({ kind }) => kind === own) : undefined
-  if (deleted !== undefined) await owners.forget(holderOf(own, seal), objectOf(deleted.raw, own, seal))
+  const raw = deleted?.raw ?? OF_GOOGLE.exec(path)?.[1]
+  if (raw !== undefined) await owners.forget(holderOf(own, seal), objectOf(raw, own, seal))
 }

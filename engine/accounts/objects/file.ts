@@ -97,12 +97,20 @@ async function open({ folder, fsync }: ObjectFilePlace): Promise<DatabaseSync> {
   // SQLite would let others read it.
   closeSync(openSync(path, 'a', 0o600))
   const database = new Database(path, { timeout: BUSY_MS })
-  const version = Number(Object.values(database.prepare('PRAGMA user_version').get()!)[0])
-  if (version > VERSION) {
+  try {
+    prepare(database, path, fsync)
+  } catch (error) {
     database.close()
-    throw new Error(`config.state.path: a newer weir has written ${path} (version ${version}): use that one`)
+    throw error
   }
+  return database
+}
+
+/** Throws where it is no such file. */
+function prepare(database: DatabaseSync, path: string, fsync: Fsync): void {
+  const version = Number(Object.values(database.prepare('PRAGMA user_version').get()!)[0])
+  if (version > VERSION)
+    throw new Error(`config.state.path: a newer weir has written ${path} (version ${version}): use that one`)
   database.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = ${fsync === 'always' ? 'FULL' : 'NORMAL'}`)
   if (version < VERSION) database.exec(TABLES)
-  return database
 }
