@@ -109,6 +109,30 @@ test('llm: an unknown provider, a key with line ends, an alias of nothing', () =
   ])
 })
 
+test('fallbacks of a model are names that other models serve, once each', () => {
+  const found = (name: string, ...fallbacks: string[]) =>
+    mistakes({
+      llm: {
+        models: [
+          { name, provider: 'openai', fallbacks },
+          { name: 'b', provider: 'openai' },
+          { name: 'c-*', provider: 'openai' }
+        ]
+      }
+    })
+  deepEqual(found('a', 'b', 'c-1'), [])
+  deepEqual(found('a', 'a', 'b', 'b'), [
+    'llm.models[0].fallbacks[0]: "a" is asked before already',
+    'llm.models[0].fallbacks[2]: "b" is asked before already'
+  ])
+  deepEqual(found('a', 'none', 'c-*'), [
+    'llm.models[0].fallbacks[0]: no model of llm.models serves "none"',
+    'llm.models[0].fallbacks[1]: must be the name of a model, without a star'
+  ])
+  deepEqual(found('a*', 'b'), ['llm.models[0].fallbacks: is for a name without a star'])
+  match(found('a').join(), /^llm\.models\[0\]\.fallbacks: /)
+})
+
 test('a suffix of paths has no * in it: such a route would never be taken', () => {
   deepEqual(inAi({ provider: PROVIDER, routes: { '*/messages': 'Messages', '/v1/*': 'Models', '*': 'Passthrough' } }), [
     'ai.routes["*/messages"]: is a suffix of paths, and none has a *: write /messages',

@@ -84,7 +84,7 @@ export interface Translated {
 }
 
 export function translate(input: Config, options: TranslateOptions): Translated {
-  const translator = new Translator(input.policies, options, input.keys !== undefined)
+  const translator = new Translator(input.policies, options, hasKeysOf(input))
   for (const [i, backend] of (input.backends ?? []).entries())
     translator.addBackend(backend as unknown as BackendInput, i)
   const binds = (input.binds ?? []).map((bind, i) => translator.bind(bind, i))
@@ -106,6 +106,9 @@ export function translate(input: Config, options: TranslateOptions): Translated 
   }
   return { draft, origins: translator.origins }
 }
+
+/** In the file, or by the API, which keeps them in `config.state`: what is made there later closes nothing then. */
+const hasKeysOf = ({ keys, config }: Config): boolean => keys !== undefined || config?.state !== undefined
 
 /** Where a route stands. */
 interface Around {

@@ -39,6 +39,30 @@ async function start(t: TestContext, ports: Ports): Promise<RunningProgram> {
   return program
 }
 
+test('with a folder for keys, and none in the file, the port of models asks for those of the API from the first', async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'weir-'))
+  t.after(() => rm(folder, { recursive: true }))
+  const [port, admin] = [await freePort(), await freePort()]
+  const text = JSON.stringify({
+    config: { adminAddr: `127.0.0.1:${admin}`, statsAddr: 'off', readinessAddr: 'off', state: { path: folder } },
+    llm: { port, models: [{ name: 'a', provider: 'openai' }] }
+  })
+  const program = runProgram(['-c', text])
+  t.after(() => program.stop())
+  await program.logged('target=start')
+  const list = async (key: string) => {
+    const headers = { authorization: `Bearer ${key}` }
+    return (await fetch(`http://127.0.0.1:${port}/v1/models`, { headers })).status
+  }
+  equal(await list('sk-unknown'), 401)
+  const made = await fetch(`http://127.0.0.1:${admin}/api/v1/keys`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ name: 'bot' })
+  })
+  equal(await list(((await made.json()) as { readonly key: string }).key), 200)
+})
+
 test('a key of the API holds over all workers, and outlives kill -9; a second process does not get its folder', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'weir-'))
   t.after(() => rm(folder, { recursive: true }))

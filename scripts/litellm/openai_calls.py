@@ -1,4 +1,4 @@
-"""The calls of calls.ts by OpenAI's client of PyPI: prints JSON of what each answered. Arguments: base address."""
+"""The calls of calls.ts by OpenAI's client of PyPI: prints JSON of what each answered. Arguments: base address, JSON of keys."""
 
 import json
 import sys
@@ -6,6 +6,7 @@ import sys
 import openai
 
 BASE = sys.argv[1]
+KEYS = json.loads(sys.argv[2])
 HI = [{"role": "user", "content": "Hi"}]
 
 
@@ -29,15 +30,15 @@ def twice(key):
 
 
 CALLS = {
-    "a chat": lambda: chat("sk-alice-0000000000"),
-    "a stream": lambda: stream("sk-alice-0000000000"),
+    "a chat": lambda: chat(KEYS["alice"]),
+    "a stream": lambda: stream(KEYS["alice"]),
     "a key that is not known": lambda: chat("sk-wrong"),
-    "a model that the key may not use": lambda: chat("sk-alice-0000000000", "large"),
-    "a model that is not there": lambda: chat("sk-all-000000000000", "none"),
-    "the models of a key": lambda: "200 " + ",".join(m.id for m in client("sk-alice-0000000000").models.list().data),
-    "a budget that is spent": lambda: twice("sk-spent-0000000000"),
-    "more than the limit": lambda: twice("sk-slow-00000000000"),
-    "a model that fails, with a fallback": lambda: chat("sk-all-000000000000", "broken"),
+    "a model that the key may not use": lambda: chat(KEYS["alice"], "large"),
+    "a model that is not there": lambda: chat(KEYS["all"], "none"),
+    "the models of a key": lambda: "200 " + ",".join(m.id for m in client(KEYS["alice"]).models.list().data),
+    "a budget that is spent": lambda: twice(KEYS["spent"]),
+    "more than the limit": lambda: twice(KEYS["slow"]),
+    "a model that fails, with a fallback": lambda: chat(KEYS["all"], "broken"),
 }
 
 

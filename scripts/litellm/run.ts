@@ -1,6 +1,7 @@
 /**
  * `npm run conformance -- litellm`: LiteLLM's own proxy beside weir, before one provider, asked the same by the same
- * clients of npm and PyPI. LiteLLM's virtual keys live in PostgreSQL (database/), and are made by its own API.
+ * clients of npm and PyPI. Both get their keys by as many calls of their own API; LiteLLM's live in PostgreSQL
+ * (database/).
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -11,7 +12,7 @@ import { createInterface } from 'node:readline'
 import { startModels } from '#engine/testing/models.ts'
 import { pinnedPython } from '#engine/testing/pinned.ts'
 import { freePort, runProgram } from '#engine/testing/program.ts'
-import { CALLS, KEYS, MORE, outcomeOf, spendOfLitellm, spendOfWeir } from './calls.ts'
+import { CALLS, type Gateway, type KeyName, MORE, outcomeOf, spendOfLitellm, spendOfWeir } from './calls.ts'
 import { type Database, type Postgres, startDatabase } from './database/index.ts'
 
 const HERE = import.meta.dirname
@@ -27,20 +28,31 @@ const MEANT: Readonly<Record<string, string>> = {
     'LiteLLM says 422 unless budget_exceeded_status_code is 429; weir says 429, with Retry-After'
 }
 
-interface Proxy {
-  readonly base: string
-  /** Of the admin port, where it is another. */
-  readonly admin?: string
+interface Running extends Gateway {
+  /** Where its own API is. */
+  readonly admin: string
   close(): Promise<void>
 }
 
-/** What `keys` of weir.yaml are, as LiteLLM's documentation has them made: one call of /key/generate for each. */
-const GENERATED: readonly object[] = [
-  { key: KEYS.alice, key_alias: 'alice', models: ['small'], rpm_limit: 100, tpm_limit: 100_000 },
-  { key: KEYS.spent, key_alias: 'spent', max_budget: 0.000001, budget_duration: '30d' },
-  { key: KEYS.slow, key_alias: 'slow', rpm_limit: 1 },
-  { key: KEYS.all, key_alias: 'all' }
-]
+/** The same keys as either has them made: one call for each, of /key/generate and of /api/v1/keys. */
+const GENERATED: Readonly<Record<KeyName, Readonly<Record<'litellm' | 'weir', object>>>> = {
+  alice: {
+    litellm: { models: ['small'], rpm_limit: 100, tpm_limit: 100_000 },
+    weir: {
+      models: ['small'],
+      limits: [
+        { requests: 100, unit: 'Minutes' },
+        { tokens: 100_000, unit: 'Minutes' }
+      ]
+    }
+  },
+  spent: {
+    litellm: { max_budget: 0.000001, budget_duration: '30d' },
+    weir: { budgets: [{ amount: 0.000001, period: 'Month' }] }
+  },
+  slow: { litellm: { rpm_limit: 1 }, weir: { limits: [{ requests: 1, unit: 'Minutes' }] } },
+  all: { litellm: {}, weir: {} }
+}
 
 /** False: an answer differs that is not meant to, or one of weir is not as it should be. */
 export async function runLitellm(print: (line: string) => void, postgres: Postgres): Promise<boolean> {
@@ -64,25 +76,29 @@ export async function runLitellm(print: (line: string) => void, postgres: Postgr
 
 async function compared(
   python: string,
-  [litellm, weir]: readonly [Proxy, Proxy],
+  [litellm, weir]: readonly [Running, Running],
   print: (line: string) => void
 ): Promise<boolean> {
   // Each client begins with limits that nobody has used: the clients of PyPI ask first, and a minute is over then.
   const rows: (readonly [client: string, call: string, theirs: string, ours: string])[] = []
   for (const [name, call] of Object.entries({ ...CALLS, ...MORE }))
-    rows.push(['npm', name, await outcomeOf(call, litellm.base), await outcomeOf(call, weir.base)])
-  const [theirs, ours] = [await ofPython(python, litellm.base), await ofPython(python, weir.base)]
+    rows.push(['npm', name, await outcomeOf(call, litellm), await outcomeOf(call, weir)])
+  const [theirs, ours] = [await ofPython(python, litellm), await ofPython(python, weir)]
   for (const name of Object.keys(CALLS)) rows.push(['PyPI', name, theirs[name] ?? '', ours[name] ?? ''])
-  rows.push(['npm', 'what a key has spent', await spendOfLitellm(litellm.base, MASTER), await spendOfWeir(weir.admin!)])
+  rows.push(['npm', 'what a key has spent', await spendOfLitellm(litellm, MASTER), await spendOfWeir(weir.admin)])
   print('| client | call | LiteLLM | weir |\n|---|---|---|---|')
   for (const row of rows) print(`| ${row.join(' | ')} |`)
-  const lines = `LiteLLM ${linesOf('litellm.yaml')}, ${GENERATED.length} calls and a PostgreSQL, weir ${linesOf('weir.yaml')}`
-  print(`lines of YAML: ${lines}`)
+  const [longest, own] = [linesOf('litellm.yaml'), linesOf('weir.yaml')]
+  const calls = Object.keys(GENERATED).length
+  print(
+    `lines of YAML: LiteLLM ${longest}, ${calls} calls of its API and a PostgreSQL; weir ${own}, ${calls} calls of its API`
+  )
+  if (own > longest) print('differs: weir needs more lines')
   const different = rows.filter(([, name, a, b]) => !name.startsWith('fields:') && headOf(a) !== headOf(b))
   const odd = different.filter(([, name]) => MEANT[name] === undefined)
   for (const [name, why] of Object.entries(MEANT)) print(`${name}: ${why}`)
   for (const [client, name] of odd) print(`differs: ${client}, ${name}`)
-  return odd.length === 0
+  return odd.length === 0 && own <= longest
 }
 
 /** Status, and class of the error; with what was said of an answer that is one. */
@@ -95,11 +111,11 @@ const linesOf = (file: string): number =>
     .filter((line) => line.trim() !== '' && !line.trim().startsWith('#')).length
 
 /** The program, with ports and a folder that are free. */
-async function startWeir(variables: Readonly<Record<string, string>>): Promise<Proxy> {
+async function startWeir(variables: Readonly<Record<string, string>>): Promise<Running> {
   const [port, admin] = [await freePort(), await freePort()]
   const folder = mkdtempSync(join(tmpdir(), 'weir-litellm-'))
   const text = readFileSync(join(HERE, 'weir.yaml'), 'utf8')
-    .replace('./weir-spend', join(folder, 'spend'))
+    .replace('./weir-state', join(folder, 'state'))
     .replace('config: {', `config: { adminAddr: "127.0.0.1:${admin}", statsAddr: off, readinessAddr: off,`)
     .replace('llm:', `llm:\n  port: ${port}`)
   const program = runProgram(['-c', text], '', { ...variables })
@@ -108,14 +124,16 @@ async function startWeir(variables: Readonly<Record<string, string>>): Promise<P
     await program.stop()
     rmSync(folder, { recursive: true, force: true })
   }
-  return { base: `http://127.0.0.1:${port}`, admin: `http://127.0.0.1:${admin}`, close }
+  const api = `http://127.0.0.1:${admin}`
+  const keys = await keysOf('weir', (name, fields) => made(`${api}/api/v1/keys`, {}, { name, ...fields }))
+  return { base: `http://127.0.0.1:${port}`, admin: api, keys, close }
 }
 
 async function startLitellm(
   python: string,
   database: Database,
   variables: Readonly<Record<string, string>>
-): Promise<Proxy> {
+): Promise<Running> {
   const port = 20_000 + (process.pid % 20_000)
   const args = [
     '--config',
@@ -155,18 +173,32 @@ async function startLitellm(
     await ended
   }
   const base = `http://127.0.0.1:${port}`
-  for (const key of GENERATED) await generate(base, key)
-  return { base, close }
+  const master = { authorization: `Bearer ${MASTER}` }
+  const keys = await keysOf('litellm', (name, fields) => {
+    return made(`${base}/key/generate`, master, { key_alias: name, ...fields })
+  })
+  return { base, admin: base, keys, close }
 }
 
-async function generate(base: string, key: object): Promise<void> {
-  const headers = { authorization: `Bearer ${MASTER}`, 'content-type': 'application/json' }
-  const response = await fetch(`${base}/key/generate`, { method: 'POST', headers, body: JSON.stringify(key) })
-  if (!response.ok) throw new Error(`/key/generate: ${response.status} ${await response.text()}`)
+async function keysOf(
+  gateway: 'litellm' | 'weir',
+  make: (name: string, fields: object) => Promise<string>
+): Promise<Gateway['keys']> {
+  const keys: Record<string, string> = {}
+  for (const [name, fields] of Object.entries(GENERATED)) keys[name] = await make(name, fields[gateway])
+  return keys as Gateway['keys']
 }
 
-async function ofPython(python: string, base: string): Promise<Record<string, string>> {
-  const child = spawn(python, [join(HERE, 'openai_calls.py'), base], {
+/** Both answer with the key that was made. */
+async function made(address: string, master: Readonly<Record<string, string>>, body: object): Promise<string> {
+  const headers = { ...master, 'content-type': 'application/json' }
+  const response = await fetch(address, { method: 'POST', headers, body: JSON.stringify(body) })
+  if (!response.ok) throw new Error(`${address}: ${response.status} ${await response.text()}`)
+  return ((await response.json()) as { readonly key: string }).key
+}
+
+async function ofPython(python: string, { base, keys }: Gateway): Promise<Record<string, string>> {
+  const child = spawn(python, [join(HERE, 'openai_calls.py'), base, JSON.stringify(keys)], {
     stdio: ['ignore', 'pipe', 'inherit'],
     timeout: RUN_MS_MAX
   })

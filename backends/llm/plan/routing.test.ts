@@ -90,6 +90,33 @@ test('a large request whose few words stand at its end goes by them', async (t) 
   deepEqual(counts().sort(), [0, 0, 2])
 })
 
+test('a model has fallbacks of its own: in their order, with their names for it; it is one model of the list', async (t) => {
+  const [a, b, c] = await Promise.all([provider(t), provider(t), provider(t)])
+  const at = ({ port }: Models) => ({ baseUrl: `http://127.0.0.1:${port}/v1`, apiKey: 'k' })
+  const list = [
+    { name: 'main', provider: 'openai', params: at(a), fallbacks: ['second', 'third'] },
+    { name: 'second', provider: 'openai', params: { ...at(b), model: 'b-1' } },
+    { name: 'third', provider: 'openai', params: at(c) }
+  ]
+  const { port, ask: send } = await gatewayOf(t, { llm: { port: 4000, models: list } })
+  equal((await send(CHAT, ask('main'))).status, 200)
+  deepEqual([a.requests.length, b.requests.length], [1, 0])
+  refuse(a, 500, { message: 'broken' })
+  equal((await send(CHAT, ask('main'))).status, 200)
+  deepEqual([b.requests[0]?.body.model, c.requests.length], ['b-1', 0])
+  refuse(b, 503, { message: 'busy' })
+  equal((await send(CHAT, ask('main'))).status, 200)
+  equal(c.requests[0]?.body.model, 'third')
+  // The others have none.
+  equal((await send(CHAT, ask('second'))).status, 503)
+  equal(c.requests.length, 1)
+  const { data } = await jsonOf(await fetch(`http://127.0.0.1:${port}/v1/models`))
+  deepEqual(
+    data.map(({ id }: { readonly id: string }) => id),
+    ['main', 'second', 'third']
+  )
+})
+
 test('a provider that answers that a request is too long: the larger model of the list is asked, and no other', async (t) => {
   const routing = { failover: { targets: [{ model: 'a' }, { model: 'b', priority: 1 }] } }
   const all = await models(t, { routing, fallbacks: [{ on: ['context_window'], models: ['c'] }] })

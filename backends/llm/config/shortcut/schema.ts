@@ -24,7 +24,7 @@ import { together } from '#engine/schema/together.ts'
 import { KINDS, PRESETS } from './presets.ts'
 import { serving } from './serving.ts'
 import { soundParts } from './sound.ts'
-import { checkTargets, type LlmVirtual, virtualModel } from './virtual.ts'
+import { checkOwnFallbacks, checkTargets, type LlmVirtual, ownFallbacks, virtualModel } from './virtual.ts'
 
 const MODELS_MAX = 1024
 const PROVIDERS_MAX = 256
@@ -168,6 +168,7 @@ const model = () =>
       .optional()
       .describe('Requests that are longer go to another target, where a virtual model has one.'),
     visibility: z.enum(['public', 'internal']).optional().describe('internal: only virtual models lead there.'),
+    fallbacks: ownFallbacks().optional().describe('Models that are asked, in this order, when this one fails.'),
     ...changes(),
     prompt: edits().prompt,
     prices: backendPriceRows.optional().describe('What its calls cost, in place of llm.prices.'),
@@ -270,6 +271,7 @@ export interface LlmModel extends LlmChanges {
   readonly params?: LlmParams | undefined
   readonly contextTokens?: number | undefined
   readonly visibility?: 'public' | 'internal' | undefined
+  readonly fallbacks?: readonly string[] | undefined
   readonly prompt?: FileEdits['prompt']
   readonly prices?: FilePrices
   readonly promptGuard?: FileGuards | undefined
@@ -298,6 +300,7 @@ function checkReferences(
     const reference = typeof provider === 'object' ? provider.reference : undefined
     if (reference === undefined) checkAddress(provider, params, ['models', i], report)
     else checkReference(reference, known, params, i, report)
+    checkOwnFallbacks(models[i]!, models, ['models', i], report)
   })
   virtualModels.forEach((virtual, i) => {
     const { name } = virtual

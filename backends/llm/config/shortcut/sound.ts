@@ -21,7 +21,10 @@ export function soundParts(value: unknown, issues: Issues): LlmFile {
   const aliases = Object.entries(objectOf(file.modelAliases)).filter(([, model]) => typeof model === 'string')
   return {
     providers,
-    models: isNamed(providers) ? models : models.map((model) => withoutReference(model)),
+    models: models.map((model) => {
+      const known = isNamed(models) ? model : { ...model, fallbacks: undefined }
+      return isNamed(providers) ? known : withoutReference(known)
+    }),
     virtualModels: areNamed ? virtualModels : virtualModels.map(({ name }) => silent(name)),
     modelAliases: areNamed ? (Object.fromEntries(aliases) as Record<string, string>) : {}
   }

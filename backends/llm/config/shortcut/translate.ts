@@ -56,7 +56,7 @@ export function llmBackend(file: LlmFile, { policies, sources, transportOf }: Tr
     prices: rowsOf(file.prices) ?? [],
     policies: {}
   })
-  const targetsOf = (targets: Targets, { fallbacks = [], shadow }: LlmVirtual, ranking?: AiRanking) => {
+  const targetsOf = (targets: Targets, { fallbacks = [], shadow }: Followed, ranking?: AiRanking) => {
     const others = fallbacks.map(({ on, models }, i) => ({ on, providers: listOf(models, reached, `fallback ${i}/`) }))
     const more = [...fallbacks.flatMap(({ models }) => models), ...(shadow === undefined ? [] : [shadow.model])]
     const all = [...targets, ...more.map((model) => ({ model }))]
@@ -64,8 +64,11 @@ export function llmBackend(file: LlmFile, { policies, sources, transportOf }: Tr
       shadow === undefined ? {} : { shadow: shadowOf(shadow, named(shadow.model, `shadow/${shadow.model}`, reached)) }
     return backend(groupsOf(targets, reached), servingAll(file.models, all), { ranking, fallbacks: others, ...copies })
   }
-  const models = file.models.map(({ name, visibility = 'public' }, i) => {
-    return { name, isPublic: visibility === 'public', backend: backend([[reached[i]!]], [file.models[i]!]) }
+  const models = file.models.map((model, i) => {
+    const { name, visibility = 'public', fallbacks } = model
+    const alone = () => backend([[reached[i]!]], [model])
+    const one = fallbacks === undefined ? alone() : targetsOf([name, ...fallbacks].map(byPlace), {})
+    return { name, isPublic: visibility === 'public', backend: one }
   })
   const virtual = file.virtualModels ?? []
   const groups = virtual.flatMap((model) => {
@@ -87,6 +90,10 @@ export function llmBackend(file: LlmFile, { policies, sources, transportOf }: Tr
 
 /** Virtual models that are one backend with a group for each priority. */
 const GROUPED = ['failover', ...RANKINGS] as const
+
+type Followed = Pick<LlmVirtual, 'fallbacks' | 'shadow'>
+
+const byPlace = (model: string, priority: number) => ({ model, priority })
 
 type Split = ModelsBackend['splits'][number]
 

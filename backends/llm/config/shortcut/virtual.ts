@@ -60,6 +60,9 @@ const fallbacks = () =>
     })
   })
 
+/** Of a model itself: the short form of a virtual model that asks it first. */
+export const ownFallbacks = () => list(served(), 1, TARGETS_MAX - 1)
+
 export const virtualModel = () =>
   z.strictObject({
     name: shortString()
@@ -125,6 +128,31 @@ type Report = (at: readonly (string | number)[], message: string) => void
 
 const LISTS = ['failover', 'weighted', 'conditional', ...RANKINGS] as const
 
+/** Of a model: what nothing serves, itself, and a pattern, of which nobody can say what to ask instead. */
+export function checkOwnFallbacks(
+  { name, fallbacks = [] }: { readonly name: string; readonly fallbacks?: readonly string[] | undefined },
+  models: readonly { readonly name: string }[],
+  at: readonly (string | number)[],
+  report: Report
+): void {
+  if (fallbacks.length > 0 && name.includes('*')) report([...at, 'fallbacks'], 'is for a name without a star')
+  fallbacks.forEach((model, i) => {
+    const place = [...at, 'fallbacks', i]
+    if (model === name || fallbacks.indexOf(model) < i) report(place, `"${model}" is asked before already`)
+    else checkServed(model, models, place, report)
+  })
+}
+
+function checkServed(
+  model: string,
+  models: readonly { readonly name: string }[],
+  place: readonly (string | number)[],
+  report: Report
+): void {
+  if (model.includes('*')) report(place, 'must be the name of a model, without a star')
+  else if (serving(models, model) === undefined) report(place, `no model of llm.models serves "${model}"`)
+}
+
 /** Names of models that nothing serves. `at`: where the virtual model stands. */
 export function checkTargets(
   { routing, fallbacks = [], shadow: copies }: LlmVirtual,
@@ -133,8 +161,7 @@ export function checkTargets(
   report: Report
 ): void {
   const check = (model: string, path: readonly (string | number)[]): void => {
-    if (model.includes('*')) report([...at, ...path], 'must be the name of a model, without a star')
-    else if (serving(models, model) === undefined) report([...at, ...path], `no model of llm.models serves "${model}"`)
+    checkServed(model, models, [...at, ...path], report)
   }
   for (const kind of LISTS) {
     const all = routing[kind]?.targets ?? []
