@@ -1,5 +1,6 @@
 /** What the gateway knows of an LLM provider: where it is, what it speaks, and how it wants to be shown a key. */
 import type { FormatName, JsonObject } from '#backends/llm/conversation.ts'
+import { FormatError } from '#backends/llm/formats/format.ts'
 import type { DialectName } from './compatible.ts'
 
 export interface Provider {
@@ -122,8 +123,12 @@ export function isJwt(key: string): boolean {
   return key.startsWith('eyJ') && key.split('.', 4).length === 3
 }
 
-/** One path segment, percent-encoded (RFC 3986): all but unreserved characters, as AWS signs it. */
+/**
+ * One path segment, percent-encoded (RFC 3986): all but unreserved characters, as AWS signs it. Throws a FormatError
+ * for the segments that mean another place (section 5.2.4), which are the same when they are encoded.
+ */
 export function segment(text: string): string {
+  if (text === '.' || text === '..') throw new FormatError('model', `must be the name of a model, not "${text}"`)
   return encodeURIComponent(text.toWellFormed()).replaceAll(
     /[!'()*]/g,
     (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`
