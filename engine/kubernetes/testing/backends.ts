@@ -80,7 +80,10 @@ export const backends: Table = {
               iamUrl: 'https://iam.test'
             }
           },
-          { name: 'space', watsonx: { spaceId: 's' } },
+          {
+            name: 'space',
+            watsonx: { spaceId: 's', region: 'us-south', apiVersion: '2025-04-23', iamUrl: 'https://iam.cloud.ibm.com' }
+          },
           {
             name: 'sagemaker',
             sagemaker: { model: 'e', region: 'eu-west-1', inferenceComponent: 'c', servedModel: 'meta/llama' }
@@ -99,7 +102,10 @@ export const backends: Table = {
           { name: 'c', typeB: { model: 'claude' } },
           { name: 'd', typeC: { model: 'gemini' } },
           { name: 'e', typeCCloud: { model: 'gemini', projectId: 'project', region: 'us-central1' } },
-          { name: 'f', typeD: { model: 'nova', region: 'us-east-1', guardrail: { identifier: 'a', version: '1' } } }
+          {
+            name: 'f',
+            typeD: { model: 'nova', region: 'us-east-1', api: 'converse', guardrail: { identifier: 'a', version: '1' } }
+          }
         ]
       ])
     ],
