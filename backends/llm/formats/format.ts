@@ -27,6 +27,9 @@ export class FormatError extends Error {
   }
 }
 
+/** An answer without what was wanted, since a filter of the provider has taken it out. */
+export class FilteredError extends FormatError {}
+
 /** Of a FormatError or a SyntaxError it is what is wrong; of others, such as a stack that is used up, it is no use. */
 export function reasonOf(error: unknown): string {
   if (error instanceof FormatError) return error.field === '' ? error.message : `${error.field}: ${error.message}`

@@ -137,9 +137,20 @@ test('pictures of Gemini: a ratio for a size, and what it has cost', async (t) =
     )
   }
   equal(upstream.requests.length, count)
-  sendsJson(upstream, { candidates: [{ finishReason: 'IMAGE_SAFETY' }] })
-  await openai.images.generate(ask).then(
-    () => equal('taken', 'refused'),
-    (error: Error) => match(error.message, /there is no picture in it \(IMAGE_SAFETY\)/)
-  )
+  // What a filter refuses is an error of the request; other ends without a picture are those of the provider.
+  const empty: readonly (readonly [object, number, RegExp])[] = [
+    [{ candidates: [{ finishReason: 'IMAGE_SAFETY' }] }, 400, /filter has refused the picture \(IMAGE_SAFETY\)/],
+    [{ promptFeedback: { blockReason: 'OTHER' } }, 400, /filter has refused the picture \(OTHER\)/],
+    [{ candidates: [{ finishReason: 'NO_IMAGE' }] }, 502, /there is no picture in it \(NO_IMAGE\)/]
+  ]
+  for (const [answer, status, why] of empty) {
+    sendsJson(upstream, answer)
+    await openai.images.generate(ask).then(
+      () => equal('taken', 'refused'),
+      (error: Error & { status: number }) => {
+        match(error.message, why)
+        equal(error.status, status)
+      }
+    )
+  }
 })

@@ -5,7 +5,8 @@
  */
 import { type JsonObject, NO_USAGE, type Usage } from '#backends/llm/conversation.ts'
 import { compact, type Fields } from '#backends/llm/formats/fields.ts'
-import { FormatError } from '#backends/llm/formats/format.ts'
+import { FilteredError, FormatError } from '#backends/llm/formats/format.ts'
+import { isFilterReason } from '#backends/llm/formats/gemini/answer.ts'
 import { readUsage } from '#backends/llm/formats/gemini/usage.ts'
 import type { Wire } from '#backends/llm/providers/provider.ts'
 
@@ -82,7 +83,9 @@ function inlineParts(answer: Fields, what: string): readonly { readonly type: st
   })
   if (found.length > 0) return found
   const blocked = answer.optionalObject('promptFeedback')?.optionalString('blockReason')
-  const reason = blocked ?? candidate?.optionalString('finishReason') ?? null
+  const reason = candidate?.optionalString('finishReason') ?? null
+  const filter = blocked ?? (reason !== null && isFilterReason(reason) ? reason : null)
+  if (filter !== null) throw new FilteredError('', `the provider's filter has refused the ${what} (${filter})`)
   throw new FormatError('', `there is no ${what} in it${reason === null ? '' : ` (${reason})`}`)
 }
 

@@ -6,7 +6,7 @@
 import { maskedError } from '#backends/llm/answer/masked-errors.ts'
 import { type ErrorWords, inWordsOf } from '#backends/llm/answer/vendor-errors.ts'
 import { type FormatName, type Json, type JsonObject, NO_USAGE, type Usage } from '#backends/llm/conversation.ts'
-import { reasonOf } from '#backends/llm/formats/format.ts'
+import { FilteredError, reasonOf } from '#backends/llm/formats/format.ts'
 import { FORMATS } from '#backends/llm/formats/index.ts'
 import { jsonBytes } from '#engine/kit/shared-bytes.ts'
 import type { AnswerSpec } from './answer-spec.ts'
@@ -70,9 +70,21 @@ export function translateOperationAnswer({
     if (cost.usage === null && inputTokens !== undefined) cost = { ...cost, usage: { ...NO_USAGE, input: inputTokens } }
     return { ...cost, ...(isNative ? { bytes: null } : printed(bodyOf(answerSpec, body, cost.usage))), problem: null }
   } catch (error) {
+    if (error instanceof FilteredError && !isNative) return { ...cost, ...refusedBy(error, client, words ?? null) }
     // What is of the client's own format it may judge by itself.
     return { ...cost, bytes: null, problem: isNative ? null : reasonOf(error) }
   }
+}
+
+/** A success without what was wanted: for clients of OpenAI it is an error of the request. */
+function refusedBy(
+  { message }: FilteredError,
+  client: FormatName,
+  words: ErrorWords | null
+): Pick<TranslatedOperation, 'status' | 'bytes' | 'problem'> {
+  const error = { status: 400, type: 'filter', message, code: null, param: null } as const
+  const body = inWordsOf(words, FORMATS[client].writeError(error), message, null)
+  return { status: error.status, bytes: jsonBytes(body), problem: null }
 }
 
 function printed(made: JsonObject | MediaBytes): Pick<TranslatedOperation, 'bytes' | 'contentType'> {

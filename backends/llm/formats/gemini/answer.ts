@@ -36,6 +36,9 @@ const REASONS: ReadonlyMap<string, StopReason> = new Map([
   ['FINISH_REASON_UNSPECIFIED', 'error']
 ])
 
+/** Whether that reason for the end says that a filter has taken the answer out. */
+export const isFilterReason = (reason: string): boolean => REASONS.get(reason) === 'filter'
+
 const WORDS: { readonly [stop in StopReason]: string } = {
   end: 'STOP',
   length: 'MAX_TOKENS',
