@@ -30,7 +30,7 @@ interface Drawn {
 }
 
 /** Models a, b and c behind the virtual model v; `lines` ends the gateway and gives what its log tells of each call. */
-async function start(t: TestContext, virtual: object, more: { model?: object[]; file?: object } = {}) {
+async function start(t: TestContext, virtual: object, more: { model?: object[]; llm?: object; file?: object } = {}) {
   const all = (await Promise.all([provider(t), provider(t), provider(t)])) as [Models, Models, Models]
   const models = ['a', 'b', 'c'].map((name, i) => {
     const params = { baseUrl: `http://127.0.0.1:${all[i]!.port}/v1`, apiKey: 'k' }
@@ -39,7 +39,7 @@ async function start(t: TestContext, virtual: object, more: { model?: object[]; 
   const log = join(mkdtempSync(join(tmpdir(), 'weir-drawn-')), 'log')
   const file = {
     config: QUIET,
-    llm: { port: 4000, models, virtualModels: [{ name: 'v', ...virtual }] },
+    llm: { port: 4000, models, virtualModels: [{ name: 'v', ...virtual }], ...more.llm },
     frontendPolicies: { accessLog: { add: { drawn: 'llm.routing' } } },
     ...more.file
   }
@@ -74,7 +74,11 @@ const refuse = (models: Models, status: number, error: object = { message: 'brok
 test('failover: who failed, what kind of error it was, and how long its circuit stays open', async (t) => {
   const targets = [{ model: 'a' }, { model: 'b', priority: 1 }]
   const cooldown = { first: '1h', max: '1h' }
-  const { ask, drawn, all } = await start(t, { routing: { failover: { targets } }, failover: { cooldown } })
+  const { ask, drawn, all } = await start(
+    t,
+    { routing: { failover: { targets } } },
+    { llm: { failover: { cooldown } } }
+  )
   refuse(all[0], 503)
   equal((await ask()).status, 200)
   equal((await ask()).status, 200)
