@@ -2,13 +2,14 @@
  * The program as a few files in dist, which start without reading a hundred modules: weir.mjs is small, runs first and
  * starts the first worker; workers and the main thread begin with weir-main.mjs, the threads of the offload pool with
  * weir-jobs.mjs, that of the spend log with weir-spend.mjs, and what both need, or only one now and then, is in
- * weir-*.mjs beside them. uWebSockets.js stays outside: it is a native binary, and optional. licenses.txt has the terms
- * of the packages that went in.
+ * weir-*.mjs beside them. uWebSockets.js stays outside: it is a native binary, and optional. ui/ has what the admin
+ * port sends to browsers. licenses.txt has the terms of the packages that went in.
  */
 import { chmod, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { basename, dirname, join, relative, resolve } from 'node:path'
 import { type BuildOptions, build, type Metafile, type Plugin, transform } from 'esbuild'
 import { binary } from '#engine/http/llhttp-binary.ts'
+import { bundleUi } from './ui/bundle.ts'
 
 const root = join(import.meta.dirname, '..')
 /** `npm run build -- FILE` writes another file than dist/weir.mjs. */
@@ -112,10 +113,10 @@ async function licenseOf(path: string): Promise<string> {
 }
 
 await sweep()
-const { metafile } = await build(options)
+const [{ metafile }, ui] = await Promise.all([build(options), bundleUi(join(folder, 'ui'))])
 await chmod(outfile, 0o755)
 // The WebAssembly of llhttp is taken from undici's files without an import.
-const packages = new Set([...packagesIn(metafile), 'node_modules/undici'])
+const packages = new Set([...packagesIn(metafile), ...packagesIn(ui.metafile), 'node_modules/undici'])
 const licenses = await Promise.all([...packages].map((path) => licenseOf(join(root, path))))
 await writeFile(join(folder, 'licenses.txt'), licenses.join(`\n${'-'.repeat(80)}\n\n`))
 const bytes = Object.entries(metafile.outputs).reduce(
@@ -123,4 +124,5 @@ const bytes = Object.entries(metafile.outputs).reduce(
   0
 )
 const kib = Math.round(bytes / 1024)
-process.stdout.write(`${relative(process.cwd(), outfile)}, and ${kib} KiB beside it\n`)
+const uiKib = Math.round(ui.bytes / 1024)
+process.stdout.write(`${relative(process.cwd(), outfile)}, and ${kib} KiB beside it; ui/: ${uiKib} KiB compressed\n`)

@@ -86,6 +86,10 @@
  * Valkey and a real PostgreSQL, which are killed among them (scripts/keys). CASE is part of the name of a server or a
  * case. Prints a line for each case. Exit code 1: the books are not those of the provider, or something passes twice.
  *
+ * `npm run conformance -- ui [PAGE]`: the browser application in Chromium before a gateway (scripts/ui), from what
+ * `npm run build` has made. `--shots=FOLDER` writes pictures of every page. Exit code 1: a page has an error, is not
+ * accessible, asks elsewhere, has a secret, or does not do what people do there.
+ *
  * `npm run conformance -- jwks`: keys of a realm that gateways fetch from a real Keycloak while they are rotated. Exit
  * code 1: a token counts that should not, one does not that should, or keys are fetched too often.
  */
@@ -167,6 +171,10 @@ if (suite === 'cel') {
 } else if (suite === 'ext-auth') {
   const { runExtAuth } = await import('./services/ext-auth.ts')
   process.exit((await runExtAuth(console.log)) ? 0 : 1)
+} else if (suite === 'ui') {
+  const { runUi } = await import('./ui/run.ts')
+  const shots = rest.find((word) => word.startsWith('--shots='))?.split('=')[1] ?? null
+  process.exit((await runUi(console.log, revisions.join(' '), shots)) ? 0 : 1)
 } else if (suite === 'jwks') {
   const { runJwks } = await import('./services/jwks.ts')
   process.exit((await runJwks(console.log)) ? 0 : 1)
@@ -214,7 +222,7 @@ if (suite === 'cel') {
   if (!(await runGuards(console.log))) process.exitCode = 1
 } else {
   console.error(
-    `conformance: the suites are: cel, collector, ext-auth, gateway-api, guards, h2, helm, import, inference-pool, istio, jwks, kubectl, kubernetes, kubernetes-outages, kubernetes-scale, kubernetes-soak, litellm, llm-clients, mcp (${REVISIONS.join(' or ')}, or both), mcp-clients, mcp-login, openapi, ratelimit, services`
+    `conformance: the suites are: cel, collector, ext-auth, gateway-api, guards, h2, helm, import, inference-pool, istio, jwks, kubectl, kubernetes, kubernetes-outages, kubernetes-scale, kubernetes-soak, litellm, llm-clients, mcp (${REVISIONS.join(' or ')}, or both), mcp-clients, mcp-login, openapi, ratelimit, services, ui`
   )
   process.exitCode = 2
 }

@@ -13,7 +13,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ['lifecycle', 'build', 'downstream', 'upstream', 'telemetry', 'story', 'importers'],
   ['source'],
   ['standalone', 'kubernetes', 'admin', 'workers', 'explain'],
-  ['process']
+  ['process', 'ui']
 ]
 
 /** The composition roots, each with the registries that it alone may import. */
@@ -47,6 +47,8 @@ const PACKAGES: Readonly<Record<string, { readonly files: RegExp; readonly where
   'unix-crypt-td-js': { files: /^engine\/kit\/password\/verify\.ts$/, where: 'engine/kit/password/verify.ts' },
   ioredis: { files: /^engine\/redis\//, where: 'engine/redis' },
   pg: { files: /^engine\/accounts\/server\/postgres\//, where: 'engine/accounts/server/postgres' },
+  preact: { files: /^engine\/ui\//, where: 'engine/ui' },
+  '@preact/signals': { files: /^engine\/ui\//, where: 'engine/ui' },
   esbuild: { files: /^(?!)/, where: 'scripts' },
   ws: { files: /^(?!)/, where: 'tests' }
 }
@@ -56,7 +58,7 @@ export function checkLayers(root: string): Finding[] {
   const findings: Finding[] = []
   const imports = new Map<string, readonly Import[]>()
   for (const file of listFiles(root)) {
-    if (!/\.(?:ts|mjs)$/.test(file)) continue
+    if (!/\.(?:tsx?|mjs)$/.test(file)) continue
     imports.set(file, importsOf(readText(root, file)))
     for (const entry of imports.get(file)!) {
       const message = judge(file, entry)

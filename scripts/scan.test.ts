@@ -20,6 +20,8 @@ test('a slash after a value divides', () => {
   assert.equal(scan('f(x) / 2 / n[0] / 3').code, 'f(x) / 2 / n[0] / 3')
   assert.equal(scan('return /b/').code, 'return / /')
   assert.equal(scan('x = /b/g').code, 'x = / /g')
+  // JSX.
+  assert.equal(scan('<b>{c}</b> // d').code, '<b>{c}</b>     ')
 })
 
 test('templates nest', () => {

@@ -113,9 +113,10 @@ class Scanner {
     this.#last = '`'
   }
 
-  /** Guess: after a value a slash divides. After ")" and "}" it is taken to divide too. */
+  /** Guess: after a value a slash divides. After ")" and "}" it is taken to divide too; after "<" a tag of JSX ends. */
   #regexMayStart(): boolean {
     const last = this.#last
+    if (last === '<') return false
     return /^[\w$]/.test(last) ? BEFORE_REGEX.has(last) : !/^[)\]}'"`]$/.test(last)
   }
 

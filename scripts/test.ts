@@ -90,6 +90,10 @@ function checks(): Step[] {
   return [
     // What has been found out is kept: the next run looks at what has changed, and at what that touches.
     { name: 'tsc', args: [tool('typescript', 'tsc'), '--noEmit', '--incremental', '--tsBuildInfoFile', TYPES] },
+    {
+      name: 'tsc of the browser application',
+      args: [tool('typescript', 'tsc'), '-p', 'engine/ui', '--noEmit', '--incremental', '--tsBuildInfoFile', UI_TYPES]
+    },
     { name: 'oxlint', args: [tool('oxlint', 'oxlint'), '--type-aware', ...FOLDERS] },
     { name: 'biome', args: [tool('@biomejs/biome', 'biome'), 'check', '.'] },
     { name: 'tidy', args: ['--disable-warning=ExperimentalWarning', join(ROOT, 'scripts/tidy.ts')] },
@@ -119,6 +123,7 @@ function tests(): Step[] {
 const BUNDLE = join(ROOT, 'dist', 'test', 'weir.mjs')
 /** What tsc remembers. */
 const TYPES = join(ROOT, 'dist', 'test', 'types.json')
+const UI_TYPES = join(ROOT, 'dist', 'test', 'ui-types.json')
 const BUILD: Step = {
   name: 'bundle',
   args: ['--disable-warning=ExperimentalWarning', join(ROOT, 'scripts/build.ts'), BUNDLE]

@@ -19,6 +19,8 @@ const TEST_LINES_MAX = 600
 
 /** Folders whose files are found by listing the folder, not by an import. */
 const LISTED_FOLDERS = ['fuzz/targets/', 'bench/micro/']
+/** What browsers begin with (scripts/ui/bundle.ts). */
+const BROWSER_ENTRIES = ['engine/ui/main.tsx', 'engine/ui/early.ts']
 
 interface Ban {
   readonly pattern: RegExp
@@ -110,7 +112,7 @@ export function checkTidy(root: string): Finding[] {
   const tree = new Tree(files, (path) => readText(root, path))
   for (const file of files) {
     if (file.startsWith('fuzz/corpus/') || file.includes('/testdata/')) continue
-    if (/\.(?:ts|mjs)$/.test(file)) findings.push(...checkCode(file, readText(root, file), tree))
+    if (/\.(?:tsx?|mjs)$/.test(file)) findings.push(...checkCode(file, readText(root, file), tree))
     else if (file.endsWith('.md')) findings.push(...checkMarkdown(file, readText(root, file), tree))
     else if (file.endsWith('package-lock.json')) findings.push(...checkLock(file, readText(root, file)))
     if (!/\.(?:png|ico|wasm)$/.test(file)) findings.push(...checkPaths(file, readText(root, file)))
@@ -259,10 +261,11 @@ function checkTopFolders(files: readonly string[]): Finding[] {
 /** Code that nothing leads to: what ships must be reached from a program, the rest at least from a test. */
 function checkDeadFiles(root: string, files: readonly string[]): Finding[] {
   // Declarations of packages that have no types are not imported: the type checker reads them all.
-  const sources = files.filter((file) => /(?<!\.d)\.(?:ts|mjs)$/.test(file) && !file.includes('/testdata/'))
+  const sources = files.filter((file) => /(?<!\.d)\.(?:tsx?|mjs)$/.test(file) && !file.includes('/testdata/'))
   const named = files.includes('package.json') ? readText(root, 'package.json') : ''
   const programs = sources.filter(
-    (file) => named.includes(file) || LISTED_FOLDERS.some((folder) => file.startsWith(folder))
+    (file) =>
+      named.includes(file) || BROWSER_ENTRIES.includes(file) || LISTED_FOLDERS.some((folder) => file.startsWith(folder))
   )
   const shipped = reach(
     root,

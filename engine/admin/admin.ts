@@ -9,11 +9,11 @@ import { shownError } from './api/gateway.ts'
 import { type ApiParts, operationsOf } from './api/operations.ts'
 import { EXPLAIN_BYTES_MAX } from './api/requests.ts'
 import { refuse } from './guard.ts'
-import { PAGE_POLICY, page } from './page.ts'
 import { redact } from './redact.ts'
 import { type Handler, jsonReply, type Listening, listen, type Reply, type Request } from './server.ts'
 import type { AdminState } from './state.ts'
 import { armTrace, STORY_PATH, showTrace } from './traces.ts'
+import { UiFiles } from './ui-files.ts'
 import { unexpander } from './unexpand.ts'
 
 export interface AdminOptions extends ApiParts {
@@ -26,6 +26,8 @@ export interface AdminOptions extends ApiParts {
    * started twice by mistake is not told so; both must have set it.
    */
   readonly sharePorts?: boolean
+  /** Where the browser application lies; absent: beside the program. */
+  readonly uiFolder?: string
   /** The Prometheus text. */
   metrics(): string | Promise<string>
   /** Starts the drain; called after the caller has its answer. */
@@ -78,7 +80,6 @@ function adminHandler(options: AdminOptions, address: Address, api: Api): Handle
   const endpoints: Readonly<Record<string, Endpoint>> = {
     '/': { method: 'GET', reply: () => ({ status: 301, body: '', headers: { location: '/ui/' } }) },
     '/ui': { method: 'GET', reply: () => ({ status: 301, body: '', headers: { location: '/ui/' } }) },
-    '/ui/': { method: 'GET', reply: async () => showPage(options.state(), await options.endpoints()) },
     '/config_dump': { method: 'GET', reply: () => dump(options.state()) },
     '/endpoints': { method: 'GET', reply: async () => listEndpoints(await options.endpoints()) },
     '/healthz': { method: 'GET', reply: () => ({ status: 200, body: 'ok\n' }) },
@@ -96,7 +97,12 @@ function adminHandler(options: AdminOptions, address: Address, api: Api): Handle
       })
     }
   }
-  return async (request) => refuse(request, address) ?? (await api.answer(request)) ?? dispatch(endpoints, request)
+  const ui = new UiFiles(options.uiFolder)
+  return async (request) =>
+    refuse(request, address) ??
+    (await api.answer(request)) ??
+    (await ui.answer(request)) ??
+    (await dispatch(endpoints, request))
 }
 
 function statsHandler(options: AdminOptions): Handler {
@@ -128,15 +134,6 @@ function dispatch(endpoints: Readonly<Record<string, Endpoint>>, request: Reques
 
 function listEndpoints(endpoints: readonly EndpointReport[]): Reply {
   return { status: 200, type: 'application/json', body: `${JSON.stringify({ endpoints }, null, 2)}\n` }
-}
-
-function showPage(state: AdminState, endpoints: readonly EndpointReport[]): Reply {
-  return {
-    status: 200,
-    type: 'text/html; charset=utf-8',
-    body: page(state, endpoints),
-    headers: { 'content-security-policy': PAGE_POLICY }
-  }
 }
 
 function dump(state: AdminState): Reply {

@@ -37,6 +37,8 @@ export interface Request {
 export interface Reply {
   readonly status: number
   readonly body: string
+  /** Sent instead of `body`. */
+  readonly bytes?: Uint8Array
   /** Content type; text/plain when absent. */
   readonly type?: string
   readonly headers?: Readonly<Record<string, string>>
@@ -227,11 +229,12 @@ async function bodyOf(message: IncomingMessage): Promise<Buffer> {
 }
 
 function send(response: ServerResponse, reply: Reply): void {
-  const { after } = reply
+  const { after, body, bytes = Buffer.from(body) } = reply
   if (after !== undefined) response.once('close', after)
   response.writeHead(reply.status, {
     'content-type': reply.type ?? 'text/plain; charset=utf-8',
-    'content-length': Buffer.byteLength(reply.body),
+    // RFC 9110, section 15.4.5: of a 304 it would be that of the 200.
+    ...(reply.status === 304 ? {} : { 'content-length': bytes.length }),
     'cache-control': 'no-store',
     'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
     'cross-origin-resource-policy': 'same-origin',
@@ -239,7 +242,7 @@ function send(response: ServerResponse, reply: Reply): void {
     'x-content-type-options': 'nosniff',
     ...reply.headers
   })
-  response.end(reply.body)
+  response.end(bytes)
 }
 
 function closeServer(server: Server): Promise<void> {

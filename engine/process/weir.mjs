@@ -22,7 +22,7 @@ function isStale() {
     const sources = join(root, folder)
     if (!existsSync(sources)) continue
     for (const name of readdirSync(sources, { recursive: true })) {
-      if (!name.endsWith('.ts') || name.endsWith('.test.ts')) continue
+      if (!/\.(?:tsx?|css)$/.test(name) || name.endsWith('.test.ts')) continue
       if (statSync(join(sources, name)).mtimeMs <= builtAt) continue
       process.stderr.write(
         `weir: dist is older than ${join(folder, name)}: running the sources; npm run build renews it\n`

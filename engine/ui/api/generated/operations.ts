@@ -1,0 +1,328 @@
+/** Made from the operations of the admin API by npm run schema: not to be changed here. */
+export interface GetStatusAnswer {
+program: {
+version: string
+startedAt: string
+}
+isReady: boolean
+pending: string[]
+configuration: ({
+hash: string
+version: number
+acceptedAt: string
+} | null)
+lastError: ({
+at: string
+message: string
+} | null)
+workers: {
+id: number
+state: ("starting" | "serving" | "draining" | "stopped")
+startedAt: string
+}[]
+logLevel: string
+}
+
+export interface GetConfigurationAnswer {
+hash: string
+version: number
+acceptedAt: string
+snapshot: {
+[k: string]: unknown
+}
+}
+
+export interface ListBackendsAnswer {
+backends: {
+destination: string
+addresses: {
+address: string
+host: string
+weight: number
+state: ("healthy" | "unreachable" | "unhealthy" | "ejected")
+reason: string
+forMs: number
+requests: number
+}[]
+}[]
+}
+
+export interface GetLoggingAnswer {
+level: string
+}
+
+export interface SetLoggingBody {
+level: string
+}
+
+export interface SetLoggingAnswer {
+level: string
+}
+
+export interface ExplainBody {
+method: string
+url: string
+headers?: ({
+[k: string]: string
+} | []|[string]|[string, string][])
+body?: string
+from?: string
+cert?: string
+httpVersion?: ("2" | "1.1" | "2-prior-knowledge")
+[k: string]: unknown
+}
+
+export interface ExplainAnswer {
+request: {
+method: string
+url: string
+[k: string]: unknown
+}
+listener: ({
+name: string
+[k: string]: unknown
+} | null)
+route: ({
+name: string
+[k: string]: unknown
+} | null)
+policies: {
+policy: string
+verdict: string
+[k: string]: unknown
+}[]
+outcome: {
+kind: string
+[k: string]: unknown
+}
+notes: string[]
+[k: string]: unknown
+}
+
+export interface ArmTraceBody {
+uses?: number
+lifetime?: number
+}
+
+export interface ArmTraceAnswer {
+id: string
+token: string
+header: string
+expires: string
+}
+
+export interface GetTraceAnswer {
+id: string
+stories: {
+requestId: string
+[k: string]: unknown
+}[]
+}
+
+export interface ListKeysAnswer {
+keys: {
+name: string
+source: ("api" | "configuration")
+owner?: string
+team?: string
+organisation?: string
+tags?: string[]
+models?: string[]
+expires?: string
+revoked?: boolean
+createdAt?: string
+changedAt?: string
+previousValidUntil?: string
+[k: string]: unknown
+}[]
+}
+
+export type CreateKeyBodySchema0 = (string | number | boolean | null | CreateKeyBodySchema0[] | {
+[k: string]: CreateKeyBodySchema0
+})
+
+export interface CreateKeyBody {
+name: string
+owner?: string
+team?: string
+organisation?: string
+tags?: string[]
+metadata?: {
+[k: string]: CreateKeyBodySchema0
+}
+expires?: string
+revoked?: boolean
+budgets?: {
+period?: ("Hour" | "Day" | "Week" | "Month" | "Total" | "hour" | "day" | "week" | "month" | "total")
+rolling?: string
+amount: (number | string)
+timeZone?: string
+startsAt?: string
+}[]
+limits?: {
+requests?: number
+tokens?: number
+unit: ("Seconds" | "Minutes" | "Hours" | "Days")
+burst?: number
+}[]
+concurrency?: number
+models?: string[]
+}
+
+export interface CreateKeyAnswer {
+name: string
+source: ("api" | "configuration")
+owner?: string
+team?: string
+organisation?: string
+tags?: string[]
+models?: string[]
+expires?: string
+revoked?: boolean
+createdAt?: string
+changedAt?: string
+previousValidUntil?: string
+key: string
+[k: string]: unknown
+}
+
+export interface GetKeyAnswer {
+name: string
+source: ("api" | "configuration")
+owner?: string
+team?: string
+organisation?: string
+tags?: string[]
+models?: string[]
+expires?: string
+revoked?: boolean
+createdAt?: string
+changedAt?: string
+previousValidUntil?: string
+[k: string]: unknown
+}
+
+export interface ChangeKeyBody {
+revoked?: boolean
+[k: string]: unknown
+}
+
+export interface ChangeKeyAnswer {
+name: string
+source: ("api" | "configuration")
+owner?: string
+team?: string
+organisation?: string
+tags?: string[]
+models?: string[]
+expires?: string
+revoked?: boolean
+createdAt?: string
+changedAt?: string
+previousValidUntil?: string
+[k: string]: unknown
+}
+
+export interface RotateKeyBody {
+gracePeriod?: string
+}
+
+export interface RotateKeyAnswer {
+name: string
+source: ("api" | "configuration")
+owner?: string
+team?: string
+organisation?: string
+tags?: string[]
+models?: string[]
+expires?: string
+revoked?: boolean
+createdAt?: string
+changedAt?: string
+previousValidUntil?: string
+key: string
+[k: string]: unknown
+}
+
+export interface ListBudgetsAnswer {
+budgets: {
+account: string
+period: string
+amount: string
+spent: string
+reserved: string
+resetsAt: (string | null)
+}[]
+}
+
+export interface SumSpendAnswer {
+from: string
+to: string
+isComplete: boolean
+sums: {
+calls: number
+cost: string
+currency: string
+[k: string]: unknown
+}[]
+}
+
+export interface ListSpendAnswer {
+records: {
+id: string
+time: string
+status: number
+[k: string]: unknown
+}[]
+next: (string | null)
+}
+
+export interface GetDocumentAnswer {
+openapi: string
+paths: {
+[k: string]: unknown
+}
+[k: string]: unknown
+}
+
+export interface Operations {
+  getStatus: { names: Record<string, never>; query: Record<string, never>; body: undefined; answer: GetStatusAnswer }
+  getConfiguration: { names: Record<string, never>; query: Record<string, never>; body: undefined; answer: GetConfigurationAnswer }
+  listBackends: { names: Record<string, never>; query: Record<string, never>; body: undefined; answer: ListBackendsAnswer }
+  getLogging: { names: Record<string, never>; query: Record<string, never>; body: undefined; answer: GetLoggingAnswer }
+  setLogging: { names: Record<string, never>; query: Record<string, never>; body: SetLoggingBody; answer: SetLoggingAnswer }
+  explain: { names: Record<string, never>; query: Record<string, never>; body: ExplainBody; answer: ExplainAnswer }
+  armTrace: { names: Record<string, never>; query: Record<string, never>; body: ArmTraceBody; answer: ArmTraceAnswer }
+  getTrace: { names: { id: string }; query: Record<string, never>; body: undefined; answer: GetTraceAnswer }
+  listKeys: { names: Record<string, never>; query: Record<string, never>; body: undefined; answer: ListKeysAnswer }
+  createKey: { names: Record<string, never>; query: Record<string, never>; body: CreateKeyBody; answer: CreateKeyAnswer }
+  getKey: { names: { name: string }; query: Record<string, never>; body: undefined; answer: GetKeyAnswer }
+  changeKey: { names: { name: string }; query: Record<string, never>; body: ChangeKeyBody; answer: ChangeKeyAnswer }
+  removeKey: { names: { name: string }; query: Record<string, never>; body: undefined; answer: undefined }
+  rotateKey: { names: { name: string }; query: Record<string, never>; body: RotateKeyBody; answer: RotateKeyAnswer }
+  listBudgets: { names: Record<string, never>; query: Record<string, never>; body: undefined; answer: ListBudgetsAnswer }
+  sumSpend: { names: Record<string, never>; query: { groupBy?: string; key?: string | readonly string[]; team?: string | readonly string[]; organisation?: string | readonly string[]; model?: string | readonly string[]; provider?: string | readonly string[]; purpose?: string | readonly string[]; from?: string; to?: string; limit?: string; format?: string }; body: undefined; answer: SumSpendAnswer }
+  listSpend: { names: Record<string, never>; query: { cursor?: string; key?: string | readonly string[]; team?: string | readonly string[]; organisation?: string | readonly string[]; model?: string | readonly string[]; provider?: string | readonly string[]; purpose?: string | readonly string[]; id?: string | readonly string[]; owner?: string | readonly string[]; subject?: string | readonly string[]; clientModel?: string | readonly string[]; requestModel?: string | readonly string[]; backend?: string | readonly string[]; route?: string | readonly string[]; status?: string | readonly string[]; errorType?: string | readonly string[]; cache?: string | readonly string[]; costBasis?: string | readonly string[]; traceId?: string | readonly string[]; from?: string; to?: string; limit?: string; format?: string }; body: undefined; answer: ListSpendAnswer }
+  getDocument: { names: Record<string, never>; query: Record<string, never>; body: undefined; answer: GetDocumentAnswer }
+}
+
+export const OPERATIONS = {
+  getStatus: { method: 'GET', path: '/status', role: 'see' },
+  getConfiguration: { method: 'GET', path: '/configuration', role: 'see' },
+  listBackends: { method: 'GET', path: '/backends', role: 'see' },
+  getLogging: { method: 'GET', path: '/logging', role: 'see' },
+  setLogging: { method: 'PUT', path: '/logging', role: 'change' },
+  explain: { method: 'POST', path: '/explain', role: 'test' },
+  armTrace: { method: 'POST', path: '/traces', role: 'test' },
+  getTrace: { method: 'GET', path: '/traces/{id}', role: 'see' },
+  listKeys: { method: 'GET', path: '/keys', role: 'see' },
+  createKey: { method: 'POST', path: '/keys', role: 'change' },
+  getKey: { method: 'GET', path: '/keys/{name}', role: 'see' },
+  changeKey: { method: 'PATCH', path: '/keys/{name}', role: 'change' },
+  removeKey: { method: 'DELETE', path: '/keys/{name}', role: 'change' },
+  rotateKey: { method: 'POST', path: '/keys/{name}/rotate', role: 'change' },
+  listBudgets: { method: 'GET', path: '/budgets', role: 'see' },
+  sumSpend: { method: 'GET', path: '/spend', role: 'see' },
+  listSpend: { method: 'GET', path: '/spend/records', role: 'see' },
+  getDocument: { method: 'GET', path: '/openapi.json', role: 'see' }
+} as const

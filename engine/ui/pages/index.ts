@@ -1,0 +1,18 @@
+/** All pages, in the order of the navigation: a page is a folder here, a line below, and a flow in scripts/ui. */
+import type { ComponentType } from 'preact'
+
+export interface Page {
+  /** Below /ui/. */
+  readonly path: string
+  readonly title: string
+  /** Behind "g". */
+  readonly key: string
+  readonly load: () => Promise<{ readonly default: ComponentType }>
+}
+
+export const PAGES: readonly Page[] = [
+  { path: 'overview', title: 'Overview', key: 'o', load: () => import('./overview/page.tsx') }
+]
+
+/** Where /ui/ leads. */
+export const HOME: Page = PAGES[0]!
