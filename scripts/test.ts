@@ -1,6 +1,6 @@
 /**
  * `npm test`: types, format and lint, floating promises, project rules, layers, and every *.test.ts under node's own
- * test runner, all from one queue: those of units in three processes, the others in one each. The bundle is made
+ * test runner, all from one queue: those of units in six processes, the others in one each. The bundle is made
  * first: tests start it. The last line says how many tests there were.
  * `npm test -- FILE ...` runs only those tests, behind the bundle where they may start it.
  */
@@ -25,6 +25,8 @@ const CHOSEN_TIMEOUT_MS = 300_000
  * step that waits for its turn on a busy machine is not.
  */
 const STEP_CPU_MS = 1_200_000
+/** For one step. The largest takes 1 GB: without a bound the kernel ends whatever is largest, and nobody knows why. */
+const STEP_MEMORY_MB = 4096
 const WATCH_MS = 5000
 
 /**
@@ -46,7 +48,7 @@ const ALONE = [
 ]
 const isShared = (file: string): boolean => SHARED.test(file) && !ALONE.includes(file)
 /** Processes that share them. */
-const PARTS = 3
+const PARTS = 6
 /** Of the others those that take longest: they begin first, so that the last minute has something for every lane. */
 const LONG = [
   'engine/workers/supervisor.test.ts',
@@ -164,21 +166,34 @@ function cpuMsOf(pid: number): number {
   return fields.slice(11, 15).reduce((sum, ticks) => sum + Number(ticks) * 10, 0)
 }
 
-/** Runs the node that runs this, so that every step has the pinned version. Killed by a signal: code 1. */
+/** Of a process without its children; 0 where the system has no /proc. */
+function residentMbOf(pid: number): number {
+  const file = `/proc/${pid}/status`
+  const kb = existsSync(file) ? /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(file, 'latin1'))?.[1] : undefined
+  return Math.round(Number(kb ?? 0) / 1024)
+}
+
+/** Runs the node that runs this, so that every step has the pinned version. Killed by a signal: code 1, and why. */
 function runNode(args: readonly string[], how: 'pipe' | 'inherit'): Promise<Outcome> {
   const stdio = how === 'inherit' ? how : 'pipe'
   return new Promise((resolve, reject) => {
     const child = spawn(process.execPath, args, { cwd: ROOT, env, stdio: ['ignore', stdio, stdio] })
     const chunks: Buffer[] = []
-    const watch = setInterval(() => {
-      if (cpuMsOf(child.pid!) < STEP_CPU_MS) return
-      chunks.push(Buffer.from(`ended: it has used ${STEP_CPU_MS / 1000} s of processor time\n`))
+    let peakMb = 0
+    const end = (why: string): void => {
+      chunks.push(Buffer.from(`${why}\n`))
       child.kill('SIGKILL')
+    }
+    const watch = setInterval(() => {
+      peakMb = Math.max(peakMb, residentMbOf(child.pid!))
+      if (peakMb > STEP_MEMORY_MB) end(`it has ${peakMb} MB of memory, and a step may have ${STEP_MEMORY_MB}`)
+      if (cpuMsOf(child.pid!) >= STEP_CPU_MS) end(`it has used ${STEP_CPU_MS / 1000} s of processor time`)
     }, WATCH_MS)
     for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk: Buffer) => chunks.push(chunk))
     child.once('error', reject)
-    child.once('close', (code) => {
+    child.once('close', (code, signal) => {
       clearInterval(watch)
+      if (signal !== null) chunks.push(Buffer.from(`ended by ${signal}, with at most ${peakMb} MB of memory\n`))
       resolve({ code: code ?? 1, output: Buffer.concat(chunks).toString() })
     })
   })
