@@ -48,6 +48,7 @@ const PACKAGES: Readonly<Record<string, { readonly files: RegExp; readonly where
   ioredis: { files: /^engine\/redis\//, where: 'engine/redis' },
   pg: { files: /^engine\/accounts\/server\/postgres\//, where: 'engine/accounts/server/postgres' },
   preact: { files: /^engine\/ui\//, where: 'engine/ui' },
+  uplot: { files: /^engine\/ui\/parts\/chart\.tsx$/, where: 'engine/ui/parts/chart.tsx' },
   '@preact/signals': { files: /^engine\/ui\//, where: 'engine/ui' },
   esbuild: { files: /^(?!)/, where: 'scripts' },
   ws: { files: /^(?!)/, where: 'tests' }

@@ -11,7 +11,9 @@ export interface Page {
 }
 
 export const PAGES: readonly Page[] = [
-  { path: 'overview', title: 'Overview', key: 'o', load: () => import('./overview/page.tsx') }
+  { path: 'overview', title: 'Overview', key: 'o', load: () => import('./overview/page.tsx') },
+  { path: 'keys', title: 'Keys', key: 'k', load: () => import('./keys/page.tsx') },
+  { path: 'spend', title: 'Spend', key: 's', load: () => import('./spend/page.tsx') }
 ]
 
 /** Where /ui/ leads. */

@@ -1,5 +1,7 @@
 /** What people do on each page: every page has a flow at least. */
 import type { Flow } from './flow.ts'
+import { keysFlows } from './keys.ts'
 import { overviewFlows } from './overview.ts'
+import { spendFlows } from './spend.ts'
 
-export const FLOWS: readonly Flow[] = [...overviewFlows]
+export const FLOWS: readonly Flow[] = [...overviewFlows, ...keysFlows, ...spendFlows]

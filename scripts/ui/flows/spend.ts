@@ -1,0 +1,27 @@
+import { equal, match } from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
+import type { Flow } from './flow.ts'
+
+export const spendFlows: readonly Flow[] = [
+  {
+    page: 'spend',
+    does: 'shows what keys cost, then one of them by model, and gives it as CSV',
+    run: async (page) => {
+      await page.getByRole('img', { name: /^Cost by key, from .*alice: \$/ }).waitFor()
+      await page.locator('canvas').waitFor()
+      await page.getByRole('button', { name: 'alice' }).click()
+      await page.waitForURL('**/ui/spend?key=alice')
+      await page.getByLabel('By', { exact: true }).selectOption('model')
+      await page.getByRole('button', { name: 'gpt-5-mini' }).waitFor()
+      equal(await page.getByRole('button', { name: /claude/ }).count(), 0)
+      const download = page.waitForEvent('download')
+      await page.getByRole('link', { name: 'CSV' }).click()
+      const text = await readFile(await (await download).path(), 'utf8')
+      match(text, /^model,hour,.*\n.*gpt-5-mini/s)
+      await page.getByLabel('Time').selectOption('30d')
+      await page.getByRole('heading', { name: 'Cost by model, each day' }).waitFor()
+      await page.getByRole('button', { name: /^key: alice/ }).click()
+      await page.getByRole('button', { name: /claude/ }).waitFor()
+    }
+  }
+]
