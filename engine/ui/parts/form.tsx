@@ -1,4 +1,4 @@
-/** Fields with labels, and what the API has said about them. */
+/** Fields with labels, and what the API tells about them. */
 import type { ComponentChildren } from 'preact'
 import { useId } from 'preact/hooks'
 import type { ApiFailure } from '#engine/ui/api/client.ts'
@@ -10,7 +10,7 @@ export interface FieldProps {
   readonly wrong?: string | null
   /** Over all columns. */
   readonly isWhole?: boolean
-  /** Gets what ties the control to the label and to what is said about it. */
+  /** Gets what ties the control to the label and to what is told about it. */
   readonly children: (ties: Ties) => ComponentChildren
 }
 
@@ -22,18 +22,18 @@ export interface Ties {
 
 export function Field({ label, hint, wrong = null, isWhole = false, children }: FieldProps) {
   const id = useId()
-  const said = wrong ?? hint
+  const note = wrong ?? hint
   return (
     <div class={isWhole ? 'field whole' : 'field'}>
       <label for={id}>{label}</label>
       {children({
         id,
-        'aria-describedby': said === undefined ? undefined : `${id}-said`,
+        'aria-describedby': note === undefined ? undefined : `${id}-note`,
         'aria-invalid': wrong === null ? undefined : 'true'
       })}
-      {said !== undefined && (
-        <small id={`${id}-said`} class={wrong === null ? undefined : 'wrong'}>
-          {said}
+      {note !== undefined && (
+        <small id={`${id}-note`} class={wrong === null ? undefined : 'wrong'}>
+          {note}
         </small>
       )}
     </div>

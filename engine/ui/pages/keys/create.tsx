@@ -36,48 +36,7 @@ export function Create({ teams, onMade, onClose }: CreateProps) {
   return (
     <Dialog title="New key" onClose={onClose}>
       <form class="stack" onSubmit={(event) => void submit(event)}>
-        <div class="fields">
-          <TextField label="Name" value={draft.name} onInput={set('name')} wrong={wrong('name')} isRequired />
-          <TextField
-            label="Owner"
-            value={draft.owner}
-            onInput={set('owner')}
-            wrong={wrong('owner')}
-            hint="Who answers for it."
-          />
-          <TextField label="Team" value={draft.team} onInput={set('team')} wrong={wrong('team')} options={teams} />
-          <TextField
-            label="Expires"
-            type="date"
-            value={draft.expires}
-            onInput={set('expires')}
-            wrong={wrong('expires')}
-            hint="At the end of this day, UTC."
-          />
-          <TextField
-            label="Models"
-            value={draft.models}
-            onInput={set('models')}
-            wrong={wrong('models')}
-            placeholder="gpt-*, claude-*"
-            hint="Empty: all."
-          />
-          <TextField label="Tags" value={draft.tags} onInput={set('tags')} wrong={wrong('tags')} />
-          <TextField
-            label="Budget"
-            value={draft.amount}
-            onInput={set('amount')}
-            wrong={wrong('budgets')}
-            placeholder="5.00"
-            hint="Empty: none of its own."
-          />
-          <Choice
-            label="Budget period"
-            value={draft.period}
-            onChange={set('period')}
-            options={PERIODS.map((one) => [one, one])}
-          />
-        </div>
+        <Fields draft={draft} teams={teams} failure={failure} onSet={set} />
         {isElsewhere && <Failure message={failure.message} />}
         <p class="actions">
           <button type="submit" class="primary">
@@ -89,5 +48,60 @@ export function Create({ teams, onMade, onClose }: CreateProps) {
         </p>
       </form>
     </Dialog>
+  )
+}
+
+interface FieldsProps {
+  readonly draft: Draft
+  readonly teams: readonly string[]
+  readonly failure: ApiFailure | null
+  readonly onSet: (field: keyof Draft) => (value: string) => void
+}
+
+function Fields({ draft, teams, failure, onSet }: FieldsProps) {
+  const wrong = (field: string) => wrongWith(failure, field)
+  return (
+    <div class="fields">
+      <TextField label="Name" value={draft.name} onInput={onSet('name')} wrong={wrong('name')} isRequired />
+      <TextField
+        label="Owner"
+        value={draft.owner}
+        onInput={onSet('owner')}
+        wrong={wrong('owner')}
+        hint="Who answers for it."
+      />
+      <TextField label="Team" value={draft.team} onInput={onSet('team')} wrong={wrong('team')} options={teams} />
+      <TextField
+        label="Expires"
+        type="date"
+        value={draft.expires}
+        onInput={onSet('expires')}
+        wrong={wrong('expires')}
+        hint="At the end of this day, UTC."
+      />
+      <TextField
+        label="Models"
+        value={draft.models}
+        onInput={onSet('models')}
+        wrong={wrong('models')}
+        placeholder="gpt-*, claude-*"
+        hint="Empty: all."
+      />
+      <TextField label="Tags" value={draft.tags} onInput={onSet('tags')} wrong={wrong('tags')} />
+      <TextField
+        label="Budget"
+        value={draft.amount}
+        onInput={onSet('amount')}
+        wrong={wrong('budgets')}
+        placeholder="5.00"
+        hint="Empty: none of its own."
+      />
+      <Choice
+        label="Budget period"
+        value={draft.period}
+        onChange={onSet('period')}
+        options={PERIODS.map((one) => [one, one])}
+      />
+    </div>
   )
 }

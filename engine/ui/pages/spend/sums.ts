@@ -39,7 +39,7 @@ export interface Charted {
   readonly series: readonly Series[]
 }
 
-/** Cost by step, a series for each of the dearest, and one for the rest. Steps without calls are there, as zero. */
+/** Cost by step, a series for each of those that cost most, and one for the rest. Steps without calls are zero. */
 export function charted(sums: readonly Sum[], group: Group, { step, hours }: Range, now: number): Charted {
   const stepMs = step === 'hour' ? HOUR_MS : 24 * HOUR_MS
   const count = Math.ceil((hours * HOUR_MS) / stepMs)
@@ -47,9 +47,9 @@ export function charted(sums: readonly Sum[], group: Group, { step, hours }: Ran
   const times = Array.from({ length: count }, (_, i) => ((first + i) * stepMs) / 1000)
   const totals = new Map<string, number>()
   for (const sum of sums) totals.set(nameOf(sum, group), (totals.get(nameOf(sum, group)) ?? 0) + Number(sum.cost))
-  const dearest = [...totals].toSorted(([, a], [, b]) => b - a).map(([name]) => name)
-  const shown = dearest.slice(0, SERIES_MAX)
-  const names = dearest.length > SERIES_MAX ? [...shown, 'others'] : shown
+  const ranked = [...totals].toSorted(([, a], [, b]) => b - a).map(([name]) => name)
+  const shown = ranked.slice(0, SERIES_MAX)
+  const names = ranked.length > SERIES_MAX ? [...shown, 'others'] : shown
   const series = names.map((name) => ({ name, values: times.map(() => 0) }))
   for (const sum of sums) {
     const at = Math.floor(Date.parse(textOf(sum[step])) / stepMs) - first
