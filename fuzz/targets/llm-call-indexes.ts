@@ -1,6 +1,7 @@
-/** Calls of streams without `index`: what is mended says the same, and lacks nothing more. A line is an event. */
+/** Calls without `index`, usage elsewhere: mended they say the same, and lack nothing more. A line is an event. */
 import assert from 'node:assert/strict'
-import { mending } from '#backends/llm/formats/completions/call-indexes.ts'
+import { isDeepStrictEqual } from 'node:util'
+import { mending } from '#backends/llm/formats/completions/mending.ts'
 import { parseJson } from '#engine/kit/json.ts'
 
 export const name = 'llm-call-indexes'
@@ -12,6 +13,8 @@ export const dictionary = [
   '"choices":[',
   '"delta":',
   '"type":',
+  '"usage":{',
+  '"x_groq":{',
   'null',
   '{}',
   '\n'
@@ -31,6 +34,10 @@ export function run(data: Buffer): void {
     for (const call of callsIn(mended)) assert.ok(call === null || typeof call !== 'object' || isNumbered(call))
     assert.equal(mending.begin()(mended), null)
     assert.deepEqual(without(mended), without(line))
+    const [before, after] = [JSON.parse(line), JSON.parse(mended)]
+    assert.ok(
+      isDeepStrictEqual(after.usage, before.usage) || JSON.stringify(before).includes(JSON.stringify(after.usage))
+    )
   }
   assert.equal(({} as Record<string, unknown>).polluted, undefined)
 }
@@ -38,14 +45,16 @@ export function run(data: Buffer): void {
 const isNumbered = (call: Call): boolean => Array.isArray(call) || typeof call.index === 'number'
 
 function callsIn(text: string): Call[] {
-  const value = parseJson(text) as { choices: { delta?: { tool_calls?: Call[] } }[] }
-  return value.choices.flatMap((choice) => {
+  const { choices } = parseJson(text) as { choices?: { delta?: { tool_calls?: Call[] } }[] }
+  return (Array.isArray(choices) ? choices : []).flatMap((choice) => {
     const calls = choice?.delta?.tool_calls
     return Array.isArray(calls) ? calls : []
   })
 }
 
+const PUT_IN: ReadonlySet<string> = new Set(['index', 'type', 'usage'])
+
 /** With nothing in it that is put in. */
 function without(text: string): unknown {
-  return JSON.parse(text, (key, value) => (key === 'index' || key === 'type' ? undefined : value))
+  return JSON.parse(text, (key, value) => (PUT_IN.has(key) ? undefined : value))
 }

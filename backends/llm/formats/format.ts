@@ -118,6 +118,8 @@ export interface StreamWriter {
 export interface Mending {
   /** What an event may have in it that lacks something. */
   readonly marks: RegExp
+  /** The same, of events that the format's `marks` find: these are few, so it may cost more. */
+  readonly marksOfRead: RegExp
   /** For one answer: `data` of each such event, mended; null: it lacks nothing. */
   begin(): (data: string) => string | null
 }

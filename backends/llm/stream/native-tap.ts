@@ -125,7 +125,7 @@ class NativeTap extends EndingTap implements CostTap {
       const matters = this.#isFirst || this.#marks.test(one)
       if (!matters) this.cost.pieceCount++
       const bytes = events.subarray(at, end)
-      const instead = (matters ? this.#read(ex, bytes) : null) ?? this.#mended(bytes, one)
+      const instead = (matters ? this.#read(ex, bytes) : null) ?? this.#mended(bytes, one, matters)
       if (instead !== null) {
         if (keptTo < at) kept.push(events.subarray(keptTo, at))
         kept.push(instead)
@@ -140,8 +140,9 @@ class NativeTap extends EndingTap implements CostTap {
   }
 
   /** An event with what its server has left out; null: nothing, or it is too long to be read here. */
-  #mended(bytes: Buffer, text: string): Buffer | null {
-    if (this.#mending?.marks.test(text) !== true || bytes.length > LARGE_BYTES) return null
+  #mended(bytes: Buffer, text: string, isRead: boolean): Buffer | null {
+    if (this.#mending === null || bytes.length > LARGE_BYTES) return null
+    if (!this.#mending.marks.test(text) && !(isRead && this.#mending.marksOfRead.test(text))) return null
     const events: SseEvent[] = []
     new SseReader().push(bytes, 0, bytes.length, events)
     const [event, more] = events

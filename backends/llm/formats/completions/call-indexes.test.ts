@@ -3,7 +3,7 @@ import { deepEqual, equal } from 'node:assert/strict'
 import { test } from 'node:test'
 import OpenAI from 'openai'
 import { gatewayOf, provider } from '#backends/llm/testing/llm-gateway.ts'
-import { mending } from './call-indexes.ts'
+import { mending } from './mending.ts'
 
 const call = (id: string | null, name: string, text: string, index?: number | null) => ({
   ...(id === null ? {} : { id }),

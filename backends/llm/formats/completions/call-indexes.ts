@@ -5,8 +5,6 @@
  */
 import type { Json, JsonObject } from '#backends/llm/conversation.ts'
 import { isObject, isString } from '#backends/llm/formats/fields.ts'
-import type { Mending } from '#backends/llm/formats/format.ts'
-import { parseJson } from '#engine/kit/json.ts'
 
 interface Last {
   readonly index: number
@@ -17,10 +15,8 @@ class CallIndexes {
   /** By the index of the choice. */
   readonly #last = new Map<Json, Last>()
 
-  /** `data` of an event with an index in each call; null: none lacks one. */
-  mended(data: string): string | null {
-    const value = parseJson(data) as Json | undefined
-    if (!isObject(value) || !Array.isArray(value.choices)) return null
+  mended(value: JsonObject): JsonObject | null {
+    if (!Array.isArray(value.choices)) return null
     let isSame = true
     const choices = (value.choices as readonly Json[]).map((choice) => {
       const calls = isObject(choice) && isObject(choice.delta) ? choice.delta.tool_calls : null
@@ -30,7 +26,7 @@ class CallIndexes {
       isSame = false
       return { ...choice, delta: { ...(choice.delta as JsonObject), tool_calls: numbered } }
     })
-    return isSame ? null : JSON.stringify({ ...value, choices })
+    return isSame ? null : { ...value, choices }
   }
 
   #numbered(call: Json, choice: Json): Json {
@@ -56,11 +52,8 @@ function isWhole({ function: tool }: JsonObject): boolean {
   return has('name') && has('arguments')
 }
 
-export const mending: Mending = {
-  // Those that say it say it first, nearly all.
-  marks: /"tool_calls"\s*:\s*\[\s*\{(?!\s*"index"\s*:\s*\d)/,
-  begin: () => {
-    const indexes = new CallIndexes()
-    return (data) => indexes.mended(data)
-  }
+/** Of the calls in one stream: an event with an index in each; null: none lacks one. */
+export function callIndexes(): (event: JsonObject) => JsonObject | null {
+  const indexes = new CallIndexes()
+  return (event) => indexes.mended(event)
 }

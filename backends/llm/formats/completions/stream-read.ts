@@ -11,7 +11,7 @@ import { readPart } from './parts.ts'
 import { readStop } from './stop.ts'
 import { StreamCalls } from './stream-tool-calls.ts'
 import { REASONING, readBlock } from './thinking.ts'
-import { readUsage } from './usage.ts'
+import { readUsage, usageIn } from './usage.ts'
 
 /** OpenAI allows 128. */
 const CHOICES_MAX = 1024
@@ -60,7 +60,7 @@ class Reader implements StreamReader {
     const events: ChatEvent[] = []
     const choices = value.choices ?? []
     if (!Array.isArray(choices)) throw new FormatError('choices', 'must be a list')
-    const usage = usageIn(value, choices as readonly Json[])
+    const usage = usageIn(value)
     // Azure begins with a chunk that only tells what its filters think of the prompt.
     if (!this.#hasStarted && (choices.length > 0 || usage !== null)) events.push(this.#start(value))
     if (isString(value.service_tier)) this.#tier = value.service_tier
@@ -148,17 +148,6 @@ function parse(data: string): JsonObject | null {
   if (isObject(value)) return value
   if (value === null || value === '') return null
   throw new FormatError('', 'must be a JSON object')
-}
-
-/**
- * What a chunk has cost so far: `usage`, or as Groq (x_groq) and Moonshot (in the choice) have it. Null: it does not
- * say.
- */
-function usageIn(value: JsonObject, choices: readonly Json[]): JsonObject | null {
-  if (isObject(value.usage)) return value.usage
-  if (isObject(value.x_groq) && isObject(value.x_groq.usage)) return value.x_groq.usage
-  const [choice] = choices
-  return isObject(choice) && isObject(choice.usage) ? choice.usage : null
 }
 
 function textOf(value: JsonObject, name: string, choice: OpenChoice): string {

@@ -1,8 +1,19 @@
 /** Tokens used (OpenAI API reference, "The chat completion object": usage), and what others add to them. */
 
-import type { JsonObject, Usage } from '#backends/llm/conversation.ts'
+import type { Json, JsonObject, Usage } from '#backends/llm/conversation.ts'
 import { compact, isObject, type Writable } from '#backends/llm/formats/fields.ts'
 import { reportedCost } from '#backends/llm/usage/reported-cost.ts'
+
+/**
+ * What a chunk has cost so far: `usage`, or as Groq (x_groq) and Moonshot (in the choice) have it. Null: it does not
+ * say.
+ */
+export function usageIn({ usage, x_groq: groq, choices }: JsonObject): JsonObject | null {
+  if (isObject(usage)) return usage
+  if (isObject(groq) && isObject(groq.usage)) return groq.usage
+  const choice = Array.isArray(choices) ? (choices as readonly Json[])[0] : undefined
+  return isObject(choice) && isObject(choice.usage) ? choice.usage : null
+}
 
 /**
  * Images are counted by OpenRouter ("Usage accounting") and LiteLLM. On the path of every chunk
