@@ -2,6 +2,7 @@
 import type { Flow } from './flow.ts'
 import { keysFlows } from './keys.ts'
 import { overviewFlows } from './overview.ts'
+import { routesFlows } from './routes.ts'
 import { spendFlows } from './spend.ts'
 
-export const FLOWS: readonly Flow[] = [...overviewFlows, ...keysFlows, ...spendFlows]
+export const FLOWS: readonly Flow[] = [...overviewFlows, ...routesFlows, ...keysFlows, ...spendFlows]
