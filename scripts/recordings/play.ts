@@ -8,6 +8,7 @@ import { assembled, converseEvents, eventsIn } from './events.ts'
 import { type Facts, factsOf } from './facts.ts'
 import type { Sdk } from './npm-sdks.ts'
 import { objectIn, type Recording, type WireFormat } from './read.ts'
+import { vendorAnswer } from './vendors.ts'
 
 export const CLIENTS = ['completions', 'messages', 'responses', 'gemini'] as const
 export type Client = (typeof CLIENTS)[number]
@@ -57,15 +58,38 @@ export class Player {
   }
 
   /** `recording` to a vendor's own client; what its object says otherwise, or that it was not refused. */
-  async playTo(recording: Recording, sdk: Sdk): Promise<string[]> {
-    this.#answerWith(recording)
+  playTo(recording: Recording, sdk: Sdk): Promise<string[]> {
+    return this.#heard(recording, sdk, this.#bases[recording.format])
+  }
+
+  /**
+   * Where `why` comes from, what `playTo` has found: the client is asked once more, without a gateway. It differs so
+   * at what its own vendor would say ("vendor"), at the recording, whose format is its own ("recording"), or at neither
+   * (null).
+   */
+  async originOf(why: readonly string[], recording: Recording, sdk: Sdk): Promise<'vendor' | 'recording' | null> {
+    const base = `http://127.0.0.1:${this.#models.port}`
+    const isSame = (alone: readonly string[]): boolean => {
+      const kinds = new Set(alone.map(kindOf))
+      return why.every((one) => kinds.has(kindOf(one)))
+    }
+    const sent = recording.status >= 300 ? null : wholeOf(recording)
+    if (sent !== null) {
+      const answer = vendorAnswer(sdk.client, factsOf(recording.format, sent), recording.isStreamed)
+      if (isSame(await this.#heard(recording, sdk, base, { ...recording, ...answer }))) return 'vendor'
+    }
+    if (recording.format !== sdk.client) return null
+    return isSame(await this.#heard(recording, sdk, base)) ? 'recording' : null
+  }
+
+  async #heard(recording: Recording, sdk: Sdk, base: string, sent = recording): Promise<string[]> {
+    this.#answerWith(sent)
     const isRefusal = recording.status >= 300 || isError(recording)
     try {
-      const whole = await sdk.ask(this.#bases[recording.format], recording.isStreamed)
-      return sdkDifferences(recording, sdk.client, whole)
+      return sdkDifferences(recording, sdk.client, await sdk.ask(base, recording.isStreamed))
     } catch (error) {
-      const sent = isRefusal ? null : wholeOf(recording)
-      const fails = isRefusal || (sent !== null && hasEndedBadly(recording, sent))
+      const whole = isRefusal ? null : wholeOf(recording)
+      const fails = isRefusal || (whole !== null && hasEndedBadly(recording, whole))
       return fails ? [] : [String(error).slice(0, 300)]
     }
   }
@@ -78,6 +102,10 @@ export class Player {
     }
   }
 }
+
+/** What a difference is about; of an error its beginning, without numbers. */
+const kindOf = (why: string): string =>
+  /^(?:text|calls|stop|input|output)(?=: )/.exec(why)?.[0] ?? why.slice(0, 48).replace(/\d+/g, '')
 
 const BUFFER_BYTES_MAX = 16 * 1024 * 1024
 const FORMATS: readonly WireFormat[] = ['completions', 'messages', 'responses', 'gemini', 'converse', 'cohereV2']
