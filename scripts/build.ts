@@ -47,14 +47,14 @@ const shortNames: Plugin = {
 }
 
 /**
- * node:http only when it is used (the admin servers, the demonstration): an import statement
+ * node:http and node:https only when they are used (the admin servers, the demonstration): an import statement
  * of the bundle would load it in every thread, and with it, through its exports for ES modules, Node's
  * own copy of undici: 55 ms of each start.
  */
 const lazyHttp: Plugin = {
   name: 'lazy-http',
   setup({ onLoad, onResolve }) {
-    onResolve({ filter: /^node:http$/ }, ({ path }) => ({ path, namespace: 'lazy' }))
+    onResolve({ filter: /^node:https?$/ }, ({ path }) => ({ path, namespace: 'lazy' }))
     onLoad({ filter: /.*/, namespace: 'lazy' }, ({ path }) => ({
       contents: `module.exports = process.getBuiltinModule('${path}')`
     }))

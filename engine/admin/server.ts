@@ -39,6 +39,8 @@ export interface Reply {
   readonly body: string
   /** Sent instead of `body`. */
   readonly bytes?: Uint8Array
+  /** Sent instead of `body`, as it comes; its signal aborts when the client leaves. Must not throw. */
+  readonly stream?: (signal: AbortSignal) => AsyncIterable<string>
   /** Content type; text/plain when absent. */
   readonly type?: string
   readonly headers?: Readonly<Record<string, string>>
@@ -229,12 +231,12 @@ async function bodyOf(message: IncomingMessage): Promise<Buffer> {
 }
 
 function send(response: ServerResponse, reply: Reply): void {
-  const { after, body, bytes = Buffer.from(body) } = reply
+  const { after, body, stream, bytes = Buffer.from(body) } = reply
   if (after !== undefined) response.once('close', after)
   response.writeHead(reply.status, {
     'content-type': reply.type ?? 'text/plain; charset=utf-8',
     // RFC 9110, section 15.4.5: of a 304 it would be that of the 200.
-    ...(reply.status === 304 ? {} : { 'content-length': bytes.length }),
+    ...(reply.status === 304 || stream !== undefined ? {} : { 'content-length': bytes.length }),
     'cache-control': 'no-store',
     'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
     'cross-origin-resource-policy': 'same-origin',
@@ -242,7 +244,23 @@ function send(response: ServerResponse, reply: Reply): void {
     'x-content-type-options': 'nosniff',
     ...reply.headers
   })
-  response.end(bytes)
+  if (stream === undefined) response.end(bytes)
+  else void sendPieces(response, stream)
+}
+
+/** Waits for the client where it reads slowly; ends with it. */
+async function sendPieces(response: ServerResponse, stream: NonNullable<Reply['stream']>): Promise<void> {
+  const left = new AbortController()
+  response.once('close', () => left.abort())
+  for await (const piece of stream(left.signal)) {
+    if (left.signal.aborted) break
+    if (response.write(piece)) continue
+    const { promise, resolve } = Promise.withResolvers<void>()
+    response.once('drain', resolve)
+    left.signal.addEventListener('abort', () => resolve(), { once: true })
+    await promise
+  }
+  response.end()
 }
 
 function closeServer(server: Server): Promise<void> {

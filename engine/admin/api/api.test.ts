@@ -16,7 +16,8 @@ const CANARY = 'canary-in-the-configuration'
 
 const snapshot = {
   ...{ version: 3, hash: '0123456789ab', acceptedAt: AT },
-  gateway: { policies: { jwt: { shared: secret(CANARY) } } }
+  gateway: { policies: { jwt: { shared: secret(CANARY) } } },
+  binds: [{ port: 8080, listeners: [{ protocol: 'HTTP' }] }]
 } as unknown as Snapshot
 
 const KEY = { name: 'bot', source: 'api', team: 'ml', createdAt: AT, changedAt: AT }
@@ -72,7 +73,8 @@ const BODIES: Readonly<Record<string, unknown>> = {
   rotateKey: { gracePeriod: '0s' },
   setLogging: { level: 'debug' },
   explain: { method: 'GET', url: 'http://a/' },
-  armTrace: { uses: 2 }
+  armTrace: { uses: 2 },
+  sendRequest: { method: 'GET', url: 'http://localhost:8080/' }
 }
 
 const operations = operationsOf(parts)

@@ -7,6 +7,7 @@ import { type AdminKeys, keyOperations } from './keys.ts'
 import { openApi } from './openapi.ts'
 import type { Operation } from './operation.ts'
 import { type AdminRequests, requestOperations } from './requests.ts'
+import { sendOperation } from './send.ts'
 import { type AdminSpend, spendOperations } from './spend.ts'
 
 export interface ApiParts extends AdminGateway, AdminRequests {
@@ -20,6 +21,7 @@ export function operationsOf(parts: ApiParts): readonly Operation[] {
   const operations = [
     ...gatewayOperations(parts),
     ...requestOperations(parts),
+    sendOperation(parts.state),
     ...(parts.keys === undefined ? [] : keyOperations(parts.keys)),
     ...spendOperations(parts.spend)
   ]

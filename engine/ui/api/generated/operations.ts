@@ -119,6 +119,13 @@ requestId: string
 }[]
 }
 
+export interface SendRequestBody {
+method: string
+url: string
+headers?: []|[string]|[string, string][]
+body?: string
+}
+
 export interface ListKeysAnswer {
 keys: {
 name: string
@@ -294,6 +301,7 @@ export interface Operations {
   explain: { names: Record<string, never>; query: Record<string, never>; body: ExplainBody; answer: ExplainAnswer }
   armTrace: { names: Record<string, never>; query: Record<string, never>; body: ArmTraceBody; answer: ArmTraceAnswer }
   getTrace: { names: { id: string }; query: Record<string, never>; body: undefined; answer: GetTraceAnswer }
+  sendRequest: { names: Record<string, never>; query: Record<string, never>; body: SendRequestBody; answer: undefined }
   listKeys: { names: Record<string, never>; query: Record<string, never>; body: undefined; answer: ListKeysAnswer }
   createKey: { names: Record<string, never>; query: Record<string, never>; body: CreateKeyBody; answer: CreateKeyAnswer }
   getKey: { names: { name: string }; query: Record<string, never>; body: undefined; answer: GetKeyAnswer }
@@ -315,6 +323,7 @@ export const OPERATIONS = {
   explain: { method: 'POST', path: '/explain', role: 'test' },
   armTrace: { method: 'POST', path: '/traces', role: 'test' },
   getTrace: { method: 'GET', path: '/traces/{id}', role: 'see' },
+  sendRequest: { method: 'POST', path: '/send', role: 'test' },
   listKeys: { method: 'GET', path: '/keys', role: 'see' },
   createKey: { method: 'POST', path: '/keys', role: 'change' },
   getKey: { method: 'GET', path: '/keys/{name}', role: 'see' },
