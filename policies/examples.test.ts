@@ -214,6 +214,7 @@ const DRIVEN: Readonly<Record<string, string>> = {
   'request-mirror': 'traffic/request-mirror.test.ts',
   metrics: 'frontend/otlp-export.test.ts',
   'spend-webhook': 'frontend/spend-webhook.test.ts',
+  'spend-prompts': '../engine/process/spend.test.ts',
   'virtual-keys': 'traffic/virtual-keys.test.ts',
   tracing: 'frontend/tracing-collector.test.ts',
   retry: 'traffic/retry.test.ts',

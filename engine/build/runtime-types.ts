@@ -7,6 +7,7 @@ import type { ErrorCode } from '#engine/contract/errors.ts'
 import type { Exchange, LocalReply } from '#engine/contract/exchange.ts'
 import type { RouteSettings } from '#engine/contract/filter.ts'
 import type { InProcess } from '#engine/contract/in-process.ts'
+import type { ContentReader } from '#engine/contract/kept-content.ts'
 import type { MetricsPlan } from '#engine/contract/otlp.ts'
 import type { Policy, PolicyServices } from '#engine/contract/policy.ts'
 import type { Revocations } from '#engine/contract/revocations.ts'
@@ -28,9 +29,9 @@ export interface RuntimeDeps {
   /** As recorderFor, of connections whose bytes are passed on. */
   readonly tcpRecorderFor: TcpDeps['tcpRecorderFor']
   /** `route` is '' for exchanges that found none on the listener. */
-  readonly recorderFor: (labels: RecorderLabels, log: AccessLogPlan | null) => Recorder
+  readonly recorderFor: (labels: RecorderLabels, log: AccessLogPlan | null, content?: ContentReader | null) => Recorder
   /** Absent: nothing is served here, so nothing is traced. */
-  readonly tracerFor?: (plan: TracingPlan) => Tracer | null
+  readonly tracerFor?: (plan: TracingPlan, content: ContentReader | null) => Tracer | null
   /** What sends metrics to a collector while a configuration is in force. Absent: nothing is served here. */
   readonly exportMetrics?: (plan: MetricsPlan) => Background | null
   /** Records the copies that the mirrors of a route get. */

@@ -4,6 +4,7 @@ import type { Background } from '#engine/contract/background.ts'
 import { ConfigError, type Problem } from '#engine/contract/config-error.ts'
 import type { DialectFinder, Exchange } from '#engine/contract/exchange.ts'
 import type { RetryPlan, RouteSettings } from '#engine/contract/filter.ts'
+import type { ContentPlan } from '#engine/contract/kept-content.ts'
 import type { HookOwners, ListenerParts, Recorder, Route, RouteMirror, RouteRetry } from '#engine/contract/route.ts'
 import type { TcpTable } from '#engine/contract/tcp.ts'
 import type { Tracer } from '#engine/contract/tracing.ts'
@@ -42,7 +43,7 @@ import { withRequestId } from './request-id.ts'
 import { NO_ROUTES, routeList } from './route-list.ts'
 import type { RouteDescription, Runtime, RuntimeDeps } from './runtime-types.ts'
 import { buildTcp } from './tcp.ts'
-import { flushOf, isRead, metricsOf, traced, tracerOf } from './tracing.ts'
+import { contentOf, flushOf, isRead, metricsOf, traced, tracerOf } from './tracing.ts'
 import { loopedAt, withoutBackend } from './unserved.ts'
 import type { RoutePart } from './used-parts.ts'
 import { weighted } from './weighted.ts'
@@ -95,6 +96,8 @@ class Builder {
   #frontend: FrontendPlans = { log: null, tracing: null, metrics: null }
   /** Null: no request has a trace. */
   readonly tracer: Tracer | null
+  /** Null: what is said is not kept with the records of calls. */
+  readonly #content: ContentPlan | null
   readonly #cache: BuildCache
   readonly #build: number
   readonly #listeners = new Map<string, KnownListener>()
@@ -122,8 +125,9 @@ class Builder {
     const { log, tracing, metrics } = this.#cache.frontend
     const isSame = log === frontend.log && tracing === frontend.tracing && metrics === frontend.metrics
     this.#frontend = isSame ? this.#cache.frontend : frontend
-    this.#backends.keepsAnswers = isRead(this.#frontend, 'readsAnswers')
-    this.tracer = tracerOf(this.#frontend, deps)
+    this.#content = contentOf(snapshot, deps)
+    this.#backends.keepsAnswers = isRead(this.#frontend, 'readsAnswers') || this.#content !== null
+    this.tracer = tracerOf(this.#frontend, deps, this.#content)
   }
 
   get routerCache() {
@@ -315,10 +319,11 @@ class Builder {
       keyLocations,
       isTimed: readsTimes || isRead(this.#frontend, 'readsTimes'),
       readsRouting: readsRouting || isRead(this.#frontend, 'readsRouting'),
-      keepsRequest: keepsRequest || isRead(this.#frontend, 'readsRequests'),
+      keepsRequest: keepsRequest || isRead(this.#frontend, 'readsRequests') || (asksModels && this.#content !== null),
       recorder: this.#deps.recorderFor(
         { route: name, rule, listener: listener.name, port, asksModels },
-        this.#frontend.log
+        this.#frontend.log,
+        this.#content?.read
       )
     })
     const backends = spec.backends.flatMap(

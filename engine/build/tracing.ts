@@ -1,12 +1,27 @@
 /** What frontend policies make of a Runtime: traces are begun where requests are routed. */
 import type { Background } from '#engine/contract/background.ts'
+import type { ContentPlan } from '#engine/contract/kept-content.ts'
 import type { Router } from '#engine/contract/route.ts'
 import type { Tracer } from '#engine/contract/tracing.ts'
+import type { Snapshot } from '#engine/ir/snapshot.ts'
+import { contentPlan } from '#engine/spend/content.ts'
 import type { FrontendPlans } from './policies.ts'
 import type { RuntimeDeps } from './runtime-types.ts'
 
-export function tracerOf({ tracing }: FrontendPlans, { tracerFor }: RuntimeDeps): Tracer | null {
-  return tracing === null || tracerFor === undefined ? null : tracerFor(tracing)
+/** What is said in calls of models, where records of them have it; null: none have. */
+export function contentOf({ process }: Snapshot, { services }: RuntimeDeps): ContentPlan | null {
+  const prompts = process.spendLog?.prompts
+  return prompts === undefined ? null : contentPlan(prompts, services.offload)
+}
+
+/** `content`: what was said goes into spans, where it is to be there. */
+export function tracerOf(
+  { tracing }: FrontendPlans,
+  { tracerFor }: RuntimeDeps,
+  content: ContentPlan | null
+): Tracer | null {
+  if (tracing === null || tracerFor === undefined) return null
+  return tracerFor(tracing, content?.isTraced === true ? content.read : null)
 }
 
 /** As `route`; it also begins the trace of an exchange. */

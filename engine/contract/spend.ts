@@ -12,6 +12,15 @@ export interface SpendLogSpec {
   readonly sumsMaxAgeMs: number
   /** Of the file: beyond, the oldest records are removed. */
   readonly bytesMax: number
+  /** What was said is kept with the records; absent: it is not. */
+  readonly prompts?: SpendPrompts
+}
+
+export interface SpendPrompts {
+  /** Of the prompt of one call, of its answer and of its calls of tools, each as JSON. */
+  readonly bytesMax: number
+  /** Spans tell it, too. */
+  readonly isTraced: boolean
 }
 
 /** Where the records of model calls go beside the file, while a configuration is in force. */

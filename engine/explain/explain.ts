@@ -104,7 +104,8 @@ class Explainer {
       hosts: this.#parts.hosts,
       others: (ex) => this.#otherRoutes(ex)
     })
-    return await run.run((result) => this.#explanation(result, outcomeOf(result), [...notes, ...notesOf(result)]))
+    const all = (result: DryResult) => [...notes, ...notesOf(result), ...keptNotes(result, this.#snapshot)]
+    return await run.run((result) => this.#explanation(result, outcomeOf(result), all(result)))
   }
 
   /** Null: nobody knows what is used. */
@@ -346,6 +347,14 @@ function notesOf({ runs, ex }: DryResult): string[] {
   const many = ex?.route?.retry == null ? [] : ['what fails may be tried again (retry)']
   const key = ex && lookedKey(ex)
   return [...assumed, ...(key === null ? [] : unjudged(key)), ...many]
+}
+
+/** People who ask should know that others will read it. */
+function keptNotes({ ex }: DryResult, { process }: Snapshot): string[] {
+  const prompts = process.spendLog?.prompts
+  if (prompts === undefined || ex?.llm == null) return []
+  const where = prompts.isTraced ? 'its record and its trace have' : 'its record has'
+  return [`${where} the prompt and the answer, as the guards leave them (config.spendLog.prompts)`]
 }
 
 function unjudged({ accounts, judged }: LookedKey): string[] {

@@ -232,3 +232,19 @@ test('a server of budgets that is away: nothing is judged', async () => {
     true
   )
 })
+
+test('who asks is told that the record has what is said, and where else it goes', async () => {
+  const note = async (prompts: string, model = 'm') => {
+    const lookAt = explainer(`config: { spendLog: { path: a${prompts} } }
+llm:
+  port: 4000
+  models: [{ name: m, provider: openai, params: { apiKey: canary } }]
+`)
+    const body = JSON.stringify({ model, messages: [{ role: 'user', content: 'hi' }] })
+    return (await lookAt({ method: 'POST', url: 'http://a:4000/v1/chat/completions', body })).notes.join()
+  }
+  assert.match(await note(', prompts: {}'), /^its record has the prompt and the answer, as the guards leave them/)
+  assert.match(await note(', prompts: { traces: true }'), /its record and its trace have/)
+  assert.doesNotMatch(await note(''), /prompt/)
+  assert.doesNotMatch(await note(', prompts: {}', 'other'), /prompt/)
+})

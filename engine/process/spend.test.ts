@@ -1,6 +1,6 @@
 /** The spend log in the whole program: from a call of a model to what the admin port tells of it. */
 import assert from 'node:assert/strict'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
@@ -80,4 +80,40 @@ test('without config.spendLog there is no log, and the admin port says so', asyn
   const { status, body } = await fetchText(admin, '/api/v1/spend')
   assert.equal(status, 404)
   assert.match(body, /config\.spendLog/)
+})
+
+const EXAMPLE = readFileSync(new URL('../../docs/examples/spend-prompts.yaml', import.meta.url), 'utf8')
+
+test('prompts are kept where that is configured, masked, for those who ask for them; the file has no masked word', async (t) => {
+  const { folder, admin, answerTo } = await stand(t)
+  const models = await startModels()
+  t.after(() => models.close())
+  const port = await freePort()
+  const settings = `  adminAddr: 127.0.0.1:${admin}\n  statsAddr: "off"\n  readinessAddr: "off"\n  workerThreads: 1\n`
+  const text = EXAMPLE.replace('config:\n', `config:\n${settings}`)
+    .replace(/path: \$.*/, `path: ${folder}/spend`)
+    .replace('port: 3000', `port: ${port}`)
+    .replace('params: {', `params: { baseUrl: "http://127.0.0.1:${models.port}/v1",`)
+  const program = await started(runProgram(['-c', text]))
+  t.after(() => program.stop())
+  const response = await fetch(`http://127.0.0.1:${port}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ model: 'm', messages: [{ role: 'user', content: 'I am canary@example.org' }] })
+  })
+  await response.arrayBuffer()
+  assert.equal(response.status, 200)
+  let page = await answerTo('/api/v1/spend/prompts')
+  while (page.records.length === 0) page = await answerTo('/api/v1/spend/prompts')
+  assert.equal(page.keepsPrompts, true)
+  const [{ content }] = page.records
+  assert.match(content.prompt[0].content, /^I am <[\w ]+>$/)
+  assert.equal(content.answer.length, 1)
+  const [plain] = (await answerTo('/api/v1/spend/records')).records
+  assert.equal('content' in plain, false)
+  program.signal('SIGTERM')
+  assert.equal(await program.exited(), 0)
+  for (const file of readdirSync(join(folder, 'spend'))) {
+    assert.equal(readFileSync(join(folder, 'spend', file)).includes('canary@example.org'), false)
+  }
 })

@@ -4,7 +4,7 @@ import { decimalText, NANO_PLACES } from '#engine/kit/money.ts'
 import { type Cell, csvOf } from './csv.ts'
 import type { Filters, Group, RecordsQuery, SpendQuery, SumsQuery } from './query.ts'
 import { COLUMN_NAMES } from './record.ts'
-import { cellOf, RECORD_NAMES, recordOf } from './shown.ts'
+import { CONTENT, cellOf, RECORD_NAMES, recordOf } from './shown.ts'
 import { HOUR_MS } from './store.ts'
 import { MEASURES } from './tables.ts'
 
@@ -15,8 +15,9 @@ export interface SpendReply {
   readonly next: string | null
 }
 
-export function answerQuery(database: DatabaseSync, query: SpendQuery): SpendReply {
-  return query.kind === 'sums' ? answerSums(database, query) : answerRecords(database, query)
+/** `keepsPrompts`: records of now have what was said; those of before may. */
+export function answerQuery(database: DatabaseSync, query: SpendQuery, keepsPrompts = false): SpendReply {
+  return query.kind === 'sums' ? answerSums(database, query) : answerRecords(database, query, keepsPrompts)
 }
 
 // --- sums ---
@@ -83,8 +84,8 @@ function sumOf(row: Readonly<Record<string, SQLOutputValue>>, groupBy: readonly 
 /** Looked at for one page: some 40 ms where hardly any of them is one that is asked for. */
 const SCANNED_MAX = 50_000
 
-function answerRecords(database: DatabaseSync, query: RecordsQuery): SpendReply {
-  const { filters, from, to, before, limit, format } = query
+function answerRecords(database: DatabaseSync, query: RecordsQuery, keepsPrompts: boolean): SpendReply {
+  const { filters, from, to, before, limit, format, hasContent } = query
   const { key = [], id = [], ...rest } = filters
   // What an index finds bounds the search; the rest is looked for among what it bounds.
   const isOneKey = key.length === 1 && key[0] !== ''
@@ -102,15 +103,28 @@ function answerRecords(database: DatabaseSync, query: RecordsQuery): SpendReply 
   // A page that is not full may be the end of the search, and not that of the records.
   const last = found.length > limit ? rows.at(-1) : lastLooked()
   const next = last === undefined ? null : `${last.time}-${last.seq}`
+  const contents = hasContent ? contentsOf(database, rows) : null
   if (format === 'csv') {
-    const cells = rows.map((row) => COLUMN_NAMES.map((name) => cellOf(name, row[name] as Cell)))
-    return { type: CSV, next, body: csvOf(RECORD_NAMES, cells) }
+    const cells = rows.map((row) => [
+      ...COLUMN_NAMES.map((name) => cellOf(name, row[name] as Cell)),
+      ...(contents === null ? [] : [contents(row)])
+    ])
+    return { type: CSV, next, body: csvOf(contents === null ? RECORD_NAMES : [...RECORD_NAMES, CONTENT], cells) }
   }
-  return {
-    type: JSON_TYPE,
-    next,
-    body: json({ records: rows.map((row) => recordOf((name) => row[name] as Cell)), next })
-  }
+  const records = rows.map((row) => {
+    const record = recordOf((name) => row[name] as Cell)
+    return contents === null ? record : { ...record, [CONTENT]: JSON.parse(contents(row) ?? 'null') as unknown }
+  })
+  return { type: JSON_TYPE, next, body: json({ keepsPrompts, records, next }) }
+}
+
+type Found = Readonly<Record<string, SQLOutputValue>>
+
+/** JSON of what was said in the call of one of these records; null: it is not kept. */
+function contentsOf(database: DatabaseSync, rows: readonly Found[]): (row: Found) => string | null {
+  const find = database.prepare('SELECT content FROM contents WHERE seq = ?')
+  const found = new Map(rows.map(({ seq }) => [seq, find.get(seq!)?.content]))
+  return ({ seq }) => (found.get(seq!) as string | undefined) ?? null
 }
 
 // --- both ---

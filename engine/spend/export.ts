@@ -5,13 +5,16 @@
 import type { ExportOutcome } from '#engine/contract/otlp.ts'
 import type { SpendExportPlan } from '#engine/contract/spend.ts'
 import type { Time } from '#engine/contract/time.ts'
-import type { Row } from './record.ts'
+import { contentChars, type Row, withoutContent } from './record.ts'
 import { recordText } from './shown.ts'
 
 /** Pauses between attempts: the first, and the longest, which also bounds what a receiver may ask for. */
 const BACKOFF_MS = 1_000
 const BACKOFF_MS_MAX = 30_000
 const ATTEMPTS_MAX = 10
+/** Characters of prompts and answers in one request, and of all that wait: what comes then is sent without. */
+const BATCH_CHARS_MAX = 1024 * 1024
+const WAITING_CHARS_MAX = 8 * 1024 * 1024
 /** At the end of the process: a worker has 2 s. */
 const LAST_MS = 1_500
 
@@ -32,6 +35,7 @@ interface Request {
 export class SpendExport {
   readonly #options: SpendExportOptions
   readonly #rows: Row[] = []
+  #chars = 0
   #request: Request | null = null
   #call: { cancel(): void } | null = null
   #stopTimer: (() => void) | null = null
@@ -52,8 +56,10 @@ export class SpendExport {
       count('queue_full', 1)
       return
     }
-    this.#rows.push(row)
-    if (this.#rows.length >= plan.batchMax) this.flush()
+    const kept = this.#chars + contentChars(row) <= WAITING_CHARS_MAX ? row : withoutContent(row)
+    this.#rows.push(kept)
+    this.#chars += contentChars(kept)
+    if (this.#rows.length >= plan.batchMax || this.#chars >= BATCH_CHARS_MAX) this.flush()
     else this.#stopTimer ??= time.after(plan.delayMs, () => this.flush())
   }
 
@@ -87,7 +93,7 @@ export class SpendExport {
   }
 
   #next(): void {
-    const rows = this.#rows.splice(0, this.#options.plan.batchMax)
+    const rows = this.#rows.splice(0, this.#batchRows())
     if (rows.length === 0) {
       this.#request = null
       this.#onEmpty?.()
@@ -96,6 +102,19 @@ export class SpendExport {
     const text = rows.map(recordText).join(',')
     this.#request = { body: Buffer.from(`{"records":[${text}]}`), records: rows.length, attempts: 0 }
     this.#send()
+  }
+
+  /** One at least, if there is any. */
+  #batchRows(): number {
+    const { batchMax } = this.#options.plan
+    if (this.#chars === 0) return batchMax
+    let rows = 0
+    let chars = 0
+    while (rows < batchMax && rows < this.#rows.length && chars < BATCH_CHARS_MAX) {
+      chars += contentChars(this.#rows[rows++]!)
+    }
+    this.#chars -= chars
+    return rows
   }
 
   #send(): void {

@@ -26,6 +26,8 @@ const SUMS_MAX = 10_000
 const RECORDS_MAX = 1_000
 const DEFAULT_SUMS = 1_000
 const DEFAULT_RECORDS = 100
+const PROMPTS_MAX = 100
+const DEFAULT_PROMPTS = 20
 
 /** Values by column: any of them. '' stands for records that have none. */
 export type Filters = Readonly<Record<string, readonly string[]>>
@@ -46,6 +48,8 @@ export interface SumsQuery extends Common {
 
 export interface RecordsQuery extends Common {
   readonly kind: 'records'
+  /** With what was said. */
+  readonly hasContent: boolean
   /** The last record of the page before; null: from the newest on. */
   readonly before: { readonly time: number; readonly seq: number } | null
 }
@@ -86,18 +90,24 @@ export function readSumsQuery(input: QueryInput): SumsQuery {
 }
 
 /** Throws QueryError. */
-export function readRecordsQuery(input: QueryInput): RecordsQuery {
+export const readRecordsQuery = (input: QueryInput): RecordsQuery => recordsQuery(input, false)
+
+/** As readRecordsQuery, for those who may see prompts. A page is smaller: its records are not. */
+export const readPromptsQuery = (input: QueryInput): RecordsQuery => recordsQuery(input, true)
+
+function recordsQuery(input: QueryInput, hasContent: boolean): RecordsQuery {
   const { params } = input
   known(params, ['cursor', ...RECORD_FILTERS])
   const cursor = one(params, 'cursor')
   const match = cursor === null ? null : /^(\d{1,15})-(\d{1,15})$/.exec(cursor)
   if (cursor !== null && match === null) throw new QueryError('cursor', 'must be `next` of the page before')
   const before = match === null ? null : { time: Number(match[1]), seq: Number(match[2]) }
-  const common = readCommon(input, RECORD_FILTERS, DEFAULT_RECORDS, RECORDS_MAX)
+  const [usual, max] = hasContent ? [DEFAULT_PROMPTS, PROMPTS_MAX] : [DEFAULT_RECORDS, RECORDS_MAX]
+  const common = readCommon(input, RECORD_FILTERS, usual, max)
   for (const status of common.filters.status ?? []) {
     if (!/^\d{3}$/.test(status)) throw new QueryError('status', 'must be a status of HTTP, such as 429')
   }
-  return { kind: 'records', before, ...common }
+  return { kind: 'records', hasContent, before, ...common }
 }
 
 function readCommon({ params, now, accept }: QueryInput, names: readonly string[], usual: number, max: number): Common {

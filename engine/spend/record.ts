@@ -6,6 +6,7 @@ import { detailOf } from '#engine/contract/detail.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import { guardVerdicts } from '#engine/contract/guard-verdicts.ts'
 import type { Claims } from '#engine/contract/identity.ts'
+import type { KeptContent } from '#engine/contract/kept-content.ts'
 import {
   type CostBasis,
   firstTokenMs,
@@ -67,8 +68,26 @@ export const COLUMNS = {
 export type Column = keyof typeof COLUMNS
 export const COLUMN_NAMES = Object.keys(COLUMNS) as readonly Column[]
 
-/** Values in the order of COLUMNS; what is not known is null. */
+/**
+ * Values in the order of COLUMNS; what is not known is null. One more is what was said, as the JSON of KeptContent,
+ * where that is kept.
+ */
 export type Row = readonly (string | number | null)[]
+
+export const withContent = (row: Row, content: KeptContent): Row => [...row, JSON.stringify(content)]
+
+/** Characters of it: the rest of a row is small. */
+export function contentChars(row: Row): number {
+  const content = row[COLUMN_NAMES.length]
+  return typeof content === 'string' ? content.length : 0
+}
+
+/** The row with a note that what was said had no room. */
+export function withoutContent(row: Row): Row {
+  return contentChars(row) === 0 ? row : withContent(row.slice(0, COLUMN_NAMES.length), NO_ROOM)
+}
+
+const NO_ROOM: KeptContent = { prompt: [], answer: [], toolCalls: [], isCut: true }
 
 /** Clients choose names of models and subjects of tokens, so there is an end to each text. */
 const CHARS_MAX = 256

@@ -2,7 +2,7 @@
  * The spend log in a worker: rows are gathered and leave in batches, behind the exchanges that they tell of. What waits
  * is bounded: while the thread that keeps them is behind, rows beyond the bound are counted and left out.
  */
-import type { Row } from './record.ts'
+import { contentChars, type Row, withoutContent } from './record.ts'
 
 /** Rows of one batch: some 200 KB of JSON, which takes 1 ms to write. */
 const BATCH_ROWS_MAX = 512
@@ -12,6 +12,9 @@ const DELAY_MS = 250
 const UNDERWAY_MAX = 4
 /** Rows that wait behind those: with them some 3 MB. */
 const WAITING_ROWS_MAX = 4096
+/** Characters of prompts and answers in one batch, and of all that wait: what comes then is recorded without. */
+const BATCH_CHARS_MAX = 1024 * 1024
+const WAITING_CHARS_MAX = 8 * 1024 * 1024
 
 export interface Batch {
   readonly count: number
@@ -29,6 +32,7 @@ export interface SpendRecorderOptions {
 export class SpendRecorder {
   readonly #options: SpendRecorderOptions
   #waiting: Row[] = []
+  #waitingChars = 0
   #underway = 0
   #timer: NodeJS.Timeout | null = null
 
@@ -41,8 +45,11 @@ export class SpendRecorder {
       this.#options.count('no_room', 1)
       return
     }
-    this.#waiting.push(row)
-    if (this.#waiting.length >= BATCH_ROWS_MAX) this.#send()
+    const hasRoom = this.#waitingChars + contentChars(row) <= WAITING_CHARS_MAX
+    const kept = hasRoom ? row : withoutContent(row)
+    this.#waiting.push(kept)
+    this.#waitingChars += contentChars(kept)
+    if (this.#waiting.length >= BATCH_ROWS_MAX || this.#waitingChars >= BATCH_CHARS_MAX) this.#send()
     else this.#timer ??= setTimeout(() => this.#send(), DELAY_MS).unref()
   }
 
@@ -67,8 +74,20 @@ export class SpendRecorder {
     while (this.#waiting.length > 0 && this.#underway < UNDERWAY_MAX) this.#post()
   }
 
+  /** One at least. */
+  #batchRows(): number {
+    if (this.#waitingChars === 0) return BATCH_ROWS_MAX
+    let rows = 0
+    let chars = 0
+    while (rows < BATCH_ROWS_MAX && rows < this.#waiting.length && chars < BATCH_CHARS_MAX) {
+      chars += contentChars(this.#waiting[rows++]!)
+    }
+    this.#waitingChars = Math.max(this.#waitingChars - chars, 0)
+    return rows
+  }
+
   #post(): void {
-    const rows = this.#waiting.splice(0, BATCH_ROWS_MAX)
+    const rows = this.#waiting.splice(0, this.#batchRows())
     this.#underway++
     this.#options.post({ count: rows.length, rows: JSON.stringify(rows) })
   }

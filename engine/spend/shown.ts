@@ -6,6 +6,9 @@ type Value = string | number | bigint | null
 
 export const RECORD_NAMES = COLUMN_NAMES.map((name) => (name === 'costNanos' ? 'cost' : name))
 
+/** What was said: behind the columns, where it is asked for. */
+export const CONTENT = 'content'
+
 /** As a cell of a table. */
 export function cellOf(name: Column, value: Value): Value {
   if (value === null) return null
@@ -15,7 +18,7 @@ export function cellOf(name: Column, value: Value): Value {
 }
 
 /** Ahead of each value: `,"cost":`. */
-const MEMBERS = RECORD_NAMES.map((name, i) => `${i === 0 ? '{' : ','}${JSON.stringify(name)}:`)
+const MEMBERS = [...RECORD_NAMES, CONTENT].map((name, i) => `${i === 0 ? '{' : ','}${JSON.stringify(name)}:`)
 
 /** Columns whose values are JSON already, and what stands for none of it. */
 const JSON_COLUMNS: { readonly [name in Column]?: string } = { tags: '[]', guards: '[]' }
@@ -23,7 +26,8 @@ const JSON_COLUMNS: { readonly [name in Column]?: string } = { tags: '[]', guard
 /** The text of recordOf: a tenth of the work, which a worker has for each call where there is a webhook. */
 export function recordText(row: readonly (string | number | null)[]): string {
   let out = ''
-  for (let i = 0; i < row.length; i++) out += MEMBERS[i]! + memberText(COLUMN_NAMES[i]!, row[i]!)
+  for (let i = 0; i < COLUMN_NAMES.length; i++) out += MEMBERS[i]! + memberText(COLUMN_NAMES[i]!, row[i]!)
+  if (row.length > COLUMN_NAMES.length) out += MEMBERS[COLUMN_NAMES.length]! + String(row[COLUMN_NAMES.length])
   return `${out}}`
 }
 

@@ -5,6 +5,7 @@ import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import type { SpendLogSpec } from '#engine/contract/spend.ts'
 import { answerQuery } from './answers.ts'
 import { readRecordsQuery, readSumsQuery } from './query.ts'
 import { type Fields, NOON, row } from './rows.fixture.ts'
@@ -20,7 +21,7 @@ function folderOf(t: TestContext): string {
   return folder
 }
 
-async function storeOf(t: TestContext, more: Partial<typeof SPEC> = {}): Promise<SpendStore> {
+async function storeOf(t: TestContext, more: Partial<SpendLogSpec> = {}): Promise<SpendStore> {
   const store = await SpendStore.open({ path: folderOf(t), ...SPEC, ...more })
   t.after(() => store.close())
   return store

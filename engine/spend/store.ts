@@ -19,6 +19,7 @@ const SUMMED_PLACES = SUMMED.map((name) => PLACE[name])
 const quoted = (names: readonly string[]) => names.map((name) => `"${name}"`).join(', ')
 
 const INSERT = `INSERT INTO records (${quoted(COLUMN_NAMES)}) VALUES (${COLUMN_NAMES.map(() => '?').join(', ')})`
+const INSERT_CONTENT = 'INSERT INTO contents (seq, content) VALUES (?, ?)'
 const KEYS = ['hour', ...DIMENSIONS]
 const ADD = `
   INSERT INTO hours (${quoted([...KEYS, ...MEASURES])}) VALUES (${[...KEYS, ...MEASURES].map(() => '?').join(', ')})
@@ -35,12 +36,14 @@ export class SpendStore {
   readonly database: DatabaseSync
   readonly #spec: SpendLogSpec
   readonly #insert: StatementSync
+  readonly #insertContent: StatementSync
   readonly #add: StatementSync
 
   private constructor(spec: SpendLogSpec, database: DatabaseSync) {
     this.#spec = spec
     this.database = database
     this.#insert = database.prepare(INSERT)
+    this.#insertContent = database.prepare(INSERT_CONTENT)
     this.#add = database.prepare(ADD)
   }
 
@@ -54,7 +57,9 @@ export class SpendStore {
     this.#atOnce(() => {
       const sums = new Map<string, HourSums>()
       for (const row of rows) {
-        this.#insert.run(...row)
+        const content = row[COLUMN_NAMES.length]
+        if (content === undefined) this.#insert.run(...row)
+        else this.#insertContent.run(this.#insert.run(...row.slice(0, COLUMN_NAMES.length)).lastInsertRowid, content)
         addTo(sums, row)
       }
       for (const { keys, measures } of sums.values()) this.#add.run(...keys, ...measures)
@@ -83,6 +88,10 @@ export class SpendStore {
   get bytes(): number {
     const { database } = this
     return (numberOf(database, 'page_count') - numberOf(database, 'freelist_count')) * numberOf(database, 'page_size')
+  }
+
+  get keepsPrompts(): boolean {
+    return this.#spec.prompts !== undefined
   }
 
   close(): void {

@@ -28,7 +28,7 @@ export const COUNTED = ['calls', 'errors', 'unknownCosts', 'refusals', 'cacheHit
 export const MEASURES = [...COUNTED, ...SUMMED] as const
 
 /** Of the file; another one is not touched. */
-const VERSION = 4
+const VERSION = 5
 /** "weir", as `file` shows it. */
 const APPLICATION_ID = 0x77656972
 /** Another process of this machine may have the file: the one before a restart, while it drains. */
@@ -55,12 +55,22 @@ const HOURS = `
   ) STRICT, WITHOUT ROWID;
 `
 
+/**
+ * What was said in the call of a record, as JSON. Apart, so that a search through records reads none of it; removed
+ * with its record, whichever process removes that.
+ */
+const CONTENTS = `
+  CREATE TABLE contents (seq INTEGER PRIMARY KEY, content TEXT NOT NULL) STRICT;
+  CREATE TRIGGER contents_end AFTER DELETE ON records BEGIN DELETE FROM contents WHERE seq = old.seq; END;
+`
+
 const TABLES = `
   CREATE TABLE records (seq INTEGER PRIMARY KEY, ${columns(COLUMNS)}) STRICT;
   CREATE INDEX records_time ON records (time);
   CREATE INDEX records_key ON records (key, time);
   CREATE INDEX records_id ON records (id);
   ${HOURS}
+  ${CONTENTS}
   PRAGMA application_id = ${APPLICATION_ID};
   PRAGMA user_version = ${VERSION};
 `
@@ -120,6 +130,7 @@ function addColumns(database: DatabaseSync): void {
       if (!known.has(name)) database.exec(`ALTER TABLE records ADD COLUMN "${name}" ${type}`)
     }
     addToHours(database)
+    if (columnsOf(database, 'contents').size === 0) database.exec(CONTENTS)
     database.exec(`PRAGMA user_version = ${VERSION}`)
     database.exec('COMMIT')
   } catch (error) {

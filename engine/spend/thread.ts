@@ -83,7 +83,7 @@ function take(store: SpendStore, { worker, count, rows }: ToSpendThread & { kind
 
 function answer(store: SpendStore, { id, query }: ToSpendThread & { kind: 'query' }): FromSpendThread {
   try {
-    return { kind: 'answer', id, reply: answerQuery(store.database, query) }
+    return { kind: 'answer', id, reply: answerQuery(store.database, query, store.keepsPrompts) }
   } catch (error) {
     return { kind: 'noAnswer', id, message: (error as Error).message }
   }

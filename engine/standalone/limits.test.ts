@@ -102,6 +102,19 @@ const LIMITS: Record<string, [accepted: string[], refused: string[]]> = {
       config('spendLog: { path: a, sumsMaxAge: 0s }')
     ]
   ],
+  'prompts in the spend log: 256 bytes to 256 KiB': [
+    [
+      config('spendLog: { path: a, prompts: {} }'),
+      config('spendLog: { path: a, prompts: { maxBytes: 256, traces: true } }'),
+      config('spendLog: { path: a, prompts: { maxBytes: 262144, traces: false } }')
+    ],
+    [
+      config('spendLog: { path: a, prompts: true }'),
+      config('spendLog: { path: a, prompts: { maxBytes: 255 } }'),
+      config('spendLog: { path: a, prompts: { maxBytes: 262145 } }'),
+      config('spendLog: { path: a, prompts: { traces: 1 } }')
+    ]
+  ],
   'worker threads: a number or a share': [
     [config('workerThreads: 1'), config('workerThreads: 100%'), config('workerThreads: 1%')],
     [

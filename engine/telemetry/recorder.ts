@@ -9,6 +9,7 @@ import { performance } from 'node:perf_hooks'
 import type { AccessLogPlan } from '#engine/contract/access-log.ts'
 import { ERRORS, type ErrorCode } from '#engine/contract/errors.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
+import type { ContentReader } from '#engine/contract/kept-content.ts'
 import type { Recorder, RecorderLabels } from '#engine/contract/route.ts'
 import { TRACE } from '#engine/contract/tracing.ts'
 import type { SpendSinks } from '#engine/spend/sinks.ts'
@@ -54,6 +55,8 @@ export class RouteRecorder implements Recorder {
   readonly #plan: AccessLogPlan | null
   readonly #records: LogRecords | null
   readonly #labels: RecorderLabels
+  /** Null: what is said is not kept. */
+  readonly #content: ContentReader | null
   readonly #port: string
   /** Null: there is one, which was the last. */
   #backends: Map<string, BackendSeries> | null = null
@@ -62,8 +65,14 @@ export class RouteRecorder implements Recorder {
   #totals: RouteTotals | null = null
   #logPrefix: string | null = null
 
-  constructor(parts: RecorderParts, plan: AccessLogPlan | null, labels: RecorderLabels) {
+  constructor(
+    parts: RecorderParts,
+    plan: AccessLogPlan | null,
+    labels: RecorderLabels,
+    content: ContentReader | null = null
+  ) {
     const { port } = labels
+    this.#content = content
     const { metrics, accessLog, models, sideCalls, mcp, spend, logRecords } = parts
     this.#spend = spend
     this.#records = logRecords(plan)
@@ -96,7 +105,7 @@ export class RouteRecorder implements Recorder {
     if (ex.firstByteAt !== 0) series.firstByte(ex.firstByteAt - ex.startedAt)
     if (ex.llm !== null) {
       this.#models.record(ex, this.#labels.route, status, durationMs)
-      if (this.#spend.isOn) this.#spend.record(ex, this.#labels.route, status, durationMs)
+      if (this.#spend.isOn) this.#spend.record(ex, this.#labels.route, status, durationMs, this.#content)
     } else if (this.#labels.asksModels === true && this.#spend.isOn && isRefusedCall(ex)) {
       this.#spend.record(ex, this.#labels.route, status, durationMs)
     }
@@ -109,6 +118,7 @@ export class RouteRecorder implements Recorder {
     const durationMs = performance.now() - call.startedAt
     const status = call.status === 0 && call.error !== null ? ERRORS[call.error].status : call.status
     const { route } = this.#labels
+    // No guard has seen what a copy was answered: nothing of it is kept.
     this.#sideCalls.record(call, route, status, durationMs)
     if (this.#spend.isOn) this.#spend.record(call, route, status, durationMs)
   }

@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto'
 import type { AccessLogPlan, LogRecordsPlan } from '#engine/contract/access-log.ts'
 import type { StateWatch } from '#engine/contract/accounts.ts'
 import type { Background } from '#engine/contract/background.ts'
+import type { ContentReader } from '#engine/contract/kept-content.ts'
 import type { MetricsPlan } from '#engine/contract/otlp.ts'
 import type { MirrorRecorder, Recorder, RecorderLabels } from '#engine/contract/route.ts'
 import type { ServiceRecorder } from '#engine/contract/service.ts'
@@ -70,12 +71,12 @@ export interface Telemetry {
   readonly metrics: Metrics
   readonly upstream: UpstreamTelemetry
   /** The recorder of a route. Made at build time; series of the same names continue over reloads. */
-  recorderFor(labels: RecorderLabels, log?: AccessLogPlan | null): Recorder
+  recorderFor(labels: RecorderLabels, log?: AccessLogPlan | null, content?: ContentReader | null): Recorder
   /** As recorderFor, of connections whose bytes are passed on. */
   tcpRecorderFor(labels: RecorderLabels, log?: AccessLogPlan | null): TcpRecorder
   // What tracers and log records have gathered is sent when all this is closed.
   /** The tracer of a plan: the same one as long as a configuration is unchanged. Null: exports are off. */
-  tracerFor(plan: TracingPlan): Tracer | null
+  tracerFor(plan: TracingPlan, content?: ContentReader | null): Tracer | null
   /** The recorder of the copies that the mirrors of a route get. */
   mirrorRecorderFor(route: string): MirrorRecorder
   /** The recorder of the calls of a policy, or a kind of backend, to a service. */
@@ -133,8 +134,8 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
   const onExit = () => sink.flushSync()
   process.on('exit', onExit)
 
-  const recorderFor = (labels: RecorderLabels, log: AccessLogPlan | null = null) =>
-    new RouteRecorder(parts, log, labels)
+  const recorderFor: Telemetry['recorderFor'] = (labels, log = null, content = null) =>
+    new RouteRecorder(parts, log, labels, content)
 
   const expressionFailed = (policy: string) => metrics.counter('weir_expression_failures_total', { policy }).add(1)
   const tracerFor = createTracing(exporters, () => expressionFailed('tracing'), SYSTEM_TIME)

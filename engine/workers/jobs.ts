@@ -8,6 +8,7 @@ import type { JobRows } from '#engine/contract/policy.ts'
 import { PASSWORD_JOB, type PasswordJob } from '#engine/kit/password/job.ts'
 import { verifyPassword } from '#engine/kit/password/verify.ts'
 import { isShared } from '#engine/kit/shared-bytes.ts'
+import { KEPT_CONTENT_JOB, type KeptContentJob, keptContent } from '#engine/spend/content.ts'
 
 const ENGINE_JOBS: JobRows = {
   [PASSWORD_JOB]: (argument) => verifyPassword(argument as PasswordJob)
@@ -29,7 +30,11 @@ export function runnerOf(more: JobRows): (job: Job) => Promise<unknown> {
   const expressions: JobRows = {
     [CEL_JOB]: async (argument) => runCelJob(argument as CelJob, await contentOf((argument as CelJob).facts)),
     [CEL_LOG_JOB]: async (argument) =>
-      runCelLogJob(argument as CelLogJob, await contentOf((argument as CelLogJob).facts))
+      runCelLogJob(argument as CelLogJob, await contentOf((argument as CelLogJob).facts)),
+    [KEPT_CONTENT_JOB]: async (argument) => {
+      const { from, bytesMax } = argument as KeptContentJob
+      return keptContent((await more[from.job]!(from.argument)) as ModelContent, bytesMax)
+    }
   }
   const rows = new Map(Object.entries({ ...ENGINE_JOBS, ...expressions, ...more }))
   return async ({ job, argument }) => {

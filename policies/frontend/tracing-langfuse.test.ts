@@ -27,7 +27,7 @@ function observationOf({ attributes }: CollectedSpan) {
   }
 }
 
-async function stand(t: TestContext, tracing: object, guards: object = {}) {
+async function stand(t: TestContext, tracing: object, guards: object = {}, config: object = {}) {
   const models = await startModels()
   t.after(() => models.close())
   const ai = { provider: { openai: {}, host: '127.0.0.1', port: models.port }, ...guards }
@@ -37,7 +37,8 @@ async function stand(t: TestContext, tracing: object, guards: object = {}) {
   const more = {
     config: {
       prices: { models: [{ model: '*', input: 2, output: 4 }] },
-      ...{ adminAddr: 'off', statsAddr: 'off', readinessAddr: 'off' }
+      ...{ adminAddr: 'off', statsAddr: 'off', readinessAddr: 'off' },
+      ...config
     }
   }
   const traced = await startTraced(t, { policies, backends: [{ ai }] }, tracing, { more })
@@ -103,5 +104,35 @@ test('prompts and answers go with it where the configuration says so, as the gua
     const { 'gen_ai.input.messages': input, 'gen_ai.output.messages': output } = request.attributes
     assert.match(String(input), /a <\w+> question/)
     assert.match(String(output), /Hello, <\w+>/)
+  }
+})
+
+test('spendLog.prompts.traces adds what was said as the conventions have it, and without it nothing is added', async (t) => {
+  const promptGuard = {
+    request: [{ regex: { action: 'Mask', matches: ['secret'] } }],
+    response: [{ regex: { action: 'Mask', matches: ['world'] } }]
+  }
+  const names = ['gen_ai.system_instructions', 'gen_ai.input.messages', 'gen_ai.output.messages']
+  for (const traces of [true, false]) {
+    const prompts = { spendLog: { path: 'unused', prompts: { traces } } }
+    const { call } = await stand(t, { path: PATH }, { promptGuard }, prompts)
+    for (const isStreamed of [false, true]) {
+      const { attempt, request, spans } = await call(isStreamed)
+      const all = JSON.stringify(spans.map(({ attributes }) => attributes))
+      assert.equal(/secret|world/.test(all), false)
+      for (const name of names) assert.equal(name in request.attributes, false)
+      const [system, input, output] = names.map((name) => attempt.attributes[name])
+      assert.equal(system, undefined)
+      if (!traces) {
+        assert.deepEqual([input, output], [undefined, undefined])
+        continue
+      }
+      const [question] = JSON.parse(String(input))
+      assert.deepEqual([question.role, question.parts[0].type], ['user', 'text'])
+      assert.match(question.parts[0].content, /^a <\w+> question$/)
+      const [answered] = JSON.parse(String(output))
+      assert.deepEqual([answered.role, answered.finish_reason], ['assistant', 'stop'])
+      assert.match(answered.parts[0].content, /^Hello, <\w+>/)
+    }
   }
 })

@@ -32,6 +32,8 @@ const keys = {
   remove: async () => {}
 } as unknown as KeyApi
 
+const PAGE = { keepsPrompts: false, records: [], next: null }
+
 const parts: ApiParts = {
   state: () => ({
     ...{ version: '1.2.3', startedAt: AT, snapshot, expanded: [], pending: [], logLevel: 'info' },
@@ -60,7 +62,7 @@ const parts: ApiParts = {
   keys: { keys, budgets: async () => [BUDGET] },
   spend: {
     query: async ({ kind }) => {
-      const answer = kind === 'sums' ? { from: AT, to: AT, isComplete: true, sums: [] } : { records: [], next: null }
+      const answer = kind === 'sums' ? { from: AT, to: AT, isComplete: true, sums: [] } : PAGE
       return { type: 'application/json', body: JSON.stringify(answer), next: null }
     }
   }

@@ -7,6 +7,7 @@ import {
   GROUPS,
   QueryError,
   RECORD_FILTERS,
+  readPromptsQuery,
   readRecordsQuery,
   readSumsQuery,
   type SpendQuery,
@@ -19,7 +20,7 @@ export interface AdminSpend {
   query(query: SpendQuery): Promise<SpendReply>
 }
 
-type Reader = typeof readSumsQuery | typeof readRecordsQuery
+type Reader = typeof readSumsQuery | typeof readRecordsQuery | typeof readPromptsQuery
 
 const TAG = 'Spend'
 const TIME = 'a day (2026-05-31, UTC) or an instant with its zone (2026-05-31T08:00:00Z)'
@@ -66,6 +67,18 @@ export function spendOperations(spend: AdminSpend | undefined): readonly Operati
       replies: { 200: { about: 'A page; `x-weir-next-cursor` has `next`, too.', schema: records(), types: CSV } },
       refusals: REFUSALS,
       answer: answered(spend, readRecordsQuery)
+    },
+    {
+      ...{ id: 'listPrompts', method: 'GET', path: '/spend/prompts', tag: TAG, role: 'change' },
+      summary: 'Calls one by one with what was said, where config.spendLog.prompts keeps it. For administrators alone.',
+      query: {
+        cursor: { about: '`next` of the page before.', schema: z.string() },
+        ...filters(RECORD_FILTERS),
+        ...COMMON
+      },
+      replies: { 200: { about: 'A page; `x-weir-next-cursor` has `next`, too.', schema: prompts(), types: CSV } },
+      refusals: REFUSALS,
+      answer: answered(spend, readPromptsQuery)
     }
   ]
 }
@@ -80,11 +93,31 @@ const sums = () =>
     sums: z.array(z.looseObject({ calls: z.int(), cost: z.string().describe('Decimal.'), currency: z.string() }))
   })
 
-const records = () =>
+const record = () => z.looseObject({ id: z.string(), time: z.iso.datetime(), status: z.int() })
+
+const page = (one: ReturnType<typeof record>) =>
   z.strictObject({
-    records: z.array(z.looseObject({ id: z.string(), time: z.iso.datetime(), status: z.int() })),
+    keepsPrompts: z.boolean().describe('Calls of now are kept with what was said: /spend/prompts tells it.'),
+    records: z.array(one),
     next: z.string().nullable().describe('Null: there are no more.')
   })
+
+const records = () => page(record())
+
+const prompts = () => {
+  const message = z.strictObject({ role: z.string(), content: z.string() })
+  const call = z.strictObject({ id: z.string(), name: z.string(), arguments: z.string().describe('JSON.') })
+  const content = z
+    .strictObject({
+      prompt: z.array(message).describe('The oldest messages are left out first.'),
+      answer: z.array(z.string()).describe('A text for each answer.'),
+      toolCalls: z.array(call),
+      isCut: z.boolean().describe('There was more than is kept.')
+    })
+    .nullable()
+    .describe('As the guards have left it. Null: nothing is kept of this call.')
+  return page(record().extend({ content }))
+}
 
 function answered(spend: AdminSpend | undefined, read: Reader): (call: Call) => Promise<Reply> {
   return async ({ request: { query: params, headers } }) => {

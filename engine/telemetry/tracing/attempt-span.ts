@@ -3,6 +3,8 @@ import { detailOf } from '#engine/contract/detail.ts'
 import type { Endpoint } from '#engine/contract/endpoint.ts'
 import { ERRORS, type ErrorCode } from '#engine/contract/errors.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
+import type { KeptContent } from '#engine/contract/kept-content.ts'
+import type { ModelUse } from '#engine/contract/model-use.ts'
 import type { TracingPlan } from '#engine/contract/tracing.ts'
 import { isGrpc } from '#engine/http/grpc.ts'
 import {
@@ -12,6 +14,7 @@ import {
   encodeAttributes
 } from '#engine/telemetry/otlp/attributes.ts'
 import { CALLER_ATTRIBUTES, hasKey } from './caller-attributes.ts'
+import { writeContent } from './content-attributes.ts'
 import { LANGFUSE_ATTRIBUTES, LANGFUSE_MODEL_ATTRIBUTES } from './langfuse.ts'
 import { MODEL_ATTRIBUTES, MODEL_CALL_ATTRIBUTES, modelSpanName, ROUTING_ATTRIBUTES } from './model-attributes.ts'
 import { rpcStatus } from './rpc-status.ts'
@@ -115,6 +118,12 @@ export class AttemptSpans {
       if (hasKey(ex)) this.#writeCaller(ex, out)
     }
     if (errorType(attempt) !== undefined) out.failed(detailOf(ex) ?? '')
+    return out.end()
+  }
+
+  /** To the span that was written last, or that `out` goes on with. Returns it as write does. */
+  addContent(out: SpanWriter, content: KeptContent, llm: ModelUse | null): Buffer {
+    writeContent(content, llm?.finishReasons, this.#skip, out)
     return out.end()
   }
 

@@ -5,6 +5,8 @@ import { detailOf } from '#engine/contract/detail.ts'
 import type { Endpoint } from '#engine/contract/endpoint.ts'
 import type { ErrorCode } from '#engine/contract/errors.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
+import type { ContentReader, KeptContent } from '#engine/contract/kept-content.ts'
+import type { ModelUse } from '#engine/contract/model-use.ts'
 import type { ExchangeTrace, MessageContext, MessageSpan, SentMessage, TracingPlan } from '#engine/contract/tracing.ts'
 import type { HeaderBlock } from '#engine/http/headers.ts'
 import { TRACE_PROPAGATORS } from '#engine/http/propagation/propagators.ts'
@@ -36,6 +38,8 @@ export class SpanFactory {
   readonly writeCaller: (ex: Exchange, out: SpanWriter) => void
   readonly writeStable: (ex: Exchange, out: SpanWriter) => void
   readonly failed: () => void
+  /** Null: spans tell nothing of what was said. */
+  content: ContentReader | null = null
 
   /** `failed`: an expression of an attribute gave nothing that can be written. */
   constructor(plan: TracingPlan, exporter: Exporter, failed: () => void) {
@@ -118,7 +122,7 @@ export class RequestTrace implements ExchangeTrace {
 
   over(ex: Exchange): void {
     const endedAt = performance.now()
-    if (this.#attemptId !== '') this.#endAttempt(ex, ex.error, endedAt)
+    if (this.#attemptId !== '') this.#endAttempt(ex, ex.error, endedAt, this.#contentOf(ex))
     if (!this.#isInner) this.#endRequest(ex, endedAt)
   }
 
@@ -190,13 +194,29 @@ export class RequestTrace implements ExchangeTrace {
     return { traceId, spanId, parentSpanId, isParentRemote, flags: SAMPLED | (isRandom ? RANDOM : 0), tracestate }
   }
 
-  #endAttempt(ex: Exchange, error: ErrorCode | null, now: number): void {
+  /** No guard has seen what the gateway's own requests were answered. */
+  #contentOf(ex: Exchange): ReturnType<ContentReader> {
+    return this.#isInner || this.#factory.content === null ? null : this.#factory.content(ex)
+  }
+
+  /** `content`: of the last attempt. */
+  #endAttempt(ex: Exchange, error: ErrorCode | null, now: number, content: ReturnType<ContentReader> = null): void {
     const { attempts, exporter, out } = this.#factory
     const attempt = { ex, endpoint: this.#endpoint!, resends: this.#attempts - 1, status: this.#attemptStatus, error }
     const times = { startedAt: micros(this.#attemptStartedAt), endedAt: micros(now) }
     const ids = this.#ids(this.#attemptId, this.spanId, false)
     this.#attemptId = ''
-    exporter.add(attempts.write(out, attempt, ids, times))
+    const span = attempts.write(out, attempt, ids, times)
+    if (content === null) exporter.add(span)
+    else if (content instanceof Promise) void this.#endWith(Buffer.from(span), content, ex.llm)
+    else exporter.add(attempts.addContent(out, content, ex.llm))
+  }
+
+  async #endWith(known: Buffer, content: Promise<KeptContent | null>, llm: ModelUse | null): Promise<void> {
+    const kept = await content
+    const { attempts, exporter, out } = this.#factory
+    out.resume(known)
+    exporter.add(kept === null ? out.end() : attempts.addContent(out, kept, llm))
   }
 
   #endRequest(ex: Exchange, now: number): void {

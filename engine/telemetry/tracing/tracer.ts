@@ -1,5 +1,6 @@
 /** Which requests are traced: what their callers have decided, and the shares of the configuration. */
 import type { Exchange } from '#engine/contract/exchange.ts'
+import type { ContentReader } from '#engine/contract/kept-content.ts'
 import { TRACE, type Tracer, type TracingPlan } from '#engine/contract/tracing.ts'
 import { boundBaggage } from '#engine/http/propagation/baggage.ts'
 import { MALFORMED, type TraceContext } from '#engine/http/propagation/trace-context.ts'
@@ -21,6 +22,11 @@ export class RequestTracer implements Tracer {
     this.#random = random
     this.#hasTracestate = plan.propagators.includes('tracecontext')
     this.#hasBaggage = plan.propagators.includes('baggage')
+  }
+
+  /** Null: spans tell nothing of what was said. */
+  set content(content: ContentReader | null) {
+    this.#factory.content = content
   }
 
   /** Nothing is allocated for a request that brings no trace and is not sampled: most are like that. */

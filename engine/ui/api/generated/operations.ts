@@ -275,10 +275,35 @@ currency: string
 }
 
 export interface ListSpendAnswer {
+keepsPrompts: boolean
 records: {
 id: string
 time: string
 status: number
+[k: string]: unknown
+}[]
+next: (string | null)
+}
+
+export interface ListPromptsAnswer {
+keepsPrompts: boolean
+records: {
+id: string
+time: string
+status: number
+content: ({
+prompt: {
+role: string
+content: string
+}[]
+answer: string[]
+toolCalls: {
+id: string
+name: string
+arguments: string
+}[]
+isCut: boolean
+} | null)
 [k: string]: unknown
 }[]
 next: (string | null)
@@ -311,6 +336,7 @@ export interface Operations {
   listBudgets: { names: Record<string, never>; query: Record<string, never>; body: undefined; answer: ListBudgetsAnswer }
   sumSpend: { names: Record<string, never>; query: { groupBy?: string; key?: string | readonly string[]; team?: string | readonly string[]; organisation?: string | readonly string[]; model?: string | readonly string[]; provider?: string | readonly string[]; purpose?: string | readonly string[]; from?: string; to?: string; limit?: string; format?: string }; body: undefined; answer: SumSpendAnswer }
   listSpend: { names: Record<string, never>; query: { cursor?: string; key?: string | readonly string[]; team?: string | readonly string[]; organisation?: string | readonly string[]; model?: string | readonly string[]; provider?: string | readonly string[]; purpose?: string | readonly string[]; id?: string | readonly string[]; owner?: string | readonly string[]; subject?: string | readonly string[]; clientModel?: string | readonly string[]; requestModel?: string | readonly string[]; backend?: string | readonly string[]; route?: string | readonly string[]; status?: string | readonly string[]; errorType?: string | readonly string[]; cache?: string | readonly string[]; costBasis?: string | readonly string[]; traceId?: string | readonly string[]; from?: string; to?: string; limit?: string; format?: string }; body: undefined; answer: ListSpendAnswer }
+  listPrompts: { names: Record<string, never>; query: { cursor?: string; key?: string | readonly string[]; team?: string | readonly string[]; organisation?: string | readonly string[]; model?: string | readonly string[]; provider?: string | readonly string[]; purpose?: string | readonly string[]; id?: string | readonly string[]; owner?: string | readonly string[]; subject?: string | readonly string[]; clientModel?: string | readonly string[]; requestModel?: string | readonly string[]; backend?: string | readonly string[]; route?: string | readonly string[]; status?: string | readonly string[]; errorType?: string | readonly string[]; cache?: string | readonly string[]; costBasis?: string | readonly string[]; traceId?: string | readonly string[]; from?: string; to?: string; limit?: string; format?: string }; body: undefined; answer: ListPromptsAnswer }
   getDocument: { names: Record<string, never>; query: Record<string, never>; body: undefined; answer: GetDocumentAnswer }
 }
 
@@ -333,5 +359,6 @@ export const OPERATIONS = {
   listBudgets: { method: 'GET', path: '/budgets', role: 'see' },
   sumSpend: { method: 'GET', path: '/spend', role: 'see' },
   listSpend: { method: 'GET', path: '/spend/records', role: 'see' },
+  listPrompts: { method: 'GET', path: '/spend/prompts', role: 'change' },
   getDocument: { method: 'GET', path: '/openapi.json', role: 'see' }
 } as const
