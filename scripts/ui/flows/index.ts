@@ -1,8 +1,9 @@
 /** What people do on each page: every page has a flow at least. */
 import type { Flow } from './flow.ts'
 import { keysFlows } from './keys.ts'
+import { modelsFlows } from './models.ts'
 import { overviewFlows } from './overview.ts'
 import { routesFlows } from './routes.ts'
 import { spendFlows } from './spend.ts'
 
-export const FLOWS: readonly Flow[] = [...overviewFlows, ...routesFlows, ...keysFlows, ...spendFlows]
+export const FLOWS: readonly Flow[] = [...overviewFlows, ...routesFlows, ...modelsFlows, ...keysFlows, ...spendFlows]
