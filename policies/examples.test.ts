@@ -197,6 +197,7 @@ const DRIVEN: Readonly<Record<string, string>> = {
   llm: '../backends/llm/backend.test.ts',
   'llm-clouds': '../backends/llm/auth/cloud.test.ts',
   'llm-cache': '../backends/llm/cache/response-cache.test.ts',
+  'llm-semantic-cache': '../backends/llm/cache/semantic/semantic-cache.test.ts',
   'llm-media': '../backends/llm/routes/media.test.ts',
   'llm-objects': '../backends/llm/stored/stored.test.ts',
   'inference-pool': 'traffic/ext-proc/endpoint-picker.test.ts',

@@ -72,7 +72,7 @@ class LlmBackend implements CompiledBackend {
     const aliases = new ModelPatterns(Object.keys(backend.modelAliases).map((name) => [name, true]))
     this.#known = { names: namedModels(backend), isServed: (name) => aliases.find(name) === true }
     this.#guards = new Guards(backend.promptGuard, context)
-    this.#cache = backend.cache === undefined ? null : new ResponseCache(backend.cache, context)
+    this.#cache = backend.cache === undefined ? null : new ResponseCache(backend.cache, backend, context, compile)
     const { shadow } = backend
     this.#shadow = shadow === undefined ? null : new Shadow(shadow, backend, context, compile, this.#random)
     this.#writing = new RequestWriter(context)

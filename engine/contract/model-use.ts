@@ -62,8 +62,14 @@ export interface RequestSettings {
  */
 export type CostBasis = 'provider' | 'usage' | 'partial' | 'estimated'
 
-/** Where an answer came from, for backends that keep them: `bypass`: it was not looked for. */
-export type CacheStatus = 'hit' | 'miss' | 'bypass'
+/**
+ * Where an answer came from, for backends that keep them. `semantic`: it was kept for a like question; `bypass`: it was
+ * not looked for.
+ */
+export type CacheStatus = 'hit' | 'semantic' | 'miss' | 'bypass'
+
+/** Whether no provider was asked for it. */
+export const isFromCache = (status: string | null | undefined): boolean => status === 'hit' || status === 'semantic'
 
 /** Of the last attempt. A new object per attempt; its backend fills it in as it learns more. */
 export interface ModelUse {

@@ -10,6 +10,7 @@ import type { KeptContent } from '#engine/contract/kept-content.ts'
 import {
   type CostBasis,
   firstTokenMs,
+  isFromCache,
   type ModelUse,
   refusedModel,
   totalBasis,
@@ -174,7 +175,7 @@ interface Cost {
 /** Of all attempts. */
 function costOf(ex: Exchange, llm: ModelUse): Cost {
   const cost = totalCost(llm)
-  if (llm.cache === 'hit') return { cost: 0, basis: 'cache', unknown: null }
+  if (isFromCache(llm.cache)) return { cost: 0, basis: 'cache', unknown: null }
   if (cost !== undefined) return { cost, basis: totalBasis(llm) ?? null, unknown: text(llm.costUnknown) }
   // Nobody was sent anything.
   if (ex.attempts === 0) return { cost: 0, basis: 'none', unknown: null }

@@ -3,6 +3,7 @@
  * and records never disagree. Runs on a thread of its own, since SQLite waits for the disk.
  */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import { isFromCache } from '#engine/contract/model-use.ts'
 import type { SpendLogSpec } from '#engine/contract/spend.ts'
 import { COLUMN_NAMES, type Column, type Row } from './record.ts'
 import { DIMENSIONS, MEASURES, numberOf, openFile, SUMMED } from './tables.ts'
@@ -125,7 +126,7 @@ function addTo(sums: Map<string, HourSums>, row: Row): void {
   if (row[PLACE.errorType] !== null) measures[1]!++
   if (row[PLACE.costUnknown] !== null || row[PLACE.costNanos] === null) measures[2]!++
   if (row[PLACE.costBasis] === 'none') measures[3]!++
-  if (row[PLACE.cache] === 'hit') measures[4]!++
+  if (isFromCache(row[PLACE.cache] as string | null)) measures[4]!++
   const first = MEASURES.length - SUMMED.length
   for (const [i, place] of SUMMED_PLACES.entries()) measures[first + i]! += (row[place] as number | null) ?? 0
 }

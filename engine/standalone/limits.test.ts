@@ -4,6 +4,8 @@ import { hints, load, mistakes, withRoute } from './testing/fakes.ts'
 
 const kept = (more: string) =>
   `llm: { models: [{ name: m, provider: openai, params: { apiKey: k } }], cache: { ttl: 1h, ${more} } }`
+const like = (more: string) => kept(`semantic: { embeddings: m, ${more} }`)
+const QDRANT = 'qdrant: { url: "http://q", collection: c }'
 const config = (text: string) => `config: { ${text} }\nbinds: []`
 const http = (text: string) => `frontendPolicies: { http: { ${text} } }\nbinds: []`
 const tcp = (text: string) => `frontendPolicies: { tcp: { keepalives: { ${text} } } }\nbinds: []`
@@ -77,6 +79,26 @@ const LIMITS: Record<string, [accepted: string[], refused: string[]]> = {
       config('state: { url: "redis://h/0", timeout: 0s }'),
       config('state: { url: "redis://h/0", prefix: 1a }'),
       config('state: { url: "redis://h/0" }, spendLog: {}')
+    ]
+  ],
+  'like questions: a key of 16 characters, a cosine, a model of the file, one service': [
+    [
+      like(`threshold: 0.5, key: ${letters(16)}, timeout: 10s, qdrant: { url: "https://q.test/p", collection: c }`),
+      like(
+        `threshold: 1, key: ${letters(1024)}, ttl: 1s, qdrant: { url: "http://q:6333", collection: ${letters(128)} }`
+      )
+    ],
+    [
+      like(`threshold: 0.49, key: ${letters(16)}, ${QDRANT}`),
+      like(`threshold: 1.01, key: ${letters(16)}, ${QDRANT}`),
+      like(`threshold: 0.9, key: ${letters(15)}, ${QDRANT}`),
+      like(`threshold: 0.9, ${QDRANT}`),
+      like(`threshold: 0.9, key: ${letters(16)}, timeout: 11s, ${QDRANT}`),
+      like(`threshold: 0.9, key: ${letters(16)}, qdrant: { url: "http://q", collection: "a/b" }`),
+      like(`threshold: 0.9, key: ${letters(16)}, qdrant: { collection: c }`),
+      kept(`semantic: { embeddings: none, threshold: 0.9, key: ${letters(16)}, ${QDRANT} }`),
+      kept(`key: request.path, semantic: { embeddings: m, threshold: 0.9, key: ${letters(16)}, ${QDRANT} }`),
+      withRoute(`backends: [{ ai: { provider: { openAI: {} }, cache: { ttl: 1h, semantic: {} } } }]`)
     ]
   ],
   'kept answers at a server: Redis or Valkey, and what is of it': [

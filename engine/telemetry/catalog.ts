@@ -149,7 +149,7 @@ export const METRICS = {
   weir_upstream_retries_total: counter('Attempts after the first one of an exchange.', []),
   weir_upstream_retries_refused_total: counter('Attempts not made because a retry budget was spent.', []),
   weir_llm_side_call_duration_seconds: histogram(
-    'Calls of models beside those of clients. purpose: shadow. error_type: empty where the call went well.',
+    'Calls of models beside those of clients. purpose: shadow or cache. error_type: empty where the call went well.',
     [...SIDE_LABELS, 'error_type'],
     OPERATION_BOUNDS
   ),

@@ -71,7 +71,7 @@ export const SECRET_FIELDS = [
   ...['auth.key', 'aws.secretAccessKey', 'aws.sessionToken', 'credential.inline', 'params.apiKey', 'session.key'],
   ...['keys.key', 'keys.keyHash', 'keys.metadata', 'basicAuthentication.htpasswd', 'tls.key'],
   ...['additionalCertificates.key', 'spendWebhook.signingKey', 'state.password', 'cache.password', 'stored.key'],
-  'jwtSign.signingKey'
+  ...['semantic.key', 'qdrant.apiKey', 'jwtSign.signingKey']
 ]
 
 /** `env`: for secrets that come as $NAME. */
@@ -94,6 +94,10 @@ export function canaryConfig(canaries: Canaries, around: Surroundings): { file: 
     routes: [{ policies: { directResponse: { status: 200 } } }]
   }
   const params = { baseUrl: `http://127.0.0.1:${dead}/v1`, apiKey: canaries.make('params.apiKey', 'sk-') }
+  const semantic = {
+    ...{ embeddings: 'm', threshold: 0.9, key: canaries.make('semantic.key') },
+    qdrant: { url: `http://127.0.0.1:${dead}`, collection: 'c', apiKey: canaries.make('qdrant.apiKey') }
+  }
   const routes = [...modelRoutes(canaries, around), ...routesOf(canaries, around, tls)]
   const file = {
     config: {
@@ -115,7 +119,7 @@ export function canaryConfig(canaries: Canaries, around: Surroundings): { file: 
       port: around.llmPort,
       policies: { virtualKeys: { mode: 'Optional' } },
       models: [{ name: 'm', provider: 'openAI', params }],
-      cache: { ttl: '60s', url: `redis://127.0.0.1:${dead}`, password: canaries.make('cache.password') },
+      cache: { ttl: '60s', url: `redis://127.0.0.1:${dead}`, password: canaries.make('cache.password'), semantic },
       stored: { key: canaries.make('stored.key') }
     }
   }

@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto'
 import type { ClientKeys } from '#backends/llm/auth/authenticator.ts'
 import type { AiCache } from '#backends/llm/config/snapshot.ts'
+import type { JsonObject } from '#backends/llm/conversation.ts'
 import type { ChatRequest } from '#backends/llm/request/chat-request.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 
@@ -12,8 +13,8 @@ const FIELDS = ['anthropic-beta', 'anthropic-version', 'openai-beta', 'openai-or
 const OF_FORM: ReadonlySet<string> = new Set(['stream', 'stream_options'])
 
 /**
- * A digest, 64 characters: credentials are in it. `backend`: its name. `own`: of the expression of the configuration;
- * null: there is none, and the whole body counts.
+ * A digest, 64 characters: credentials are in it. `backend`: its name. `own`: what counts instead of the whole body;
+ * null: nothing does.
  */
 export function cacheKey(
   ex: Exchange,
@@ -21,7 +22,7 @@ export function cacheKey(
   keys: ClientKeys,
   { backend, scope, own }: { readonly backend: string; readonly scope: AiCache['scope']; readonly own: string | null }
 ): string {
-  const body = own ?? JSON.stringify(Object.entries(chat.body).filter(([name]) => !OF_FORM.has(name)))
+  const body = own ?? JSON.stringify(bodyWithoutForm(chat.body))
   const fields = FIELDS.map((name) => ex.request.get(name) ?? null)
   const query = chat.query
     .replace(/^\?/, '')
@@ -30,6 +31,9 @@ export function cacheKey(
   const all = [backend, chat.client, chat.model, tenantOf(ex, keys, scope), fields, query, own !== null, body]
   return createHash('sha256').update(JSON.stringify(all)).digest('hex')
 }
+
+/** Its fields, but for those that only decide the form of the answer. */
+export const bodyWithoutForm = (body: JsonObject) => Object.entries(body).filter(([name]) => !OF_FORM.has(name))
 
 /** Who the client is, by everything that it has shown. Without anything, all that have shown nothing are one. */
 function tenantOf({ identity }: Exchange, { inRequest, consumed }: ClientKeys, scope: AiCache['scope']): unknown {

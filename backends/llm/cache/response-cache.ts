@@ -1,5 +1,8 @@
-/** Equal requests get one answer: a kept one, or that of the one that has asked the provider (docs/routing.md). */
-import type { AiCache } from '#backends/llm/config/snapshot.ts'
+/**
+ * Equal requests get one answer: a kept one, or that of the one that has asked the provider (docs/routing.md). So do
+ * like ones, where the configuration says so.
+ */
+import type { AiBackend, AiCache } from '#backends/llm/config/snapshot.ts'
 import { LargeRequest } from '#backends/llm/offload/large-request.ts'
 import type { Attempts } from '#backends/llm/plan/attempts.ts'
 import { keyReader } from '#backends/llm/plan/routing-key.ts'
@@ -13,11 +16,15 @@ import { REQUEST_ROOTS } from '#engine/cel/exchange.ts'
 import type { BackendContext } from '#engine/contract/backend.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import { type AnswerHook, CONTINUE } from '#engine/contract/filter.ts'
+import { asksWhyDrawn, MODEL_ROUTING, type ModelRouting } from '#engine/contract/model-routing.ts'
 import type { CacheStatus } from '#engine/contract/model-use.ts'
 import { isKeptBack } from '#engine/contract/outbound.ts'
 import { cacheKey } from './cache-key.ts'
 import { isKeepable, keptFor, readKept } from './forms.ts'
 import { KeepTap } from './keep-tap.ts'
+import type { CompileAi } from './semantic/embedder.ts'
+import { SemanticCache } from './semantic/semantic-cache.ts'
+import type { LikeQuestion } from './semantic/value.ts'
 import { connectCache, SharedStore } from './shared-store.ts'
 import { Flight, type Kept, Store } from './store.ts'
 
@@ -25,6 +32,8 @@ type HookResult = ReturnType<AnswerHook>
 type Proceed = Parameters<AnswerHook>[1]
 
 const FIELD = 'x-weir-cache'
+const SIMILARITY_FIELD = 'x-weir-cache-similarity'
+const SIMILARITY_PLACES = 4
 
 export class ResponseCache {
   readonly #settings: AiCache
@@ -32,16 +41,20 @@ export class ResponseCache {
   readonly #store: Store
   /** Null: other replicas have none of it. */
   readonly #shared: SharedStore | null
+  /** Null: there are no answers to like questions. */
+  readonly #semantic: SemanticCache | null
   /** Null: no equal one. */
   readonly #keyOf: ((ex: Exchange) => string | null) | null
 
-  constructor(settings: AiCache, context: BackendContext) {
+  /** `compile`: of a backend that asks a model of the file. */
+  constructor(settings: AiCache, backend: AiBackend, context: BackendContext, compile: CompileAi) {
     this.#settings = settings
     this.#context = context
-    const { key, bytesMax } = settings
+    const { key, bytesMax, semantic } = settings
     this.#store = context.state(`ai.cache ${bytesMax}`, () => new Store(bytesMax))
     this.#shared = sharedStore(settings, context)
     if (this.#shared !== null) context.addBackground(this.#shared.use())
+    this.#semantic = semantic === null ? null : new SemanticCache(semantic, settings, backend, context, compile)
     this.#keyOf = key === null ? null : keyReader(key, REQUEST_ROOTS)
   }
 
@@ -59,17 +72,33 @@ export class ResponseCache {
     if (wishes.isUnstored || (this.#keyOf !== null && own === null)) return false
     const { name: backend } = this.#context
     const key = cacheKey(ex, chat, state.keys, { backend, scope: this.#settings.scope, own })
-    const kept = wishes.isFresh ? undefined : this.#store.get(key, performance.now(), this.#settings.ttlMs)
-    if (kept !== undefined && this.#reply(ex, chat, kept)) return true
+    const kept = wishes.isFresh ? null : this.#known(key)
+    if (kept !== null && this.#reply(ex, chat, kept)) return true
     const flight = this.#store.flights.get(key)
-    if (flight === undefined || wishes.isFresh) {
-      this.#lead(state, key, wishes.isFresh ? 'bypass' : 'miss', flight === undefined)
-      const shared = this.#sharedNow()
-      if (wishes.isFresh || shared === null) return false
-      this.#look(ex, state, shared.get(key, this.#settings.ttlMs), ask)
-      return true
-    }
-    return this.#wait(ex, state, flight, ask)
+    if (flight !== undefined && !wishes.isFresh) return this.#wait(ex, state, flight, ask)
+    const like = wishes.isFresh ? null : (this.#semantic?.questionOf(ex, chat, state.keys) ?? null)
+    this.#lead(state, { key, status: wishes.isFresh ? 'bypass' : 'miss', like }, flight === undefined)
+    const found = wishes.isFresh ? null : this.#find(ex, key, like)
+    if (found === null) return false
+    this.#look(ex, state, found, ask)
+    return true
+  }
+
+  /** What this worker has; null: nothing that may still be said. */
+  #known(key: string): Kept | null {
+    const now = performance.now()
+    const kept = this.#store.get(key, now, this.#settings.ttlMs) ?? null
+    // Answers to like questions are those of a configuration that allows them.
+    const isAllowed = kept?.similarity === undefined || this.#semantic?.accepts(kept, now) === true
+    return isAllowed ? kept : null
+  }
+
+  /** Looks for it elsewhere: the answer to an equal request, and then that to a like one. Null: nobody to ask. */
+  #find(ex: Exchange, key: string, like: LikeQuestion | null): Promise<Kept | null> | null {
+    const shared = this.#sharedNow()?.get(key, this.#settings.ttlMs) ?? null
+    const semantic = this.#semantic
+    if (semantic === null || like === null) return shared
+    return shared === null ? semantic.find(ex, like) : shared.then((kept) => kept ?? semantic.find(ex, like))
   }
 
   /** Null: there is none that is worth asking. */
@@ -94,10 +123,10 @@ export class ResponseCache {
     })
   }
 
-  #lead(state: Attempts, key: string, status: CacheStatus, isFirst: boolean): void {
+  #lead(state: Attempts, lead: Omit<NonNullable<Attempts['flight']>, 'flight'>, isFirst: boolean): void {
     const flight = new Flight()
-    state.flight = { key, status, flight }
-    if (isFirst) this.#store.flights.set(key, flight)
+    state.flight = { ...lead, flight }
+    if (isFirst) this.#store.flights.set(lead.key, flight)
   }
 
   #wait(ex: Exchange, state: Attempts, flight: Flight, ask: () => void): boolean {
@@ -120,16 +149,19 @@ export class ResponseCache {
   #reply(ex: Exchange, chat: ChatRequest, kept: Kept): boolean {
     const body = bytesFor(kept, chat)
     if (body === null) return false
-    const { usage, provider, requestModel, responseModel } = kept
+    const { usage, provider, requestModel, responseModel, similarity } = kept
+    const cache: CacheStatus = similarity === undefined ? 'hit' : 'semantic'
     ex.llm = {
-      ...{ provider, requestModel, responseModel, operation: 'chat', streaming: chat.isStreamed, cache: 'hit' },
+      ...{ provider, requestModel, responseModel, operation: 'chat', streaming: chat.isStreamed, cache },
       ...(usage === null ? {} : { inputTokens: usage.input, outputTokens: usage.output }),
       ...(usage === null ? {} : { totalTokens: usage.input + usage.output }),
       cost: 0
     }
     const ageS = Math.floor((performance.now() - kept.at) / 1_000)
     const contentType = chat.isStreamed ? 'text/event-stream' : 'application/json'
-    const headers = [FIELD, 'hit', 'Age', String(ageS)]
+    const headers = [FIELD, cache, 'Age', String(ageS)]
+    if (similarity !== undefined) headers.push(SIMILARITY_FIELD, similarity.toFixed(SIMILARITY_PLACES))
+    if (asksWhyDrawn(ex)) MODEL_ROUTING.set(ex, whyKept(kept, ageS))
     this.#context.reply(ex, { status: 200, body, contentType, headers })
     return true
   }
@@ -190,6 +222,7 @@ export class ResponseCache {
     if (kept !== null) {
       this.#store.set(flight.key, kept)
       this.#shared?.set(flight.key, kept, this.#settings.ttlMs)
+      if (flight.like !== null) this.#semantic?.keep(flight.like, kept)
     }
     this.#end(state, kept)
   }
@@ -206,6 +239,14 @@ export class ResponseCache {
     if (this.#store.flights.get(led.key) === led.flight) this.#store.flights.delete(led.key)
     led.flight.end(kept)
   }
+}
+
+/** Nobody was drawn: in place of that. */
+function whyKept({ similarity, requestModel = '' }: Kept, ageS: number): ModelRouting {
+  const target = { strategy: 'cache', target: requestModel, candidates: 0, excluded: [] }
+  if (similarity === undefined) return { ...target, reason: `an equal request was answered ${ageS} s ago` }
+  const figure = Number(similarity.toFixed(SIMILARITY_PLACES))
+  return { ...target, figure, reason: `a like question was answered ${ageS} s ago` }
 }
 
 /** One for each server, kept over reloads. */

@@ -15,6 +15,8 @@ export interface Kept {
   readonly responseModel: string | undefined
   /** Milliseconds of the monotonic clock. */
   readonly at: number
+  /** Cosine of the question that it answers and the one that was asked; absent: they are equal. */
+  readonly similarity?: number
 }
 
 /** Requests that wait for one answer; those that come then ask by themselves. */

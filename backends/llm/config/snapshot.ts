@@ -111,6 +111,30 @@ export interface AiCache {
   readonly keepsToolCalls: boolean
   /** Of answers that replicas share; null: each worker keeps its own. */
   readonly server: RedisServer | null
+  /** Answers to like questions; null: there are none. */
+  readonly semantic: AiSemantic | null
+}
+
+/** docs/routing.md#like-questions. */
+export interface AiSemantic {
+  /** Who makes the vectors. */
+  readonly embeddings: AiProvider
+  readonly key: Secret
+  /** Cosine, 0..1. */
+  readonly threshold: number
+  readonly timeoutMs: number
+  readonly ttlMs: number
+  readonly store: AiVectorStore
+}
+
+/** A vector service. */
+export interface AiVectorStore {
+  readonly kind: 'qdrant'
+  readonly server: ServiceRef
+  /** Of its API; '': it begins at the root. */
+  readonly pathPrefix: string
+  readonly collection: string
+  readonly apiKey: Secret | null
 }
 
 export type AiRanking =

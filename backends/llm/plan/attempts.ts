@@ -2,6 +2,7 @@
 
 import { isFailure } from '#backends/llm/answer/masked-errors.ts'
 import type { ClientKeys } from '#backends/llm/auth/authenticator.ts'
+import type { LikeQuestion } from '#backends/llm/cache/semantic/value.ts'
 import type { Flight } from '#backends/llm/cache/store.ts'
 import type { ErrorClass } from '#backends/llm/config/snapshot.ts'
 import type { ClientFormat, FormatName } from '#backends/llm/conversation.ts'
@@ -33,6 +34,15 @@ export interface ServedRequest {
   readonly operation: ActiveOperation | LargeOperation | null
   /** Of a chat. */
   readonly kept: KeptIds
+}
+
+/** Whose answer others may get. */
+interface KeptFlight {
+  readonly key: string
+  readonly status: CacheStatus
+  readonly flight: Flight
+  /** Null: it is not compared by its meaning. */
+  readonly like: LikeQuestion | null
 }
 
 /** One exchange, while it is tried at one provider after the other. */
@@ -86,7 +96,7 @@ export class Attempts implements BackendState {
   /** The list of a kind of error that is gone through; null: the providers of the model. */
   home: Attempts['groups'] | null = null
   /** Others wait for its answer, or will get it; null: it is not to be kept. */
-  flight: { readonly key: string; readonly status: CacheStatus; readonly flight: Flight } | null = null
+  flight: KeptFlight | null = null
   /** Among equal providers; undefined: by latency and load. */
   choose: Choose | undefined = undefined
   /** What the client came with: an attempt leaves other keys in the request. */

@@ -8,7 +8,8 @@ import { isSet, numberOf, textOf } from './texts.ts'
 /** How long LiteLLM keeps an answer in memory when the file does not say. */
 const TTL_SECONDS = 600
 const SHARED = 'answers are kept by each process of weir; llm.cache.url names a Redis that several share'
-const SEMANTIC = 'answers are kept for equal requests: there are none for similar ones'
+const SEMANTIC =
+  'answers to like questions need a key and a collection of their own: write llm.cache.semantic, with Qdrant (docs/routing.md#like-questions)'
 
 /** Null: an answer that is kept elsewhere is kept in memory here. */
 const STORES: Readonly<Record<string, { readonly note: string | null; readonly isKept: boolean }>> = {

@@ -219,7 +219,7 @@ litellm_settings: { cache: true, cache_params: { ${params} } }`
   match(redis.text, /ttl: 600s/)
   ok(!redis.text.includes('password'))
   const similar = imported('litellm', file('type: qdrant-semantic, similarity_threshold: 0.8'))
-  match(similar.notes.join(), /there are none for similar ones/)
+  match(similar.notes.join(), /write llm\.cache\.semantic, with Qdrant/)
   ok(!similar.text.includes('ttl:'))
   match(imported('litellm', file('mode: default_off')).notes.join(), /mode: answers are kept unless/)
 })

@@ -1,10 +1,12 @@
 /** The file's `llm`: models by the names that clients use, each with its provider, on a port of their own. */
 
-import { cache, type FileCache } from '#backends/llm/config/cache.ts'
+import { baseUrl } from '#backends/llm/config/base-url.ts'
+import { cacheOfModels, type FileCache } from '#backends/llm/config/cache.ts'
 import { edits, type FileEdits } from '#backends/llm/config/edits.ts'
 import { type FileFailover, failoverSettings } from '#backends/llm/config/failover.ts'
 import { type FileGuards, promptGuard } from '#backends/llm/config/guards.ts'
 import { NO_DIALECT } from '#backends/llm/config/providers.ts'
+import type { FileSemantic } from '#backends/llm/config/semantic.ts'
 import type { AiProvider } from '#backends/llm/config/snapshot.ts'
 import { type FileStored, stored } from '#backends/llm/config/stored.ts'
 import { type FileStreams, streams } from '#backends/llm/config/streams.ts'
@@ -19,7 +21,7 @@ import { oneOf } from '#engine/schema/choice.ts'
 import { authKey } from '#engine/schema/credential.ts'
 import { path } from '#engine/schema/http.ts'
 import { host, port } from '#engine/schema/net.ts'
-import { list, misplacedKeys, name, refusedKeys, says, shortString, whole, z } from '#engine/schema/schema.ts'
+import { list, misplacedKeys, name, refusedKeys, shortString, whole, z } from '#engine/schema/schema.ts'
 import { together } from '#engine/schema/together.ts'
 import { KINDS, PRESETS } from './presets.ts'
 import { serving } from './serving.ts'
@@ -68,16 +70,6 @@ const choice = () =>
     ],
     { error: ({ input }) => wrongChoice(input) }
   )
-
-const BASE_URL = /^https?:\/\/(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::[0-9]{1,5})?(?:\/[!-"$->@-~]*)?$/
-const BASE_URL_EXPECTED = 'must be "http://host:port/path" or "https://host/path", without user, query and fragment'
-
-const baseUrl = () =>
-  z
-    .string({ error: says(BASE_URL_EXPECTED) })
-    .max(1024)
-    .regex(BASE_URL, BASE_URL_EXPECTED)
-    .refine((text) => !BASE_URL.test(text) || URL.canParse(text), BASE_URL_EXPECTED)
 
 /** Parameters of one provider each, by their vendors. */
 const ownParams = () =>
@@ -195,7 +187,7 @@ export const llmSchema = ({ port, ...common }: Parameters<Shortcut['schema']>[0]
       ...common,
       prices: backendPriceRows.optional().describe('What calls cost, in place of config.prices and the catalogue.'),
       stored: stored().optional(),
-      cache: cache().optional().describe('Answers that are kept for equal requests, of all models.'),
+      cache: cacheOfModels().optional().describe('Answers that are kept for equal requests, of all models.'),
       failover: failoverSettings().optional(),
       streams: streams()
         .optional()
@@ -280,9 +272,10 @@ export interface LlmModel extends LlmChanges {
 type Report = (at: readonly (string | number)[], message: string) => void
 
 function checkReferences(
-  { providers = [], models, virtualModels = [], modelAliases = {} }: LlmFile,
+  { providers = [], models, virtualModels = [], modelAliases = {}, cache: kept }: LlmFile,
   report: Report
 ): void {
+  checkEmbeddings(kept?.semantic, models, report)
   const known = new Set<string>()
   providers.forEach(({ name, provider, params }, i) => {
     if (known.has(name)) report(['providers', i, 'name'], `there is already a provider "${name}"`)
@@ -312,6 +305,15 @@ function checkReferences(
     const isServed = serving(models, model) !== undefined || virtualModels.some(({ name }) => name === model)
     if (!isServed) report(['modelAliases', alias], `no model of llm.models or llm.virtualModels serves "${model}"`)
   }
+}
+
+/** What makes vectors is a model of the file. */
+function checkEmbeddings(file: FileSemantic | undefined, models: readonly LlmModel[], report: Report): void {
+  if (file === undefined) return
+  const at = ['cache', 'semantic', 'embeddings']
+  const { embeddings: model } = file
+  if (model.includes('*')) report(at, 'must be the name of a model, without a star')
+  else if (serving(models, model) === undefined) report(at, `no model of llm.models serves "${model}"`)
 }
 
 function checkStar(name: string, to: string, report: (message: string) => void): void {

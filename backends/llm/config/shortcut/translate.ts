@@ -1,5 +1,6 @@
 /** The file's `llm` -> a backend of models. */
 
+import { placeOf } from '#backends/llm/config/base-url.ts'
 import { cacheOf } from '#backends/llm/config/cache.ts'
 import { editsOf, type FileEdits, overriddenModel } from '#backends/llm/config/edits.ts'
 import { failoverOf } from '#backends/llm/config/failover.ts'
@@ -20,7 +21,6 @@ import { keyAuth } from '#engine/contract/backend-auth/schema.ts'
 import type { TranslateContext } from '#engine/contract/backend-config.ts'
 import type { BackendTransport } from '#engine/contract/backend-transport/transport.ts'
 import type { DocumentSources } from '#engine/contract/policy.ts'
-import { hostnameOf } from '#engine/http/authority.ts'
 import { rowsOf } from '#engine/prices/schema.ts'
 import { KINDS, PRESETS } from './presets.ts'
 import type { LlmChanges, LlmFile, LlmModel, LlmParams, LlmProvider } from './schema.ts'
@@ -39,11 +39,12 @@ export function llmBackend(file: LlmFile, { policies, sources, transportOf }: Tr
   const transport = transportOf()
   const providers = new Map((file.providers ?? []).map((provider) => [provider.name, provider]))
   const reached = file.models.map((model) => starred(model.name, reach(model, providers, transport), file.modelAliases))
+  const cache = cacheOf(file.cache, (model) => named(model, `embeddings/${model}`, reached))
   const backend = (groups: AiBackend['groups'], models: readonly LlmModel[], more: Routing = {}): AiBackend => ({
     kind: 'ai',
     groups,
     ...more,
-    cache: cacheOf(file.cache),
+    cache,
     stored: storedOf(file.stored),
     failover: failoverOf(file.failover),
     routes: ROUTES,
@@ -233,23 +234,8 @@ function dialectIn({ dialect }: LlmParams, base: DialectName | undefined): FileD
   return typeof dialect === 'object' ? { base, ...dialect } : (dialect ?? base)
 }
 
-interface Place {
-  readonly host?: string | undefined
-  readonly port?: number | undefined
-  readonly hasTls: boolean
-  readonly pathPrefix: string | null
-}
-
-function addressOf({ baseUrl, host, port }: LlmParams): Place {
-  if (baseUrl === undefined) return { host, port, hasTls: false, pathPrefix: null }
-  const url = new URL(baseUrl)
-  const path = url.pathname.replace(/\/+$/, '')
-  return {
-    host: hostnameOf(url),
-    port: url.port === '' ? undefined : Number(url.port),
-    hasTls: url.protocol === 'https:',
-    pathPrefix: path === '' ? null : path
-  }
+function addressOf({ baseUrl, host, port }: LlmParams) {
+  return baseUrl === undefined ? { host, port, hasTls: false, pathPrefix: null } : placeOf(baseUrl)
 }
 
 function defined<T extends object>(fields: T): Partial<T> {
