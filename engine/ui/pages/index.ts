@@ -13,6 +13,7 @@ export interface Page {
 export const PAGES: readonly Page[] = [
   { path: 'overview', title: 'Overview', key: 'o', load: () => import('./overview/page.tsx') },
   { path: 'routes', title: 'Routes', key: 'r', load: () => import('./routes/page.tsx') },
+  { path: 'requests', title: 'Requests', key: 'q', load: () => import('./requests/page.tsx') },
   { path: 'models', title: 'Models', key: 'm', load: () => import('./models/page.tsx') },
   { path: 'keys', title: 'Keys', key: 'k', load: () => import('./keys/page.tsx') },
   { path: 'spend', title: 'Spend', key: 's', load: () => import('./spend/page.tsx') }

@@ -3,7 +3,15 @@ import type { Flow } from './flow.ts'
 import { keysFlows } from './keys.ts'
 import { modelsFlows } from './models.ts'
 import { overviewFlows } from './overview.ts'
+import { requestsFlows } from './requests.ts'
 import { routesFlows } from './routes.ts'
 import { spendFlows } from './spend.ts'
 
-export const FLOWS: readonly Flow[] = [...overviewFlows, ...routesFlows, ...modelsFlows, ...keysFlows, ...spendFlows]
+export const FLOWS: readonly Flow[] = [
+  ...overviewFlows,
+  ...routesFlows,
+  ...requestsFlows,
+  ...modelsFlows,
+  ...keysFlows,
+  ...spendFlows
+]

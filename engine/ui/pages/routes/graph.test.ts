@@ -1,7 +1,7 @@
 import { deepEqual, equal } from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Explanation } from '#engine/explain/explanation.ts'
-import { headersOf, listenersOf, markOfListener, markOfRoute, matchText, searched } from './graph.ts'
+import { listenersOf, markOfListener, markOfRoute, matchText, searched } from './graph.ts'
 
 const route = (name: string, more: object = {}) => ({
   ...{ name, hostnames: [], policies: {}, backends: [] },
@@ -104,12 +104,4 @@ test('an explanation marks what a request goes through, and why not the rest', (
   deepEqual(markOfRoute(explanation, open, open.routes[0]!), { kind: 'hit' })
   deepEqual(markOfRoute(explanation, open, open.routes[1]!), { kind: 'miss', why: 'its path is /api' })
   deepEqual([markOfRoute(explanation, raw, raw.routes[0]!), markOfListener(null, open)], [null, null])
-})
-
-test('headers are lines', () => {
-  deepEqual(headersOf('x-team: red\n\n  a:b:c \nbroken'), [
-    ['x-team', 'red'],
-    ['a', 'b:c'],
-    ['broken', '']
-  ])
 })

@@ -143,15 +143,3 @@ export function markOfRoute(explanation: Explanation | null, listener: ListenerN
   if (explanation.route?.name === route.name) return { kind: 'hit' }
   return { kind: 'miss', why: explanation.otherRoutes.find(({ name }) => name === route.name)?.why ?? null }
 }
-
-/** "x-team: red", a line each. Lines without a colon are left to the API, which says what is wrong with them. */
-export function headersOf(text: string): [string, string][] {
-  return text
-    .split('\n')
-    .map((line) => line.trim())
-    .filter((line) => line !== '')
-    .map((line) => {
-      const colon = line.indexOf(':')
-      return colon < 0 ? [line, ''] : [line.slice(0, colon).trim(), line.slice(colon + 1).trim()]
-    })
-}
