@@ -5,6 +5,7 @@ import type { SpendLogSpec } from '#engine/contract/spend.ts'
 import { VERSION } from '#engine/contract/version.ts'
 import type { Snapshot } from '#engine/ir/snapshot.ts'
 import { type ControlMetrics, createControlMetrics } from '#engine/telemetry/control.ts'
+import { Figures, SAMPLE_MS } from '#engine/telemetry/figures/figures.ts'
 import { createLogger, type Logger } from '#engine/telemetry/log.ts'
 import { REGION_BYTES, type SeriesAnnouncement } from '#engine/telemetry/metrics.ts'
 import { otelEnvironment } from '#engine/telemetry/otlp/environment.ts'
@@ -51,6 +52,7 @@ export class Gateway {
   readonly #source: SnapshotSource
   readonly #logger: Logger
   readonly #metrics: ControlMetrics
+  readonly #figures: Figures
   readonly #supervisor: Supervisor
   readonly #children: ChildHub
   readonly #inForce: InForce
@@ -73,6 +75,7 @@ export class Gateway {
     const { logging, workerThreads, spendLog: spec } = settings.process
     this.#logger = createLogger(logging)
     this.#metrics = createControlMetrics(VERSION)
+    this.#figures = new Figures(this.#metrics.table)
     this.#accounts = new ProcessAccounts({
       process: settings.process,
       policies: parts.policies,
@@ -198,6 +201,7 @@ export class Gateway {
   async #startServers(): Promise<void> {
     const { adminAddr, statsAddr, readinessAddr } = this.#settings.process
     const off = { adminAddr: 'off', statsAddr: 'off', readinessAddr: 'off' }
+    if (adminAddr !== 'off') setInterval(() => this.#sample(), SAMPLE_MS).unref()
     await Promise.all(
       [{ adminAddr }, { statsAddr }, { readinessAddr }].map((address) => this.#startServer({ ...off, ...address }))
     )
@@ -216,6 +220,7 @@ export class Gateway {
       setLogLevel: (level) => this.#setLevel(level),
       explain: this.#explanations.answer,
       traces: this.#traces,
+      figures: this.#figures,
       keys: { keys: this.#accounts.api, budgets: async () => await this.#accounts.budgets() },
       ...(this.#spend === null ? {} : { spend: this.#spend }),
       quit: () => this.#shutDown('/quitquitquit')
@@ -250,6 +255,11 @@ export class Gateway {
     this.#countWorkers()
     const { startedAt } = this.#metrics
     this.#supervisor.sendMetrics(encodeMetrics(this.#metrics.sums(), { startedAt, now: Date.now() }))
+  }
+
+  #sample(): void {
+    this.#countWorkers()
+    this.#figures.sample()
   }
 
   #countWorkers(): void {

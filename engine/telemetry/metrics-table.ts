@@ -61,6 +61,17 @@ export class MetricsTable {
     addRegion(this.#base, region, (name) => METRICS[name].type !== 'gauge')
   }
 
+  /** Every series of every writer, and of those that are gone: its values begin at `slot`. Nothing is copied. */
+  each(take: (name: MetricName, labels: Summed['labels'], values: ArrayLike<number>, slot: number) => void): void {
+    for (const [name, series] of this.#base)
+      for (const { labels, slots } of series.values()) take(name, labels, slots, 0)
+    for (const { values, series } of this.#regions.values()) {
+      for (const { slot, name, labels } of series.values()) {
+        if (!Number.isNaN(values[slot])) take(name, labels, values, slot)
+      }
+    }
+  }
+
   /** All series, of workers that run and of those that are gone. */
   sums(): Sums {
     const all: Sums = new Map()

@@ -59,6 +59,10 @@ const parts: ApiParts = {
     arm: async () => ({ id: '1', token: '1.2.3.x', expires: Date.parse(AT) }),
     stories: (id) => (id === '1' ? [{ requestId: 'req_1' } as unknown as Story] : [])
   },
+  figures: {
+    names: ['requests'],
+    past: (_, __, step) => ({ step, firstAt: Date.parse(AT), series: new Map([['requests', [1, Number.NaN]]]) })
+  },
   keys: { keys, budgets: async () => [BUDGET] },
   spend: {
     query: async ({ kind }) => {

@@ -8,11 +8,14 @@ import { openApi } from './openapi.ts'
 import type { Operation } from './operation.ts'
 import { type AdminRequests, requestOperations } from './requests.ts'
 import { sendOperation } from './send.ts'
+import { type AdminFigures, seriesOperation } from './series.ts'
 import { type AdminSpend, spendOperations } from './spend.ts'
 
 export interface ApiParts extends AdminGateway, AdminRequests {
   /** Keys and budgets. Absent: there are none. */
   readonly keys?: AdminKeys
+  /** What is drawn over time. Absent: none are kept. */
+  readonly figures?: AdminFigures
   /** Records of model calls. Absent: none are kept. */
   readonly spend?: AdminSpend
 }
@@ -20,6 +23,7 @@ export interface ApiParts extends AdminGateway, AdminRequests {
 export function operationsOf(parts: ApiParts): readonly Operation[] {
   const operations = [
     ...gatewayOperations(parts),
+    seriesOperation(parts.figures),
     ...requestOperations(parts),
     sendOperation(parts.state),
     ...(parts.keys === undefined ? [] : keyOperations(parts.keys)),

@@ -59,6 +59,15 @@ export interface SetLoggingAnswer {
 level: string
 }
 
+export interface GetSeriesAnswer {
+step: number
+from: string
+names: string[]
+series: {
+[k: string]: (number | null)[]
+}
+}
+
 export interface ExplainBody {
 method: string
 url: string
@@ -323,6 +332,7 @@ export interface Operations {
   listBackends: { names: Record<string, never>; query: Record<string, never>; body: undefined; answer: ListBackendsAnswer }
   getLogging: { names: Record<string, never>; query: Record<string, never>; body: undefined; answer: GetLoggingAnswer }
   setLogging: { names: Record<string, never>; query: Record<string, never>; body: SetLoggingBody; answer: SetLoggingAnswer }
+  getSeries: { names: Record<string, never>; query: { names?: string; range?: string; step?: string }; body: undefined; answer: GetSeriesAnswer }
   explain: { names: Record<string, never>; query: Record<string, never>; body: ExplainBody; answer: ExplainAnswer }
   armTrace: { names: Record<string, never>; query: Record<string, never>; body: ArmTraceBody; answer: ArmTraceAnswer }
   getTrace: { names: { id: string }; query: Record<string, never>; body: undefined; answer: GetTraceAnswer }
@@ -346,6 +356,7 @@ export const OPERATIONS = {
   listBackends: { method: 'GET', path: '/backends', role: 'see' },
   getLogging: { method: 'GET', path: '/logging', role: 'see' },
   setLogging: { method: 'PUT', path: '/logging', role: 'change' },
+  getSeries: { method: 'GET', path: '/series', role: 'see' },
   explain: { method: 'POST', path: '/explain', role: 'test' },
   armTrace: { method: 'POST', path: '/traces', role: 'test' },
   getTrace: { method: 'GET', path: '/traces/{id}', role: 'see' },
