@@ -80,6 +80,8 @@ const BODIES: Readonly<Record<string, unknown>> = {
   setLogging: { level: 'debug' },
   explain: { method: 'GET', url: 'http://a/' },
   armTrace: { uses: 2 },
+  tryExpression: { expression: 'request.path', sample: { request: { url: 'http://a/b' } } },
+  tryGuard: { text: 'a@b.de', builtins: ['Email'] },
   sendRequest: { method: 'GET', url: 'http://localhost:8080/' }
 }
 

@@ -10,6 +10,7 @@ import { type AdminRequests, requestOperations } from './requests.ts'
 import { sendOperation } from './send.ts'
 import { type AdminFigures, seriesOperation } from './series.ts'
 import { type AdminSpend, spendOperations } from './spend.ts'
+import { tryOperations } from './try.ts'
 
 export interface ApiParts extends AdminGateway, AdminRequests {
   /** Keys and budgets. Absent: there are none. */
@@ -25,6 +26,7 @@ export function operationsOf(parts: ApiParts): readonly Operation[] {
     ...gatewayOperations(parts),
     seriesOperation(parts.figures),
     ...requestOperations(parts),
+    ...tryOperations(),
     sendOperation(parts.state),
     ...(parts.keys === undefined ? [] : keyOperations(parts.keys)),
     ...spendOperations(parts.spend)

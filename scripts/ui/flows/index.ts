@@ -3,6 +3,7 @@ import type { Flow } from './flow.ts'
 import { keysFlows } from './keys.ts'
 import { modelsFlows } from './models.ts'
 import { overviewFlows } from './overview.ts'
+import { policiesFlows } from './policies.ts'
 import { requestsFlows } from './requests.ts'
 import { routesFlows } from './routes.ts'
 import { spendFlows } from './spend.ts'
@@ -13,5 +14,6 @@ export const FLOWS: readonly Flow[] = [
   ...requestsFlows,
   ...modelsFlows,
   ...keysFlows,
-  ...spendFlows
+  ...spendFlows,
+  ...policiesFlows
 ]

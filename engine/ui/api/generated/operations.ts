@@ -128,6 +128,59 @@ requestId: string
 }[]
 }
 
+export interface TryExpressionBody {
+expression: string
+place?: ("request" | "mcp" | "response" | "log")
+sample?: {
+[k: string]: unknown
+}
+}
+
+export type TryExpressionAnswer = ({
+ok: false
+problems: {
+message: string
+field?: string
+line?: number
+column?: number
+offset?: number
+length?: number
+}[]
+} | {
+ok: true
+type: string
+error: ({
+code: string
+message: string
+} | null)
+value?: unknown
+valueType?: string
+reads: {
+name: string
+value?: unknown
+}[]
+cost: {
+steps: number
+stepsMax: number
+perElement: number
+}
+})
+
+export interface TryGuardBody {
+text: string
+builtins?: ("Ssn" | "CreditCard" | "PhoneNumber" | "Email" | "CaSin")[]
+matches?: string[]
+}
+
+export interface TryGuardAnswer {
+found: {
+start: number
+end: number
+mask: string
+}[]
+masked: string
+}
+
 export interface SendRequestBody {
 method: string
 url: string
@@ -336,6 +389,8 @@ export interface Operations {
   explain: { names: Record<string, never>; query: Record<string, never>; body: ExplainBody; answer: ExplainAnswer }
   armTrace: { names: Record<string, never>; query: Record<string, never>; body: ArmTraceBody; answer: ArmTraceAnswer }
   getTrace: { names: { id: string }; query: Record<string, never>; body: undefined; answer: GetTraceAnswer }
+  tryExpression: { names: Record<string, never>; query: Record<string, never>; body: TryExpressionBody; answer: TryExpressionAnswer }
+  tryGuard: { names: Record<string, never>; query: Record<string, never>; body: TryGuardBody; answer: TryGuardAnswer }
   sendRequest: { names: Record<string, never>; query: Record<string, never>; body: SendRequestBody; answer: undefined }
   listKeys: { names: Record<string, never>; query: Record<string, never>; body: undefined; answer: ListKeysAnswer }
   createKey: { names: Record<string, never>; query: Record<string, never>; body: CreateKeyBody; answer: CreateKeyAnswer }
@@ -360,6 +415,8 @@ export const OPERATIONS = {
   explain: { method: 'POST', path: '/explain', role: 'test' },
   armTrace: { method: 'POST', path: '/traces', role: 'test' },
   getTrace: { method: 'GET', path: '/traces/{id}', role: 'see' },
+  tryExpression: { method: 'POST', path: '/cel', role: 'test' },
+  tryGuard: { method: 'POST', path: '/guards', role: 'test' },
   sendRequest: { method: 'POST', path: '/send', role: 'test' },
   listKeys: { method: 'GET', path: '/keys', role: 'see' },
   createKey: { method: 'POST', path: '/keys', role: 'change' },
