@@ -28,8 +28,6 @@ export interface AdminOptions extends ApiParts {
   readonly sharePorts?: boolean
   /** Where the browser application lies; absent: beside the program. */
   readonly uiFolder?: string
-  /** The Prometheus text. */
-  metrics(): string | Promise<string>
   /** Starts the drain; called after the caller has its answer. */
   quit(): void
 }

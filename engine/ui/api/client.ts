@@ -35,6 +35,16 @@ export async function call<Id extends OperationId>(
   input: Input<Id> = {},
   signal: AbortSignal | null = null
 ): Promise<Answer<Id>> {
+  const text = await textOf(id, input, signal)
+  return (text === '' ? undefined : JSON.parse(text)) as Answer<Id>
+}
+
+/** As `call`, of an operation whose answer is not JSON. */
+export async function textOf<Id extends OperationId>(
+  id: Id,
+  input: Input<Id> = {},
+  signal: AbortSignal | null = null
+): Promise<string> {
   const { method } = OPERATIONS[id]
   const hasBody = method !== 'GET' && method !== 'DELETE'
   const init: RequestInit = { method, signal, cache: 'no-store', credentials: 'same-origin' }
@@ -48,7 +58,7 @@ export async function call<Id extends OperationId>(
   })
   const text = await response.text()
   if (!response.ok) throw failureOf(response.status, text)
-  return (text === '' ? undefined : JSON.parse(text)) as Answer<Id>
+  return text
 }
 
 /** Where an operation is, for calls and for links. */

@@ -12,6 +12,30 @@ export const overviewFlows: readonly Flow[] = [
   },
   {
     page: 'overview',
+    does: 'counts requests while it is open, and stands still when it is paused',
+    run: async (page, stage) => {
+      const rate = page.locator('.figure', { hasText: /^Requests/ }).locator('strong')
+      // Each of its points is two seconds of requests.
+      for (let points = 0; points < 5; points++) {
+        const answer = page.waitForResponse('**/api/v1/metrics')
+        await stage.traffic(4)
+        await answer
+      }
+      match((await rate.textContent()) ?? '', /^[1-9]\d*\/s$/)
+      equal(await page.locator('canvas').count(), 4)
+      await page.getByRole('cell', { name: 'FORBIDDEN' }).waitFor()
+      match((await page.getByRole('img', { name: /^Latency/ }).getAttribute('aria-label')) ?? '', /p99: \d/)
+      await page.keyboard.press('p')
+      let requests = 0
+      page.on('request', (request) => {
+        if (request.url().includes('/api/')) requests++
+      })
+      await stage.traffic(8)
+      equal(requests, 0)
+    }
+  },
+  {
+    page: 'overview',
     does: 'works by keys, without a mouse',
     run: async (page) => {
       await page.keyboard.press('?')

@@ -7,6 +7,7 @@ import { useNow } from '#engine/ui/parts/now.ts'
 import { Figure, Panel } from '#engine/ui/parts/panel.tsx'
 import { Answered, Empty, Failure } from '#engine/ui/parts/state.tsx'
 import { Table } from '#engine/ui/parts/table.tsx'
+import { Live } from './live.tsx'
 
 const STATUS_EVERY_MS = 2000
 const BACKENDS_EVERY_MS = 2000
@@ -23,6 +24,7 @@ export default function Overview() {
       <Answered of={status} what="State of the gateway">
         {(data) => <Gateway status={data} />}
       </Answered>
+      <Live />
       <Panel title="Backends">
         <Backends of={backends} />
       </Panel>
