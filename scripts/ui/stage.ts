@@ -2,6 +2,7 @@
 import { once } from 'node:events'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
+import { createRequire } from 'node:module'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -9,6 +10,7 @@ import { startModels } from '#engine/testing/models.ts'
 import { freePort, type RunningProgram, runNode } from '#engine/testing/program.ts'
 
 const ROOT = join(import.meta.dirname, '..', '..')
+const EVERYTHING = createRequire(import.meta.url).resolve('@modelcontextprotocol/server-everything/dist/index.js')
 /** In each field that is secret: none may be in a page or an answer. */
 export const CANARY = 'canary-of-the-ui'
 export const CLIENT_KEY = `sk-${CANARY}-alice`
@@ -107,6 +109,10 @@ llm:
 backends:
   - { name: shop, host: '127.0.0.1:${upstreams.shop}' }
   - { name: old-shop, host: '127.0.0.1:${upstreams.closed}' }
+  - name: tools
+    mcp:
+      targets:
+        - { name: every, stdio: { cmd: ${process.execPath}, args: [${EVERYTHING}, stdio] } }
 binds:
   - port: ${ports.gateway}
     listeners:
@@ -124,6 +130,9 @@ binds:
             policies:
               requestHeaderModifier: { set: { authorization: 'Bearer ${CANARY}' } }
             backends: [{ backend: shop, weight: 9 }, { backend: old-shop, weight: 1 }]
+          - name: agents
+            matches: [{ path: { pathPrefix: /mcp } }]
+            backends: [{ backend: tools }]
           - name: health
             matches: [{ path: { exact: /health } }]
             policies: { directResponse: { status: 200, body: ok } }

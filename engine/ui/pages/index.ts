@@ -15,6 +15,7 @@ export const PAGES: readonly Page[] = [
   { path: 'routes', title: 'Routes', key: 'r', load: () => import('./routes/page.tsx') },
   { path: 'requests', title: 'Requests', key: 'q', load: () => import('./requests/page.tsx') },
   { path: 'models', title: 'Models', key: 'm', load: () => import('./models/page.tsx') },
+  { path: 'mcp', title: 'MCP', key: 't', load: () => import('./mcp/page.tsx') },
   { path: 'keys', title: 'Keys', key: 'k', load: () => import('./keys/page.tsx') },
   { path: 'spend', title: 'Spend', key: 's', load: () => import('./spend/page.tsx') },
   { path: 'policies', title: 'Policies', key: 'p', load: () => import('./policies/page.tsx') }

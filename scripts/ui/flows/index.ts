@@ -1,6 +1,7 @@
 /** What people do on each page: every page has a flow at least. */
 import type { Flow } from './flow.ts'
 import { keysFlows } from './keys.ts'
+import { mcpFlows } from './mcp.ts'
 import { modelsFlows } from './models.ts'
 import { overviewFlows } from './overview.ts'
 import { policiesFlows } from './policies.ts'
@@ -13,6 +14,7 @@ export const FLOWS: readonly Flow[] = [
   ...routesFlows,
   ...requestsFlows,
   ...modelsFlows,
+  ...mcpFlows,
   ...keysFlows,
   ...spendFlows,
   ...policiesFlows
