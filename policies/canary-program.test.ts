@@ -13,7 +13,7 @@ import { type TestContext, test } from 'node:test'
 import { backends } from '#backends/index.ts'
 import { isSensitive } from '#engine/kit/sensitive.ts'
 import { jsonSchema } from '#engine/standalone/json-schema.ts'
-import { Canaries, canaryConfig, SECRET_FIELDS, type Surroundings } from '#engine/testing/canaries.ts'
+import { ADMIN_TOKEN, Canaries, canaryConfig, SECRET_FIELDS, type Surroundings } from '#engine/testing/canaries.ts'
 import { folderOf } from '#engine/testing/daemon.ts'
 import { freePort, runProgram } from '#engine/testing/program.ts'
 import { exchangeRaw, rawServer } from '#engine/testing/raw.ts'
@@ -22,7 +22,7 @@ import { policies } from './index.ts'
 
 /** Named like a secret, and none: modes, rules, names of places, paths of files, what is refused whatever it is. */
 const NO_SECRET =
-  /\.(?:mode|action|rules|name|file|authorizationServer)$|^(?:local|localRateLimit|cache|entries|consistentHash|canary)\.key$|^(?:cloudD|basicAuth\.|apiKeyAuth)|^keys\.(?:owner|team|organisation|tags|models|expires)$|\.unknownPrice$/
+  /\.(?:mode|action|rules|name|file|authorizationServer)$|^(?:local|localRateLimit|cache|entries|consistentHash|canary)\.key$|^tokens\.role$|^(?:cloudD|basicAuth\.|apiKeyAuth)|^keys\.(?:owner|team|organisation|tags|models|expires)$|\.unknownPrice$/
 
 test('the configuration below has a secret in every place of the schema that takes one', () => {
   const missing: string[] = []
@@ -51,6 +51,7 @@ async function surroundings(t: TestContext): Promise<Surroundings> {
   }
 }
 
+const ADMITTED = { authorization: `Bearer ${ADMIN_TOKEN}` }
 const CHAT = JSON.stringify({ model: 'm', messages: [{ role: 'user', content: 'hi' }] })
 const HELLO = JSON.stringify({
   ...{ jsonrpc: '2.0', id: 1, method: 'initialize' },
@@ -94,7 +95,7 @@ async function requests({ port, tlsPort, llmPort }: Surroundings, secret: string
 async function explanations({ port, llmPort, admin }: Surroundings, secret: string): Promise<string[]> {
   const explain = async (target: string, more: object = {}, at = port) => {
     const body = JSON.stringify({ url: `http://127.0.0.1:${at}${target}`, ...more })
-    const found = await answerOf(`http://${admin}/explain`, { method: 'POST', body })
+    const found = await answerOf(`http://${admin}/explain`, { method: 'POST', headers: ADMITTED, body })
     assert.match(found, /^200 /, found)
     return found
   }
@@ -139,7 +140,19 @@ test('no line, answer, metric, page or dump of the program has a secret of the c
   // It is enough to go on with another client's session.
   canaries.add('id of a session', /"mcp-session-id","([^"]+)"/.exec(answers.join('\n'))![1]!)
   const pages = async () => {
-    for (const page of ['/config_dump', '/ui/', '/']) none(await answerOf(`http://${around.admin}${page}`), page)
+    for (const page of [
+      '/config_dump',
+      '/ui/',
+      '/',
+      '/api/v1/configuration',
+      '/api/v1/session',
+      '/api/v1/series?names=*'
+    ]) {
+      const shown = await answerOf(`http://${around.admin}${page}`, { headers: ADMITTED })
+      assert.doesNotMatch(shown, /^40[13] /, page)
+      none(shown, page)
+      none(await answerOf(`http://${around.admin}${page}`, { headers: { authorization: `Bearer ${secret}` } }), page)
+    }
     none(await answerOf(`http://${around.stats}/metrics`), 'the metrics')
   }
   await pages()

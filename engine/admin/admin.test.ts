@@ -264,7 +264,11 @@ test('a page of another origin cannot post', async (t) => {
   }
   assert.equal(quits, 0)
   const own = { origin: `http://${at}`, 'sec-fetch-site': 'same-origin' }
-  assert.equal((await ask(at, '/logging?level=debug', { method: 'POST', headers: own })).status, 200)
+  const post = async (csrf: string) =>
+    (await ask(at, '/logging?level=debug', { method: 'POST', headers: { ...own, 'x-weir-csrf': csrf } })).status
+  assert.equal((await ask(at, '/logging?level=debug', { method: 'POST', headers: own })).status, 403)
+  assert.equal(await post('x'.repeat(43)), 403)
+  assert.equal(await post(JSON.parse((await ask(at, '/api/v1/session')).body).csrf), 200)
   assert.deepEqual(levels, ['debug'])
 })
 

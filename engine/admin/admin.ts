@@ -1,13 +1,16 @@
 /** The three servers of the control plane: admin, stats, readiness. */
 
 import type { EndpointReport } from '#engine/contract/endpoint.ts'
+import type { AdminSpec } from '#engine/ir/process.ts'
 import { parseJson } from '#engine/kit/json.ts'
 import { EXPOSITION_CONTENT_TYPE } from '#engine/telemetry/metrics-table.ts'
 import { type Address, parseAddress } from './address.ts'
 import { Api } from './api/api.ts'
 import { shownError } from './api/gateway.ts'
+import type { Role } from './api/operation.ts'
 import { type ApiParts, operationsOf } from './api/operations.ts'
 import { EXPLAIN_BYTES_MAX } from './api/requests.ts'
+import { type Audit, AuditLog } from './audit.ts'
 import { refuse } from './guard.ts'
 import { redact } from './redact.ts'
 import { type Handler, jsonReply, type Listening, listen, type Reply, type Request } from './server.ts'
@@ -15,8 +18,9 @@ import type { AdminState } from './state.ts'
 import { armTrace, STORY_PATH, showTrace } from './traces.ts'
 import { UiFiles } from './ui-files.ts'
 import { unexpander } from './unexpand.ts'
+import { Gate } from './who.ts'
 
-export interface AdminOptions extends ApiParts {
+export interface AdminOptions extends Omit<ApiParts, 'session'> {
   /** Addresses: "host:port", "localhost:port", "unix:/path" or "off". */
   readonly adminAddr: string
   readonly statsAddr: string
@@ -28,6 +32,10 @@ export interface AdminOptions extends ApiParts {
   readonly sharePorts?: boolean
   /** Where the browser application lies; absent: beside the program. */
   readonly uiFolder?: string
+  /** Who may use the admin server. Absent: everybody on this machine. */
+  readonly admin?: AdminSpec
+  /** Takes a line for each change, and for callers who were refused. */
+  readonly audit?: Audit
   /** Starts the drain; called after the caller has its answer. */
   quit(): void
 }
@@ -50,10 +58,11 @@ const PUBLIC_SOCKET_MODE = 0o666
 /** Throws an Error that names the setting at fault and the remedy; nothing listens then. */
 export async function startAdmin(options: AdminOptions): Promise<Admin> {
   const adminAddress = parseAddress(options.adminAddr, 'adminAddr')
-  const api = new Api(operationsOf(options))
+  const gate = new Gate(options.admin, adminAddress)
+  const api = new Api(operationsOf({ ...options, session: gate.session }))
   const bodyBytesMax = (path: string) => (path === '/explain' ? EXPLAIN_BYTES_MAX : api.bodyBytesMax(path))
   const plan = [
-    ['adminAddr', adminAddress, ADMIN_SOCKET_MODE, adminHandler(options, adminAddress, api)],
+    ['adminAddr', adminAddress, ADMIN_SOCKET_MODE, adminHandler(options, adminAddress, api, gate)],
     ['statsAddr', parseAddress(options.statsAddr, 'statsAddr'), PUBLIC_SOCKET_MODE, statsHandler(options)],
     ['readinessAddr', parseAddress(options.readinessAddr, 'readinessAddr'), PUBLIC_SOCKET_MODE, readyHandler(options)]
   ] as const
@@ -74,7 +83,7 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
   return { addresses: { admin: admin!, stats: stats!, readiness: readiness! }, close }
 }
 
-function adminHandler(options: AdminOptions, address: Address, api: Api): Handler {
+function adminHandler(options: AdminOptions, address: Address, api: Api, gate: Gate): Handler {
   const endpoints: Readonly<Record<string, Endpoint>> = {
     '/': { method: 'GET', reply: () => ({ status: 301, body: '', headers: { location: '/ui/' } }) },
     '/ui': { method: 'GET', reply: () => ({ status: 301, body: '', headers: { location: '/ui/' } }) },
@@ -96,11 +105,30 @@ function adminHandler(options: AdminOptions, address: Address, api: Api): Handle
     }
   }
   const ui = new UiFiles(options.uiFolder)
-  return async (request) =>
-    refuse(request, address) ??
-    (await api.answer(request)) ??
-    (await ui.answer(request)) ??
-    (await dispatch(endpoints, request))
+  const audit = new AuditLog(options.audit)
+  return async (request) => {
+    const foreign = refuse(request, address)
+    if (foreign !== null) return foreign
+    // Probes of machines have no token, and it says nothing.
+    if (request.path === '/healthz') return await dispatch(endpoints, request)
+    const operation = api.operationOf(request)
+    const role = operation?.role ?? roleOfEndpoint(request)
+    const admitted = gate.admit(request, role)
+    if (admitted.caller === null) {
+      audit.refused(request, admitted.refused.status)
+      return admitted.refused
+    }
+    const reply = (await api.answer(request)) ?? (await ui.answer(request)) ?? (await dispatch(endpoints, request))
+    if (role === 'change' && request.method !== 'GET')
+      audit.changed(request, admitted.caller, operation?.id, reply.status)
+    return reply
+  }
+}
+
+/** Of paths of other gateways. */
+function roleOfEndpoint({ method, path }: Request): Role {
+  if (method === 'GET' || method === 'HEAD') return 'see'
+  return path === '/explain' || path === '/trace' ? 'test' : 'change'
 }
 
 function statsHandler(options: AdminOptions): Handler {

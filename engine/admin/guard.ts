@@ -1,5 +1,5 @@
 /**
- * Keeps web pages away from the admin port. It has no login because only this machine reaches it, but
+ * Keeps web pages away from the admin port. It may have no login (who.ts) because only this machine reaches it, but
  * a browser on this machine can be made to reach it too: by DNS rebinding (a foreign name that resolves
  * to 127.0.0.1, told by its Host) and by a form or fetch of a foreign page (told by its Origin).
  */

@@ -30,6 +30,8 @@ export interface Request {
   readonly path: string
   readonly query: URLSearchParams
   readonly headers: IncomingHttpHeaders
+  /** Address of the client; absent: over a unix socket. */
+  readonly from?: string
   /** Reads the body. Rejects when the connection breaks. */
   readonly body: () => Promise<Buffer>
 }
@@ -214,8 +216,19 @@ async function serve(message: IncomingMessage, response: ServerResponse, handler
   }
   const query = new URLSearchParams(mark < 0 ? '' : target.slice(mark + 1))
   const { method = '', headers } = message
+  const { remoteAddress: from } = message.socket
   try {
-    send(response, await handler.handle({ method, path, query, headers, body: () => bodyOf(message) }))
+    send(
+      response,
+      await handler.handle({
+        method,
+        path,
+        query,
+        headers,
+        ...(from === undefined ? {} : { from }),
+        body: () => bodyOf(message)
+      })
+    )
   } catch {
     // The error is the program's own and may quote a configuration: it does not go out.
     send(response, { status: 500, body: 'internal error\n' })

@@ -2,10 +2,23 @@
 
 import type { StateSpec } from '#engine/contract/accounts.ts'
 import type { SpendLogSpec } from '#engine/contract/spend.ts'
+import type { Secret } from '#engine/kit/secret.ts'
+
+/** Who may use the admin port. */
+export interface AdminSpec {
+  readonly tokens: readonly {
+    readonly name: string
+    /** SHA-256 of the token, in hexadecimal digits. */
+    readonly hash: Secret
+    readonly role: 'see' | 'test' | 'change'
+  }[]
+}
 
 /** Settings read once at start (the file's `config`). Addresses: "host:port", "unix:/path" or "off". */
 export interface ProcessSettings {
   readonly adminAddr: string
+  /** Absent: everybody on this machine. */
+  readonly admin?: AdminSpec
   readonly statsAddr: string
   readonly readinessAddr: string
   readonly workerThreads: number

@@ -221,6 +221,8 @@ export class Gateway {
       explain: this.#explanations.answer,
       traces: this.#traces,
       figures: this.#figures,
+      ...(this.#settings.process.admin === undefined ? {} : { admin: this.#settings.process.admin }),
+      audit: (level, message, fields) => this.#logger.log(level, 'audit', message, fields),
       keys: { keys: this.#accounts.api, budgets: async () => await this.#accounts.budgets() },
       ...(this.#spend === null ? {} : { spend: this.#spend }),
       quit: () => this.#shutDown('/quitquitquit')

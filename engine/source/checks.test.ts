@@ -27,6 +27,19 @@ test("the process's own ports are not for binds, wherever they come from", () =>
   assert.equal(load('config: { statsAddr: "a:0", readinessAddr: "b:0" }', {}).ok, true)
 })
 
+test('an admin port that other machines reach needs tokens, wherever its address comes from', () => {
+  const refused = (address: string) => [
+    `1:22: config.adminAddr: ${address} is reached from other machines, so that config.admin.tokens must say who may`
+  ]
+  for (const address of ['0.0.0.0:1', '[::]:1', '10.0.0.1:1', '[::ffff:127.0.0.1]:1', 'a:1', '127.0.0.1.example:1'])
+    assert.deepEqual(mistakes(`config: { adminAddr: "${address}" }`), refused(address))
+  for (const address of ['localhost:1', '127.0.0.1:1', '127.1.2.3:1', '[::1]:1', 'unix:/a', 'off'])
+    assert.equal(load(`config: { adminAddr: "${address}" }`, {}).ok, true, address)
+  assert.match(mistakes('config: {}', { ADMIN_ADDR: '0.0.0.0:1' })[0]!, /0\.0\.0\.0:1 is reached from other machines/)
+  const admin = `{ tokens: [{ name: a, hash: "sha256:${'a'.repeat(64)}", role: see }] }`
+  assert.equal(load(`config: { adminAddr: "0.0.0.0:1", admin: ${admin} }`, {}).ok, true)
+})
+
 test('listeners of a bind differ in name and host, routes of a listener in name', () => {
   const text = `binds:
 - port: 80

@@ -1,7 +1,7 @@
 /** Mistakes that take more than one place of a configuration to see. */
 
 import { duration } from '#engine/schema/duration.ts'
-import { portOf } from '#engine/schema/net.ts'
+import { address as addressSchema, portOf } from '#engine/schema/net.ts'
 import { entriesOf, objectOf, type Path, type Placed, type Raw, text } from '#engine/schema/placed.ts'
 import { listed, Suggestions } from '#engine/schema/suggest.ts'
 import { httpSetting, keepaliveTime } from './frontend.ts'
@@ -39,6 +39,7 @@ class Checks {
     const { binds } = this.#tree
     const backends = this.#checkBackends()
     this.#checkPorts(binds)
+    this.#checkAdmin()
     for (const bind of binds) {
       this.#checkTransport(bind)
       this.#checkUnique(bind.listeners, 'name', ({ name }) => name, 'listener')
@@ -93,6 +94,16 @@ class Checks {
       { key: 'statsAddr', address: env.STATS_ADDR ?? text(config.statsAddr) ?? '[::]:15020' },
       { key: 'readinessAddr', address: env.READINESS_ADDR ?? text(config.readinessAddr) ?? '[::]:15021' }
     ].map(({ key, address }) => ({ name: `config.${key} (${address})`, path: ['config', key], address }))
+  }
+
+  /** Every caller that reaches the admin port may read and change everything. */
+  #checkAdmin(): void {
+    const { address, path } = this.#ownServers()[0]!
+    // What is no address is a mistake by itself.
+    if (isOfThisMachine(address) || !addressSchema().safeParse(address).success) return
+    if (objectOf(this.#config.config).admin !== undefined) return
+    const message = `${address} is reached from other machines, so that config.admin.tokens must say who may`
+    this.#report(path, message, 'set config.admin.tokens (docs/admin-api.md), or listen at localhost:15000')
   }
 
   // --- what a transport can do ---
@@ -217,4 +228,9 @@ class Checks {
 
 function hostnameOf({ raw }: Placed): string {
   return text(raw.hostname)?.toLowerCase() ?? '*'
+}
+
+/** Of adminAddr. */
+function isOfThisMachine(address: string): boolean {
+  return /^(?:off$|unix:|localhost:|127(?:\.\d{1,3}){3}:|\[::1\]:)/.test(address)
 }

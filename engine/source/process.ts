@@ -5,6 +5,7 @@ import { duration, positiveDuration } from '#engine/schema/duration.ts'
 import { address, cidr } from '#engine/schema/net.ts'
 import { list, refusedKeys, says, whole, type ZodType, z } from '#engine/schema/schema.ts'
 import { threadCount, threads } from '#engine/schema/threads.ts'
+import { adminSchema, translateAdmin } from './admin.ts'
 import { spendLogSchema, translateSpendLog } from './spend-log.ts'
 import { stateSchema, translateState } from './state.ts'
 import type { Finding } from './tree.ts'
@@ -40,6 +41,7 @@ const positive = () => positiveDuration('must be longer than 0')
 const base = z
   .strictObject({
     adminAddr: address().optional().describe('Admin server. Default localhost:15000. Environment: ADMIN_ADDR.'),
+    admin: adminSchema.optional(),
     statsAddr: address().optional().describe('Metrics server. Default [::]:15020. Environment: STATS_ADDR.'),
     readinessAddr: address().optional().describe('Readiness server. Default [::]:15021. Environment: READINESS_ADDR.'),
     workerThreads: threads()
@@ -177,6 +179,7 @@ export function translateProcess(settings: Settings | undefined, env: Overrides,
   const localAddresses = env.LOCAL_ADDRESSES ?? backend?.localAddresses
   return {
     adminAddr: env.ADMIN_ADDR ?? settings?.adminAddr ?? 'localhost:15000',
+    ...(settings?.admin === undefined ? {} : { admin: translateAdmin(settings.admin) }),
     statsAddr: env.STATS_ADDR ?? settings?.statsAddr ?? '[::]:15020',
     readinessAddr: env.READINESS_ADDR ?? settings?.readinessAddr ?? '[::]:15021',
     workerThreads: threadCount(

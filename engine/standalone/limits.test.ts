@@ -13,6 +13,8 @@ const bind = (text: string) => `binds: [{ listeners: [{}], ${text} }]`
 const listener = (text: string) => `binds: [{ port: 80, listeners: [{ ${text} }] }]`
 const match = (text: string) => withRoute(`matches: [{ ${text} }]`)
 const host = (text: string) => withRoute(`backends: [{ host: ${text} }]`)
+const adminTokens = (...digits: string[]) =>
+  `{ tokens: [${digits.map((digit) => `{ name: ${digit}, hash: "sha256:${digit.repeat(64)}", role: see }`).join(', ')}] }`
 const letters = (count: number) => 'a'.repeat(count)
 const many = (count: number, entry: string) => `[${Array.from({ length: count }, () => entry).join(', ')}]`
 
@@ -149,7 +151,7 @@ const LIMITS: Record<string, [accepted: string[], refused: string[]]> = {
   ],
   addresses: [
     [
-      config('adminAddr: "[::]:1"'),
+      config(`adminAddr: "[::]:1", admin: ${adminTokens('a')}`),
       config('adminAddr: 127.0.0.1:0'),
       config('adminAddr: unix:/a'),
       config('adminAddr: off')
@@ -161,6 +163,18 @@ const LIMITS: Record<string, [accepted: string[], refused: string[]]> = {
       config('adminAddr: unix:a'),
       config(`adminAddr: unix:/${letters(107)}`),
       config('adminAddr: "::1:80"')
+    ]
+  ],
+  'tokens of the admin port: 1..64, each with a name and a hash of its own': [
+    [config(`admin: ${adminTokens('a')}`), config(`admin: ${adminTokens('a', 'b')}`)],
+    [
+      config('admin: {}'),
+      config('admin: { tokens: [] }'),
+      config(`admin: ${adminTokens('g')}`),
+      config(`admin: ${adminTokens('a', 'a')}`),
+      config(`admin: ${adminTokens('a').replace('see', 'all')}`),
+      config(`admin: ${adminTokens('a').replace('name: a', 'name: "a:b"')}`),
+      config(`admin: { tokens: ${many(65, `{ name: a, hash: "sha256:${letters(64)}", role: see }`)} }`)
     ]
   ],
   'log levels': [

@@ -47,6 +47,9 @@ export class Canaries {
   }
 }
 
+/** What callers of the admin port show. */
+export const ADMIN_TOKEN = createHash('sha256').update('admin token').digest('hex').slice(0, 40)
+
 /** Lines of a PEM file, which logs would show in parts. */
 function keyFile(canaries: Canaries, name: string, folder: string, text: string): string {
   const path = join(folder, `${name}.key`)
@@ -71,7 +74,7 @@ export const SECRET_FIELDS = [
   ...['auth.key', 'aws.secretAccessKey', 'aws.sessionToken', 'credential.inline', 'params.apiKey', 'session.key'],
   ...['keys.key', 'keys.keyHash', 'keys.metadata', 'basicAuthentication.htpasswd', 'tls.key'],
   ...['additionalCertificates.key', 'spendWebhook.signingKey', 'state.password', 'cache.password', 'stored.key'],
-  ...['semantic.key', 'qdrant.apiKey', 'jwtSign.signingKey']
+  ...['semantic.key', 'qdrant.apiKey', 'jwtSign.signingKey', 'tokens.hash']
 ]
 
 /** `env`: for secrets that come as $NAME. */
@@ -101,6 +104,7 @@ export function canaryConfig(canaries: Canaries, around: Surroundings): { file: 
   const routes = [...modelRoutes(canaries, around), ...routesOf(canaries, around, tls)]
   const file = {
     config: {
+      admin: { tokens: [{ name: 'canary', hash: adminHash(canaries), role: 'change' }] },
       ...{ adminAddr: around.admin, statsAddr: around.stats, readinessAddr: 'off', workerThreads: 1 },
       state: { url: `redis://127.0.0.1:${dead}`, username: 'weir', password: canaries.make('state.password') },
       logging: { level: 'trace', format: 'json' }
@@ -124,6 +128,14 @@ export function canaryConfig(canaries: Canaries, around: Surroundings): { file: 
     }
   }
   return { file, env }
+}
+
+/** Of ADMIN_TOKEN. */
+function adminHash(canaries: Canaries): string {
+  const hash = createHash('sha256').update(ADMIN_TOKEN).digest('hex')
+  canaries.add('tokens.hash', hash)
+  canaries.add('token of the admin port', ADMIN_TOKEN)
+  return `sha256:${hash}`
 }
 
 function secretsOf(canaries: Canaries): object[] {

@@ -40,6 +40,7 @@ const parts: ApiParts = {
     lastError: { at: AT, message: `weir.yaml:1:1: must be text, not "Bearer ${CANARY}"` },
     workers: [{ id: 0, state: 'serving', startedAt: AT }]
   }),
+  session: () => ({ name: 'local', role: 'change', csrf: 'x' }),
   endpoints: async () => [
     {
       destination: 'shop',

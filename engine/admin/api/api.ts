@@ -32,6 +32,11 @@ export class Api {
     return bounds.length === 0 ? undefined : Math.max(...bounds)
   }
 
+  /** What a request asks for; null: nothing that there is. */
+  operationOf({ path, method }: Pick<Request, 'path' | 'method'>): Operation | null {
+    return this.#find(path)?.place.methods.get((method === 'HEAD' ? 'GET' : method) as Method) ?? null
+  }
+
   /** Null: the path is not of this API. */
   async answer(request: Request): Promise<Reply | null> {
     const { path, method } = request

@@ -9,10 +9,11 @@ import type { Operation } from './operation.ts'
 import { type AdminRequests, requestOperations } from './requests.ts'
 import { sendOperation } from './send.ts'
 import { type AdminFigures, seriesOperation } from './series.ts'
+import { type AdminSessions, sessionOperation } from './session.ts'
 import { type AdminSpend, spendOperations } from './spend.ts'
 import { tryOperations } from './try.ts'
 
-export interface ApiParts extends AdminGateway, AdminRequests {
+export interface ApiParts extends AdminGateway, AdminRequests, AdminSessions {
   /** Keys and budgets. Absent: there are none. */
   readonly keys?: AdminKeys
   /** What is drawn over time. Absent: none are kept. */
@@ -25,6 +26,7 @@ export function operationsOf(parts: ApiParts): readonly Operation[] {
   const operations = [
     ...gatewayOperations(parts),
     seriesOperation(parts.figures),
+    sessionOperation(parts.session),
     ...requestOperations(parts),
     ...tryOperations(),
     sendOperation(parts.state),

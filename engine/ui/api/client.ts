@@ -48,17 +48,31 @@ export async function textOf<Id extends OperationId>(
   const { method } = OPERATIONS[id]
   const hasBody = method !== 'GET' && method !== 'DELETE'
   const init: RequestInit = { method, signal, cache: 'no-store', credentials: 'same-origin' }
-  if (hasBody) {
-    init.headers = { 'content-type': 'application/json' }
-    init.body = JSON.stringify(input.body ?? {})
-  }
+  if (method !== 'GET') init.headers = await changeHeaders()
+  if (hasBody) init.body = JSON.stringify(input.body ?? {})
   const response = await fetch(urlOf(id, input), init).catch((problem: unknown) => {
     if (signal?.aborted === true) throw problem
     throw new ApiFailure(0, 'UNREACHABLE', 'the admin port does not answer; is the gateway running?')
   })
   const text = await response.text()
-  if (!response.ok) throw failureOf(response.status, text)
+  if (!response.ok) {
+    // The gateway has started again since the page was opened: the next call asks anew.
+    if (response.status === 403) mark = null
+    throw failureOf(response.status, text)
+  }
   return text
+}
+
+let mark: Promise<string> | null = null
+
+/** Of every call but GET: its value is in an answer that pages of other sites cannot read. */
+export async function changeHeaders(): Promise<Record<string, string>> {
+  mark ??= call('getSession').then(({ csrf }) => csrf)
+  const csrf = await mark.catch((problem: unknown) => {
+    mark = null
+    throw problem
+  })
+  return { 'content-type': 'application/json', 'x-weir-csrf': csrf }
 }
 
 /** Where an operation is, for calls and for links. */

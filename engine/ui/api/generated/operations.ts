@@ -68,6 +68,12 @@ series: {
 }
 }
 
+export interface GetSessionAnswer {
+name: string
+role: ("see" | "test" | "change")
+csrf: string
+}
+
 export interface ExplainBody {
 method: string
 url: string
@@ -387,6 +393,7 @@ export interface Operations {
   getLogging: { names: Record<string, never>; query: Record<string, never>; body: undefined; answer: GetLoggingAnswer }
   setLogging: { names: Record<string, never>; query: Record<string, never>; body: SetLoggingBody; answer: SetLoggingAnswer }
   getSeries: { names: Record<string, never>; query: { names?: string; range?: string; step?: string }; body: undefined; answer: GetSeriesAnswer }
+  getSession: { names: Record<string, never>; query: Record<string, never>; body: undefined; answer: GetSessionAnswer }
   explain: { names: Record<string, never>; query: Record<string, never>; body: ExplainBody; answer: ExplainAnswer }
   armTrace: { names: Record<string, never>; query: Record<string, never>; body: ArmTraceBody; answer: ArmTraceAnswer }
   getTrace: { names: { id: string }; query: Record<string, never>; body: undefined; answer: GetTraceAnswer }
@@ -414,6 +421,7 @@ export const OPERATIONS = {
   getLogging: { method: 'GET', path: '/logging', role: 'see' },
   setLogging: { method: 'PUT', path: '/logging', role: 'change' },
   getSeries: { method: 'GET', path: '/series', role: 'see' },
+  getSession: { method: 'GET', path: '/session', role: 'see' },
   explain: { method: 'POST', path: '/explain', role: 'test' },
   armTrace: { method: 'POST', path: '/traces', role: 'test' },
   getTrace: { method: 'GET', path: '/traces/{id}', role: 'see' },
