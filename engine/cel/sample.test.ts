@@ -1,6 +1,7 @@
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import { test } from 'node:test'
-import { evaluateSample, type Sample, type SamplePlace, type SampleResult } from './sample.ts'
+import { evaluateSample, type Sample, type SampleResult } from './sample.ts'
+import type { SamplePlace } from './sample-places.ts'
 
 const REQUEST = {
   url: 'http://shop.test:8080/a%20b?x=1',

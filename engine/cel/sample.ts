@@ -9,6 +9,7 @@ import { LOG_ROOTS, MCP_ROOTS, REQUEST_ROOTS, RESPONSE_ROOTS } from './exchange.
 import { CelError, compile, type Needs, type Problem, position, toJson, typeName, type Value } from './index.ts'
 import { doubleOf } from './numbers.ts'
 import type { Roots, Variable } from './roots.ts'
+import type { SamplePlace } from './sample-places.ts'
 import { parseDuration, parseTimestamp } from './time.ts'
 import { Fields } from './values.ts'
 
@@ -18,10 +19,7 @@ const PLACES = {
   mcp: MCP_ROOTS,
   response: RESPONSE_ROOTS,
   log: LOG_ROOTS
-} as const satisfies Readonly<Record<string, Roots<never>>>
-
-export type SamplePlace = keyof typeof PLACES
-export const SAMPLE_PLACES = Object.keys(PLACES) as readonly SamplePlace[]
+} as const satisfies Readonly<Record<SamplePlace, Roots<never>>>
 
 export type Sample = Readonly<Record<string, unknown>>
 

@@ -51,7 +51,7 @@ test('a request that is to be explained', () => {
     assert.ok(spoken.kind === 'explain')
     assert.deepEqual([spoken.request.httpVersion, spoken.request.cert], [version, 'a.pem'])
   }
-  assert.deepEqual(readArguments(['explain', '-h']), { kind: 'explain-help' })
+  assert.deepEqual(readArguments(['explain', '-h']), { kind: 'help', of: 'explain' })
 })
 
 test('what is asked of prices', () => {
@@ -65,7 +65,7 @@ test('what is asked of prices', () => {
   const all = readArguments(['prices', 'check'])
   assert.ok(all.kind === 'prices' && all.question.kind === 'check')
   assert.deepEqual([all.question.daysMax, all.question.hasConfig], [180, false])
-  assert.deepEqual(readArguments(['prices', '--help']), { kind: 'prices-help' })
+  assert.deepEqual(readArguments(['prices', '--help']), { kind: 'help', of: 'prices' })
 })
 
 test('wrong usage says what is wrong and what was meant', () => {
@@ -82,6 +82,9 @@ test('wrong usage says what is wrong and what was meant', () => {
     [['--zzz'], /unknown option '--zzz'$/],
     [['--validate-only'], /needs a configuration/],
     [['schema', 'x'], /without arguments/],
+    [['validate'], /needs a configuration: weir validate FILE/],
+    [['validate', 'a', '-c', '{}'], /one configuration/],
+    [['help', 'explian'], /did you mean explain/],
     [['completion'], /one shell: bash, zsh, fish/],
     [['import', 'litellm'], /a name and a file: weir import litellm config\.yaml/],
     [['import', 'litellm', 'a', 'b'], /a name and a file/],
@@ -119,7 +122,7 @@ test('wrong usage says what is wrong and what was meant', () => {
 
 test('the help fits a screen and names every option and exit code', () => {
   const lines = HELP.split('\n')
-  assert.ok(lines.length <= 36, `${lines.length} lines`)
+  assert.ok(lines.length <= 40, `${lines.length} lines`)
   assert.ok(lines.every((line) => line.length <= 110))
   for (const word of [
     ...Object.keys(COMMANDS),

@@ -1,12 +1,16 @@
 /** The command line: what the user typed -> what to do. Everything here is pure; main.ts acts on it. */
 import { parseArgs } from 'node:util'
 import { nearest } from '#engine/schema/suggest.ts'
+import { CEL_OPTIONS, type CelQuestion, readCelQuestion } from './cel/options.ts'
 import {
   CONTROLLER_OPTIONS,
   type ControllerSettings,
   readControllerSettings,
   type ServingSettings
 } from './controller-options.ts'
+import { EXPLAIN_OPTIONS, readExplainRequest, type TypedRequest } from './explain-options.ts'
+import { JOBS } from './init/files.ts'
+import { INIT_OPTIONS, type InitQuestion, readInitQuestion } from './init/options.ts'
 import { PRICES_OPTIONS, PRICES_WORDS, type PricesQuestion, readPricesQuestion } from './prices-options.ts'
 import { PROXY_VARIABLES, type ProxyFlags } from './proxy-options.ts'
 
@@ -19,16 +23,23 @@ export const EXIT_USAGE = 2
 export const EXIT_CONFIG = 3
 
 export type Command =
-  | { readonly kind: 'help' | 'explain-help' | 'controller-help' | 'proxy-help' | 'prices-help' }
+  /** `of`: a command that has a page of its own. */
+  | { readonly kind: 'help'; readonly of?: Helped }
   | { readonly kind: 'version' }
   /** `help`: the command that says more. */
   | { readonly kind: 'usage'; readonly message: string; readonly help: string }
   | { readonly kind: 'schema' }
+  | { readonly kind: 'init'; readonly question: InitQuestion }
+  | { readonly kind: 'cel'; readonly question: CelQuestion }
   | { readonly kind: 'completion'; readonly shell: Shell }
   | { readonly kind: 'mcp-server'; readonly name: string }
   | ImportCommand
   | { readonly kind: 'controller'; readonly settings: ControllerSettings }
   | GatewayCommand
+
+/** Commands with a page of help. */
+export const HELPED = ['init', 'cel', 'explain', 'proxy', 'controller', 'prices'] as const
+export type Helped = (typeof HELPED)[number]
 
 /** `from`: the gateway whose file stands at `path`. `output`: null: the standard output. */
 export interface ImportCommand {
@@ -53,20 +64,6 @@ export interface PricesCommand {
   readonly question: PricesQuestion
 }
 
-/** The request of `weir explain`, as it was typed. */
-export interface TypedRequest {
-  readonly method: string
-  readonly url: string
-  readonly headers: readonly (readonly [name: string, value: string])[]
-  /** Text, or "@" and the path of a file; null: no body. */
-  readonly data: string | null
-  readonly from: string | undefined
-  /** As `httpVersion` of POST /explain; undefined: as clients do. */
-  readonly httpVersion: string | undefined
-  /** Path of a file in PEM. */
-  readonly cert: string | undefined
-}
-
 export const STDIN = '-'
 
 /** Where the configuration comes from. */
@@ -78,6 +75,9 @@ export type Source =
 
 /** Words that stand first, and what may follow each. */
 export const COMMANDS: Readonly<Record<string, readonly string[]>> = {
+  init: [...JOBS, ...Object.keys(INIT_OPTIONS).map((name) => `--${name}`)],
+  validate: ['--file', '--config'],
+  cel: Object.keys(CEL_OPTIONS).map((name) => `--${name}`),
   explain: [
     ...['--request', '--header', '--data', '--from', '--cert', '--http1.1', '--http2', '--http2-prior-knowledge'],
     ...['--json', '--file', '--config']
@@ -88,6 +88,7 @@ export const COMMANDS: Readonly<Record<string, readonly string[]>> = {
   import: ['litellm', 'agentgateway'],
   schema: [],
   completion: SHELLS,
+  help: HELPED,
   'mcp-server': ['clock', 'notebook']
 }
 
@@ -99,22 +100,6 @@ export const OPTIONS = {
   help: { type: 'boolean', short: 'h' }
 } as const
 
-/** Of `weir explain`; -H, -d, -E and the versions of HTTP as curl has them. */
-export const EXPLAIN_OPTIONS = {
-  request: { type: 'string', short: 'r' },
-  header: { type: 'string', short: 'H', multiple: true },
-  data: { type: 'string', short: 'd' },
-  from: { type: 'string' },
-  cert: { type: 'string', short: 'E' },
-  'http1.1': { type: 'boolean' },
-  http2: { type: 'boolean' },
-  'http2-prior-knowledge': { type: 'boolean' },
-  json: { type: 'boolean' },
-  file: OPTIONS.file,
-  config: OPTIONS.config,
-  help: OPTIONS.help
-} as const
-
 export const HELP = `weir: a gateway for HTTP, LLM and MCP traffic
 
 Usage:
@@ -122,13 +107,17 @@ Usage:
   weir -f FILE              run a configuration file, YAML or JSON ("-": standard input)
   weir -f MANIFEST ...      serve the Gateways of manifests of Kubernetes: files, folders, without a cluster
   weir -c STRING            run a configuration given as text
-  weir explain OPTIONS      say what would become of a request: weir explain -h
-  weir proxy OPTIONS        be a data plane of that controller: weir proxy -h
-  weir controller OPTIONS   carry out the Gateways of a Kubernetes cluster: weir controller -h
-  weir prices check|show    say what models have no price, or what one costs: weir prices -h
+  weir init                 write a file to begin with: models, MCP or a reverse proxy
+  weir validate FILE ...    check files, print every mistake with its place
+  weir explain OPTIONS      say what would become of a request
+  weir cel EXPRESSION       say what an expression of CEL says of a request
+  weir proxy OPTIONS        be a data plane of that controller
+  weir controller OPTIONS   carry out the Gateways of a Kubernetes cluster
+  weir prices check|show    say what models have no price, or what one costs
   weir import NAME FILE     carry over a file of litellm or agentgateway (NAME), into -o OUT
   weir schema               print the JSON Schema of the configuration file, for editors
   weir completion SHELL     print what bash, zsh or fish completes: source <(weir completion bash)
+  weir help COMMAND         say more: init, explain, cel, prices, proxy, controller
   weir mcp-server NAME      be an MCP server of the demonstration on standard streams: clock or notebook
 
 Options:
@@ -152,30 +141,6 @@ Exit codes:
 In the file, $VAR, \${VAR} and \${VAR:-default} are taken from the environment; $$ is a dollar sign.
 `
 
-export const EXPLAIN_HELP = `weir explain: what would become of a request; nothing is sent, asked or taken
-
-Usage:
-  weir explain -r 'GET http://host:8080/path' -f FILE
-
-Options:
-  -r, --request REQUEST     method and URL; the port of the URL chooses the bind
-  -H, --header HEADER       'Name: value', any number of times
-  -d, --data TEXT           body, or @FILE
-      --from IP             of the client; default 127.0.0.1
-  -E, --cert FILE           certificate that the client shows, PEM; its key is not needed
-      --http1.1             what the client speaks: HTTP/1.1; the default of http://
-      --http2               HTTP/2 too, if the listener agrees (ALPN); the default of https://
-      --http2-prior-knowledge  HTTP/2 alone, also over http://
-      --json                for programs
-  -f, --file FILE           configuration file, or manifests, any number of times
-  -c, --config STRING       configuration text
-  -h, --help                print this
-
-Exit codes:
-  0  it would be served     1  it would be refused
-  2  wrong usage            3  invalid configuration, or it cannot be read
-`
-
 /** Reads the arguments behind the program's name. Never throws. */
 export function readArguments(args: readonly string[]): Command {
   if (args[0] === 'mcp-server' && args.length === 2) return { kind: 'mcp-server', name: args[1]! }
@@ -183,11 +148,11 @@ export function readArguments(args: readonly string[]): Command {
   if (args[0] === 'schema')
     return args.length === 1 ? { kind: 'schema' } : usage('schema is a command without arguments')
   if (args[0] === 'completion') return completionOf(args.slice(1))
+  if (args[0] === 'validate') return validateOf(args.slice(1))
+  if (args[0] === 'help') return helpOf(args.slice(1))
   if (args[0] === 'import') return importOf(args.slice(1))
-  if (args[0] === 'explain') return explainOf(args.slice(1))
-  if (args[0] === 'prices') return pricesOf(args.slice(1))
-  if (args[0] === 'proxy') return proxyOf(args.slice(1))
-  if (args[0] === 'controller') return controllerOf(args.slice(1))
+  const own = args[0] !== undefined && Object.hasOwn(READERS, args[0]) ? READERS[args[0] as Helped] : null
+  if (own !== null) return commandOf(args[0] as Helped, args.slice(1), own.options, own.read)
   let values: Record<string, unknown>
   try {
     values = parseArgs({ args: [...args], options: OPTIONS, strict: true, allowPositionals: false }).values
@@ -205,7 +170,7 @@ export function readArguments(args: readonly string[]): Command {
 }
 
 /** Null: none is given. A text says what is wrong. */
-function sourceOf(values: Record<string, unknown>): Source | string | null {
+function sourceOf(values: Values): Source | string | null {
   const files = (values.file ?? []) as string[]
   const [text, ...texts] = (values.config ?? []) as string[]
   if (texts.length > 0 || (files.length > 0 && text !== undefined)) return ONE_SOURCE
@@ -216,105 +181,93 @@ function sourceOf(values: Record<string, unknown>): Source | string | null {
 
 const ONE_SOURCE = 'give one configuration: either -f FILE, several times for manifests, or -c STRING once'
 
-const REQUEST_EXAMPLE = "-r 'GET http://host:8080/path'"
-/** "GET http://host/", or the URL alone. */
-const REQUEST = /^(?:(\S+) +)?(\S+)$/
-/** Options to what POST /explain calls them. */
-const VERSIONS = { 'http1.1': '1.1', http2: '2', 'http2-prior-knowledge': '2-prior-knowledge' } as const
-const HEADER = /^([^:\s]+):[ \t]*(.*)$/s
-
-function explainOf(args: readonly string[]): Command {
-  let values: Record<string, unknown>
-  try {
-    values = parseArgs({ args: [...args], options: EXPLAIN_OPTIONS, strict: true, allowPositionals: false }).values
-  } catch (error) {
-    return explainUsage(explain(error as Error, args, EXPLAIN_OPTIONS))
-  }
-  if (values.help === true) return { kind: 'explain-help' }
-  const source = sourceOf(values)
-  if (typeof source === 'string') return explainUsage(source)
-  if (source === null) return explainUsage('explain needs a configuration: -f FILE or -c STRING')
-  const { request, data = null, from, cert } = values as Partial<Record<'request' | 'data' | 'from' | 'cert', string>>
-  const [, method, url] = REQUEST.exec(request?.trim() ?? '') ?? []
-  if (request === undefined) return explainUsage(`explain needs a request: ${REQUEST_EXAMPLE}`)
-  if (url === undefined)
-    return explainUsage(`a request is a method, which may be left out, and a URL: ${REQUEST_EXAMPLE}`)
-  const headers = ((values.header ?? []) as string[]).map((text) => HEADER.exec(text))
-  if (headers.includes(null)) return explainUsage("a header is written -H 'Name: value'")
-  const versions = Object.entries(VERSIONS).filter(([option]) => values[option] === true)
-  if (versions.length > 1)
-    return explainUsage(`a client speaks one of ${versions.map(([name]) => `--${name}`).join(', ')}`)
-  const typed = {
-    method: method ?? (data === null ? 'GET' : 'POST'),
-    url,
-    headers: headers.map((parts): [string, string] => [parts![1]!, parts![2]!]),
-    data,
-    from,
-    httpVersion: versions[0]?.[1],
-    cert
-  }
-  return { kind: 'explain', source, request: typed, isJson: values.json === true }
-}
-
 const NO_CONFIGURATION: Source = { kind: 'text', text: 'binds: []' }
 
-function pricesOf(args: readonly string[]): Command {
-  const wrong = (message: string): Command => ({ kind: 'usage', message, help: 'weir prices --help' })
+type Options = Readonly<Record<string, { readonly type: 'string' | 'boolean'; readonly multiple?: boolean }>>
+type Values = Readonly<Record<string, unknown>>
+
+/** A command with options of its own. What `read` says is wrong, as a text, leads to its page of help. */
+function commandOf(
+  of: Helped,
+  args: readonly string[],
+  options: Options,
+  read: (values: Values, positionals: readonly string[]) => Command | string
+): Command {
+  const wrong = (message: string): Command => ({ kind: 'usage', message, help: `weir ${of} --help` })
   try {
-    const { values, positionals } = parseArgs({ args: [...args], options: PRICES_OPTIONS, allowPositionals: true })
-    if (values.help === true) return { kind: 'prices-help' }
-    const source = sourceOf(values)
-    if (typeof source === 'string') return wrong(source)
-    const question = readPricesQuestion(positionals, values, source !== null)
-    if (typeof question === 'string') return wrong(question)
-    return { kind: 'prices', source: source ?? NO_CONFIGURATION, question }
+    const { values, positionals } = parseArgs({ args: [...args], options, strict: true, allowPositionals: true })
+    if (values.help === true) return { kind: 'help', of }
+    if (positionals.length > 0 && !WITH_WORDS.includes(of)) return wrong(explain(STRAY, args, options))
+    const command = read(values, positionals)
+    return typeof command === 'string' ? wrong(command) : command
   } catch (error) {
-    return wrong(explain(error as Error, args, PRICES_OPTIONS))
+    return wrong(explain(error as Error, args, options))
   }
+}
+
+/** Commands with words behind them that are no options. */
+const WITH_WORDS: readonly Helped[] = ['init', 'cel', 'prices']
+const STRAY = Object.assign(new Error('unexpected argument'), { code: 'ERR_PARSE_ARGS_UNEXPECTED_POSITIONAL' })
+
+function explainOf(values: Values): Command | string {
+  const source = sourceOf(values)
+  if (typeof source === 'string') return source
+  if (source === null) return 'explain needs a configuration: -f FILE or -c STRING'
+  const request = readExplainRequest(values)
+  return typeof request === 'string' ? request : { kind: 'explain', source, request, isJson: values.json === true }
+}
+
+function pricesOf(values: Values, positionals: readonly string[]): Command | string {
+  const source = sourceOf(values)
+  if (typeof source === 'string') return source
+  const question = readPricesQuestion(positionals, values, source !== null)
+  return typeof question === 'string' ? question : { kind: 'prices', source: source ?? NO_CONFIGURATION, question }
 }
 
 const PROXY_OPTIONS = {
-  ...(Object.fromEntries(PROXY_VARIABLES.map((name) => [name, { type: 'string' }])) as Record<
-    (typeof PROXY_VARIABLES)[number],
-    { type: 'string' }
-  >),
+  ...Object.fromEntries(PROXY_VARIABLES.map((name) => [name, { type: 'string' } as const])),
   file: OPTIONS.file,
   config: OPTIONS.config,
   help: OPTIONS.help
 } as const
 
-function proxyOf(args: readonly string[]): Command {
-  const wrong = (message: string): Command => ({ kind: 'usage', message, help: 'weir proxy --help' })
-  let values: Record<string, unknown>
-  try {
-    values = parseArgs({ args: [...args], options: PROXY_OPTIONS, strict: true, allowPositionals: false }).values
-  } catch (error) {
-    return wrong(explain(error as Error, args, PROXY_OPTIONS))
-  }
-  if (values.help === true) return { kind: 'proxy-help' }
+function proxyOf(values: Values): Command | string {
   const source = sourceOf(values)
-  if (typeof source === 'string') return wrong(source)
+  if (typeof source === 'string') return source
   const flags = Object.fromEntries(PROXY_VARIABLES.map((name) => [name, values[name]])) as ProxyFlags
   return { kind: 'proxy', source: source ?? NO_CONFIGURATION, flags }
 }
 
-function controllerOf(args: readonly string[]): Command {
-  const wrong = (message: string): Command => ({ kind: 'usage', message, help: 'weir controller --help' })
-  let values: Record<string, unknown>
-  try {
-    values = parseArgs({ args: [...args], options: CONTROLLER_OPTIONS, strict: true, allowPositionals: false }).values
-  } catch (error) {
-    return wrong(explain(error as Error, args, CONTROLLER_OPTIONS))
-  }
-  if (values.help === true) return { kind: 'controller-help' }
+function controllerOf(values: Values): Command | string {
   const settings = readControllerSettings(values)
-  if (typeof settings === 'string') return wrong(settings)
+  if (typeof settings === 'string') return settings
   if (settings.serve === null) return { kind: 'controller', settings }
-  return {
-    kind: 'serve',
-    source: { kind: 'text', text: 'binds: []' },
-    settings: { ...settings, serve: settings.serve }
+  return { kind: 'serve', source: NO_CONFIGURATION, settings: { ...settings, serve: settings.serve } }
+}
+
+function initOf(values: Values, positionals: readonly string[]): Command | string {
+  const question = readInitQuestion(positionals, values)
+  return typeof question === 'string' ? question : { kind: 'init', question }
+}
+
+function celOf(values: Values, positionals: readonly string[]): Command | string {
+  const question = readCelQuestion(positionals, values)
+  return typeof question === 'string' ? question : { kind: 'cel', question }
+}
+
+/** What stands behind each command that has options of its own. */
+const READERS: {
+  readonly [name in Helped]: {
+    readonly options: Options
+    readonly read: (values: Values, positionals: readonly string[]) => Command | string
   }
+} = {
+  init: { options: INIT_OPTIONS, read: initOf },
+  cel: { options: CEL_OPTIONS, read: celOf },
+  explain: { options: EXPLAIN_OPTIONS, read: explainOf },
+  prices: { options: PRICES_OPTIONS, read: pricesOf },
+  proxy: { options: PROXY_OPTIONS, read: proxyOf },
+  controller: { options: CONTROLLER_OPTIONS, read: controllerOf }
 }
 
 function importOf(args: readonly string[]): Command {
@@ -330,6 +283,31 @@ function importOf(args: readonly string[]): Command {
   }
 }
 
+/** As --validate-only; files may stand without -f. */
+function validateOf(args: readonly string[]): Command {
+  const options = { file: OPTIONS.file, config: OPTIONS.config, help: OPTIONS.help }
+  try {
+    const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true })
+    if (values.help === true) return { kind: 'help' }
+    const source = sourceOf({ ...values, file: [...(values.file ?? []), ...positionals] })
+    if (typeof source === 'string') return usage(source)
+    if (source === null) return usage('validate needs a configuration: weir validate FILE, or -c STRING')
+    return { kind: 'validate', source }
+  } catch (error) {
+    return usage(explain(error as Error, args, options))
+  }
+}
+
+function helpOf(args: readonly string[]): Command {
+  const [name, ...others] = args
+  if (name === undefined || (others.length === 0 && name in COMMANDS && !isHelped(name))) return { kind: 'help' }
+  if (others.length === 0 && isHelped(name)) return { kind: 'help', of: name }
+  const near = nearest(name, Object.keys(COMMANDS))
+  return usage(`there is no command '${name}'${near === null ? '' : `; did you mean ${near}?`}`)
+}
+
+const isHelped = (name: string): name is Helped => HELPED.some((one) => one === name)
+
 function completionOf(args: readonly string[]): Command {
   const shell = SHELLS.find((name) => args.length === 1 && name === args[0])
   return shell === undefined ? usage(`completion needs one shell: ${SHELLS.join(', ')}`) : { kind: 'completion', shell }
@@ -337,10 +315,6 @@ function completionOf(args: readonly string[]): Command {
 
 function usage(message: string): Command {
   return { kind: 'usage', message, help: 'weir --help' }
-}
-
-function explainUsage(message: string): Command {
-  return { kind: 'usage', message, help: 'weir explain --help' }
 }
 
 function explain(

@@ -1,27 +1,33 @@
 /** Commands that run no gateway. Most need none of its modules. */
 import { serveMcp } from '#backends/demo/mcp-servers/index.ts'
 import { VERSION } from '#engine/contract/version.ts'
-import { type Command, EXIT_USAGE, EXPLAIN_HELP, type GatewayCommand, HELP } from './cli.ts'
+import { CEL_HELP } from './cel/options.ts'
+import { type Command, EXIT_USAGE, type GatewayCommand, HELP, type Helped } from './cli.ts'
 import { CONTROLLER_HELP } from './controller-options.ts'
+import { EXPLAIN_HELP } from './explain-options.ts'
+import { INIT_HELP } from './init/options.ts'
 import { PRICES_HELP } from './prices-options.ts'
 import { PROXY_HELP } from './proxy-options.ts'
+
+const PAGES: { readonly [name in Helped]: string } = {
+  init: INIT_HELP,
+  cel: CEL_HELP,
+  explain: EXPLAIN_HELP,
+  proxy: PROXY_HELP,
+  controller: CONTROLLER_HELP,
+  prices: PRICES_HELP
+}
 
 export async function runCommand(command: Exclude<Command, GatewayCommand>): Promise<void> {
   switch (command.kind) {
     case 'help':
-      print(HELP)
+      print(command.of === undefined ? HELP : PAGES[command.of])
       return
-    case 'explain-help':
-      print(EXPLAIN_HELP)
+    case 'init':
+      await (await import('./main.ts')).writeFirstFile(command.question)
       return
-    case 'proxy-help':
-      print(PROXY_HELP)
-      return
-    case 'prices-help':
-      print(PRICES_HELP)
-      return
-    case 'controller-help':
-      print(CONTROLLER_HELP)
+    case 'cel':
+      ;(await import('./cel/command.ts')).runCel(command.question)
       return
     case 'controller':
       await (await import('./main.ts')).controller(command.settings)

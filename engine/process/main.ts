@@ -36,6 +36,7 @@ import { policies } from '#policies/index.ts'
 import type { GatewayCommand, ImportCommand } from './cli.ts'
 import { writeCompileCache } from './compile-cache.ts'
 import type { ControllerSettings } from './controller-options.ts'
+import type { InitQuestion } from './init/options.ts'
 import type { ProgramParts, Start } from './parts.ts'
 
 /** What threads of the offload pool start from: beside this module, or beside the bundle that holds it. */
@@ -66,6 +67,12 @@ export async function importFile(command: ImportCommand): Promise<void> {
     import('#engine/importers/index.ts')
   ])
   runImport(command, { importers, settled, isImportError, policies, backends, check })
+}
+
+/** `weir init`. */
+export async function writeFirstFile(question: InitQuestion): Promise<void> {
+  const { runInit } = await import('./init/command.ts')
+  await runInit(question, { policies, backends, check })
 }
 
 /** `weir controller`. */

@@ -1,7 +1,8 @@
 /** What people try out before they write it into a configuration: expressions, and what guards find in a text. */
 
 import { jsonReply, type Reply } from '#engine/admin/server.ts'
-import { evaluateSample, SAMPLE_PLACES } from '#engine/cel/sample.ts'
+import { evaluateSample } from '#engine/cel/sample.ts'
+import { SAMPLE_PLACES } from '#engine/cel/sample-places.ts'
 import { BUILTIN_NAMES } from '#engine/kit/scan/builtins.ts'
 import { type RuleSet, render, rulesOf, spansOf } from '#engine/kit/scan/rules.ts'
 import { regexSource } from '#engine/schema/http.ts'
