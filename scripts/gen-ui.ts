@@ -13,7 +13,7 @@ const nobody = (): never => {
   throw new Error('this is a table of operations, not a gateway')
 }
 const parts: ApiParts = {
-  ...{ session: nobody, state: nobody, endpoints: nobody, metrics: nobody, setLogLevel: nobody, explain: nobody },
+  ...{ session: nobody, state: nobody, endpoints: nobody, setLogLevel: nobody, explain: nobody },
   traces: { arm: nobody, stories: nobody },
   keys: { keys: new Proxy({}, { get: nobody }) as never, budgets: nobody },
   spend: { query: nobody }

@@ -36,6 +36,8 @@ export interface AdminOptions extends Omit<ApiParts, 'session'> {
   readonly admin?: AdminSpec
   /** Takes a line for each change, and for callers who were refused. */
   readonly audit?: Audit
+  /** The Prometheus text. */
+  metrics(): string | Promise<string>
   /** Starts the drain; called after the caller has its answer. */
   quit(): void
 }

@@ -47,7 +47,6 @@ const parts: ApiParts = {
       addresses: [{ address: '10.0.0.1:80', host: 'a', weight: 1, state: 'healthy', reason: '', forMs: 0, requests: 7 }]
     }
   ],
-  metrics: () => '',
   setLogLevel: (level) => {
     if (level !== 'debug') throw new Error('there is no such level')
   },

@@ -7,15 +7,12 @@ import { unexpander } from '#engine/admin/unexpand.ts'
 import type { EndpointReport } from '#engine/contract/endpoint.ts'
 import { redactText } from '#engine/kit/sensitive.ts'
 import { z } from '#engine/schema/schema.ts'
-import { EXPOSITION_CONTENT_TYPE } from '#engine/telemetry/metrics-table.ts'
 import { type Call, type Operation, refusal } from './operation.ts'
 
 export interface AdminGateway {
   state(): AdminState
   /** The addresses of backends, as all workers together know them. */
   endpoints(): Promise<readonly EndpointReport[]>
-  /** The Prometheus text. */
-  metrics(): string | Promise<string>
   /** Throws an Error with the reason when the directives are malformed. */
   setLogLevel(level: string): void
 }
@@ -75,7 +72,7 @@ const backendsSchema = () =>
 
 const logging = () => z.strictObject({ level: z.string().describe('"info", "debug,upstream=trace".') })
 
-export function gatewayOperations({ state, endpoints, metrics, setLogLevel }: AdminGateway): readonly Operation[] {
+export function gatewayOperations({ state, endpoints, setLogLevel }: AdminGateway): readonly Operation[] {
   return [
     {
       ...{ id: 'getStatus', method: 'GET', path: '/status', tag: TAG, role: 'see' },
@@ -95,12 +92,6 @@ export function gatewayOperations({ state, endpoints, metrics, setLogLevel }: Ad
       summary: 'Addresses of backends, and whether they get requests.',
       replies: { 200: { about: 'The view of all workers together.', schema: backendsSchema() } },
       answer: async () => jsonReply(200, { backends: await endpoints() })
-    },
-    {
-      ...{ id: 'getMetrics', method: 'GET', path: '/metrics', tag: TAG, role: 'see' },
-      summary: 'Metrics as the stats port has them, for pages that may ask no other port.',
-      replies: { 200: { about: 'The Prometheus text format.', types: ['text/plain'] } },
-      answer: async () => ({ status: 200, type: EXPOSITION_CONTENT_TYPE, body: await metrics() })
     },
     {
       ...{ id: 'getLogging', method: 'GET', path: '/logging', tag: TAG, role: 'see' },

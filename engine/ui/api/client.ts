@@ -35,16 +35,6 @@ export async function call<Id extends OperationId>(
   input: Input<Id> = {},
   signal: AbortSignal | null = null
 ): Promise<Answer<Id>> {
-  const text = await textOf(id, input, signal)
-  return (text === '' ? undefined : JSON.parse(text)) as Answer<Id>
-}
-
-/** As `call`, of an operation whose answer is not JSON. */
-export async function textOf<Id extends OperationId>(
-  id: Id,
-  input: Input<Id> = {},
-  signal: AbortSignal | null = null
-): Promise<string> {
   const { method } = OPERATIONS[id]
   const hasBody = method !== 'GET' && method !== 'DELETE'
   const init: RequestInit = { method, signal, cache: 'no-store', credentials: 'same-origin' }
@@ -60,7 +50,7 @@ export async function textOf<Id extends OperationId>(
     if (response.status === 403) mark = null
     throw failureOf(response.status, text)
   }
-  return text
+  return (text === '' ? undefined : JSON.parse(text)) as Answer<Id>
 }
 
 let mark: Promise<string> | null = null

@@ -1,5 +1,5 @@
 /** A chart over time; the code that draws comes with the first one, and its place is kept until then. */
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import type uPlot from 'uplot'
 
 export interface Series {
@@ -27,26 +27,32 @@ export function Chart({ title, times, series, kind, format, height = 200 }: Char
   const host = useRef<HTMLDivElement>(null)
   const [at, setAt] = useState<number | null>(null)
   const look = useLook()
+  const plot = useRef<uPlot | null>(null)
+  const data = useMemo(() => dataOf(times, series, kind), [times, series, kind])
+  const newest = useRef(data)
+  newest.current = data
+  const names = series.map(({ name }) => name).join('\n')
+  // Drawn anew when it looks otherwise; new values alone go into the chart that is there.
   useEffect(() => {
-    let plot: uPlot | null = null
     let isGone = false
     const observer = new ResizeObserver(([entry]) => {
-      if (entry !== undefined) plot?.setSize({ width: Math.floor(entry.contentRect.width), height })
+      if (entry !== undefined) plot.current?.setSize({ width: Math.floor(entry.contentRect.width), height })
     })
     void import('uplot').then(({ default: UPlot }) => {
       const element = host.current
       if (isGone || element === null) return
-      const data = [times, ...(kind === 'stack' ? stacked(series).reverse() : series.map(({ values }) => values))]
       const options = optionsOf(UPlot, { series, kind, format, height }, element.clientWidth, setAt)
-      plot = new UPlot(options, data as unknown as uPlot.AlignedData, element)
+      plot.current = new UPlot(options, newest.current, element)
       observer.observe(element)
     })
     return () => {
       isGone = true
       observer.disconnect()
-      plot?.destroy()
+      plot.current?.destroy()
+      plot.current = null
     }
-  }, [times, series, kind, format, height, look])
+  }, [names, kind, format, height, look])
+  useEffect(() => plot.current?.setData(data), [data])
   const last = times.length - 1
   const shown = at ?? last
   return (
@@ -71,7 +77,7 @@ export function Chart({ title, times, series, kind, format, height = 200 }: Char
 }
 
 const moment = (seconds: number): string =>
-  `${new Date(seconds * 1000).toISOString().slice(0, 16).replace('T', ' ')} UTC`
+  `${new Date(seconds * 1000).toISOString().slice(0, 19).replace('T', ' ')} UTC`
 
 /** Hours of the day; days where a day begins, or where ticks are a day apart. Seconds, all of them. */
 function ticks(times: readonly number[], step: number): string[] {
@@ -86,6 +92,12 @@ function summary(times: readonly number[], series: readonly Series[], format: (v
   if (times.length === 0) return 'empty'
   const lasts = series.map(({ name, values }) => `${name}: ${values.at(-1) == null ? 'none' : format(values.at(-1)!)}`)
   return `from ${moment(times[0]!)} to ${moment(times.at(-1)!)}; at the end ${lasts.join(', ')}`
+}
+
+function dataOf(times: ChartProps['times'], series: ChartProps['series'], kind: ChartProps['kind']): uPlot.AlignedData {
+  const rows = kind === 'stack' ? stacked(series).reverse() : series.map(({ values }) => values)
+  // Its types want arrays that may be written to; it writes to none.
+  return [times, ...rows] as unknown as uPlot.AlignedData
 }
 
 /** Each series with those before it below: drawn from the last to the first, each covers what is not its own. */

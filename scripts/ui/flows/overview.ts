@@ -15,16 +15,18 @@ export const overviewFlows: readonly Flow[] = [
     does: 'counts requests while it is open, and stands still when it is paused',
     run: async (page, stage) => {
       const rate = page.locator('.figure', { hasText: /^Requests/ }).locator('strong')
-      // Each of its points is two seconds of requests.
-      for (let points = 0; points < 5; points++) {
-        const answer = page.waitForResponse('**/api/v1/metrics')
+      for (let rounds = 0; rounds < 5; rounds++) {
+        const answer = page.waitForResponse('**/api/v1/series?*')
         await stage.traffic(4)
         await answer
       }
+      await page.getByRole('cell', { name: 'FORBIDDEN' }).waitFor()
       match((await rate.textContent()) ?? '', /^[1-9]\d*\/s$/)
       equal(await page.locator('canvas').count(), 4)
-      await page.getByRole('cell', { name: 'FORBIDDEN' }).waitFor()
-      match((await page.getByRole('img', { name: /^Latency/ }).getAttribute('aria-label')) ?? '', /p99: \d/)
+      await page.getByRole('img', { name: /^Requests, from .*all: \d/ }).waitFor()
+      await page.getByLabel('Time').selectOption('24h')
+      await page.waitForURL('**/ui/overview?range=24h')
+      await page.getByLabel('Time').selectOption('5m')
       await page.keyboard.press('p')
       let requests = 0
       page.on('request', (request) => {

@@ -9,19 +9,19 @@ export const spendFlows: readonly Flow[] = [
     run: async (page) => {
       await page.getByRole('img', { name: /^Cost by key, from .*alice: \$/ }).waitFor()
       await page.locator('canvas').waitFor()
-      await page.getByRole('button', { name: 'alice' }).click()
-      await page.waitForURL('**/ui/spend?key=alice')
+      await page.getByRole('button', { name: 'bob' }).click()
+      await page.waitForURL('**/ui/spend?key=bob')
       await page.getByLabel('By', { exact: true }).selectOption('model')
-      await page.getByRole('button', { name: 'gpt-5-mini' }).waitFor()
-      equal(await page.getByRole('button', { name: /claude/ }).count(), 0)
+      await page.getByRole('button', { name: 'claude-sonnet-4-5' }).waitFor()
+      equal(await page.getByRole('button', { name: /gpt/ }).count(), 0)
       const download = page.waitForEvent('download')
       await page.getByRole('link', { name: 'CSV' }).click()
       const text = await readFile(await (await download).path(), 'utf8')
-      match(text, /^model,hour,.*\n.*gpt-5-mini/s)
+      match(text, /^model,hour,.*\n.*claude-sonnet-4-5/s)
       await page.getByLabel('Time').selectOption('30d')
       await page.getByRole('heading', { name: 'Cost by model, each day' }).waitFor()
-      await page.getByRole('button', { name: /^key: alice/ }).click()
-      await page.getByRole('button', { name: /claude/ }).waitFor()
+      await page.getByRole('button', { name: /^key: bob/ }).click()
+      await page.getByRole('button', { name: /gpt/ }).waitFor()
     }
   }
 ]

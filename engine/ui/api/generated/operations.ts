@@ -389,7 +389,6 @@ export interface Operations {
   getStatus: { names: Record<string, never>; query: Record<string, never>; body: undefined; answer: GetStatusAnswer }
   getConfiguration: { names: Record<string, never>; query: Record<string, never>; body: undefined; answer: GetConfigurationAnswer }
   listBackends: { names: Record<string, never>; query: Record<string, never>; body: undefined; answer: ListBackendsAnswer }
-  getMetrics: { names: Record<string, never>; query: Record<string, never>; body: undefined; answer: undefined }
   getLogging: { names: Record<string, never>; query: Record<string, never>; body: undefined; answer: GetLoggingAnswer }
   setLogging: { names: Record<string, never>; query: Record<string, never>; body: SetLoggingBody; answer: SetLoggingAnswer }
   getSeries: { names: Record<string, never>; query: { names?: string; range?: string; step?: string }; body: undefined; answer: GetSeriesAnswer }
@@ -417,7 +416,6 @@ export const OPERATIONS = {
   getStatus: { method: 'GET', path: '/status', role: 'see' },
   getConfiguration: { method: 'GET', path: '/configuration', role: 'see' },
   listBackends: { method: 'GET', path: '/backends', role: 'see' },
-  getMetrics: { method: 'GET', path: '/metrics', role: 'see' },
   getLogging: { method: 'GET', path: '/logging', role: 'see' },
   setLogging: { method: 'PUT', path: '/logging', role: 'change' },
   getSeries: { method: 'GET', path: '/series', role: 'see' },

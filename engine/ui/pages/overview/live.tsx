@@ -1,82 +1,61 @@
-/** Traffic, errors, latency, tokens and money, as they are counted while the page is open. */
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
-import { type ApiFailure, textOf } from '#engine/ui/api/client.ts'
-import { isPaused } from '#engine/ui/api/poll.ts'
+/** Traffic, errors, latency, tokens and money, from the figures that the gateway keeps. */
+import { useMemo } from 'preact/hooks'
+import type { Answer } from '#engine/ui/api/client.ts'
+import { usePoll } from '#engine/ui/api/poll.ts'
+import { place, setQuery } from '#engine/ui/app/router.ts'
 import { count, duration, money, percent } from '#engine/ui/format/numbers.ts'
 import { Chart } from '#engine/ui/parts/chart.tsx'
+import { Choice } from '#engine/ui/parts/form.tsx'
 import { Figure, Panel } from '#engine/ui/parts/panel.tsx'
-import { Empty, Failure } from '#engine/ui/parts/state.tsx'
+import { Answered, Empty } from '#engine/ui/parts/state.tsx'
 import { Table } from '#engine/ui/parts/table.tsx'
-import { type Metrics, type Point, parseMetrics, pointOf, reasonsOf } from './metrics.ts'
+import { level, levelNow, NAMES, RANGES, rangeOf, rate, rateNow, reasonsOf, timesOf } from './figures.ts'
 
-const EVERY_MS = 2000
-/** Fifteen minutes. */
-const POINTS_MAX = 450
-
-interface Looked {
-  readonly metrics: Metrics
-  readonly atMs: number
-}
-
-/** Points of this page; they go with it. */
-function useLive() {
-  const [points, setPoints] = useState<readonly Point[]>([])
-  const [metrics, setMetrics] = useState<Metrics | null>(null)
-  const [failure, setFailure] = useState<ApiFailure | null>(null)
-  const last = useRef<Looked | null>(null)
-  useEffect(() => {
-    const left = new AbortController()
-    const look = async () => {
-      if (document.hidden || isPaused.peek()) return
-      try {
-        const now = { metrics: parseMetrics(await textOf('getMetrics', {}, left.signal)), atMs: Date.now() }
-        const before = last.current
-        last.current = now
-        setMetrics(now.metrics)
-        setFailure(null)
-        if (before === null || now.atMs <= before.atMs) return
-        const point = pointOf(before.metrics, now.metrics, now.atMs / 1000, (now.atMs - before.atMs) / 1000)
-        setPoints((all) => [...all.slice(1 - POINTS_MAX), point])
-      } catch (problem) {
-        if (!left.signal.aborted) setFailure(problem as ApiFailure)
-      }
-    }
-    const timer = setInterval(() => void look(), EVERY_MS)
-    void look()
-    return () => {
-      clearInterval(timer)
-      left.abort()
-    }
-  }, [])
-  return { points, metrics, failure }
-}
+type Past = Answer<'getSeries'>
 
 export function Live() {
-  const { points, metrics, failure } = useLive()
-  const charts = useMemo(() => chartsOf(points), [points])
-  const reasons = metrics === null ? [] : reasonsOf(metrics)
+  const range = rangeOf(place.value.query.get('range'))
+  const past = usePoll('getSeries', { query: { names: NAMES, range: String(range.seconds) } }, range.everyMs)
   return (
     <>
-      {failure !== null && <Failure message={failure.message} />}
-      <Now of={points.at(-1) ?? null} />
+      <div class="toolbar">
+        <Choice
+          label="Time"
+          value={range.name}
+          onChange={(name) => setQuery({ range: name })}
+          options={RANGES.map(({ name, title }) => [name, title])}
+        />
+      </div>
+      <Answered of={past} what="Figures">
+        {(data) => <Figures of={data} title={range.title} />}
+      </Answered>
+    </>
+  )
+}
+
+function Figures({ of, title }: { readonly of: Past; readonly title: string }) {
+  const charts = useMemo(() => chartsOf(of), [of])
+  const reasons = reasonsOf(of)
+  return (
+    <>
+      <Now of={of} />
       <div class="grid">
-        {charts.map(({ title, note, ...chart }) => (
-          <Panel key={title} title={title} actions={<span class="muted">{note}</span>}>
-            <Chart title={title} {...chart} kind="line" height={150} />
+        {charts.map(({ title: name, note, ...chart }) => (
+          <Panel key={name} title={name} actions={<span class="muted">{note}</span>}>
+            <Chart title={name} {...chart} kind="line" height={150} />
           </Panel>
         ))}
       </div>
-      <Panel title="Answers of the gateway itself, by reason" actions={<span class="muted">since it began</span>}>
+      <Panel title="Refused and failed, by reason" actions={<span class="muted">{title}</span>}>
         {reasons.length === 0 ? (
-          <Empty>None: every answer came from a backend.</Empty>
+          <Empty>None in this time.</Empty>
         ) : (
           <Table
-            caption="Answers of the gateway itself"
+            caption="Reasons"
             rows={reasons}
-            keyOf={({ reason, status }) => `${reason} ${status}`}
+            keyOf={({ code }) => code}
             columns={[
-              { title: 'Reason', cell: ({ reason }) => <code>{reason}</code> },
-              { title: 'Status', cell: ({ status }) => status },
+              { title: 'Reason', cell: ({ code }) => <code>{code}</code> },
               { title: 'Requests', cell: ({ count: many }) => count(many), isNumber: true }
             ]}
           />
@@ -86,64 +65,59 @@ export function Live() {
   )
 }
 
-function Now({ of }: { readonly of: Point | null }) {
-  const shown = (value: (point: Point) => string) => (of === null ? '…' : value(of))
+/** Of the last ten seconds. */
+function Now({ of }: { readonly of: Past }) {
+  const requests = rateNow(of, 'requests')
+  const failed = rateNow(of, 'responses.5xx')
+  const tokens = rateNow(of, 'tokens.input') + rateNow(of, 'tokens.output')
+  const first = levelNow(of, 'firstToken.p50')
   return (
     <dl class="figures">
       <Figure
         name="Requests"
-        value={shown(({ requests }) => `${count(requests)}/s`)}
-        note={shown(({ connections }) => `${count(connections)} connections`)}
+        value={`${count(requests)}/s`}
+        note={`${count(levelNow(of, 'connections') ?? 0)} connections`}
       />
       <Figure
         name="Failed"
-        value={shown(({ failed, requests }) => percent(requests === 0 ? 0 : failed / requests))}
-        note={shown(({ refused }) => `${count(refused)}/s refused (4xx)`)}
+        value={percent(requests === 0 ? 0 : failed / requests)}
+        note={`${count(rateNow(of, 'responses.4xx'))}/s refused (4xx)`}
       />
       <Figure
         name="Latency"
-        value={shown(({ p50 }) => milliseconds(p50))}
-        note={shown(({ p99 }) => `p99 ${milliseconds(p99)}`)}
+        value={seconds(levelNow(of, 'latency.p50'))}
+        note={`p99 ${seconds(levelNow(of, 'latency.p99'))}`}
       />
       <Figure
         name="Tokens"
-        value={shown(({ inputTokens, outputTokens }) => `${count(inputTokens + outputTokens)}/s`)}
-        note={shown(({ cost }) => `${money(cost.toFixed(6))} an hour`)}
+        value={`${count(tokens)}/s`}
+        note={first === null ? 'no stream now' : `first one after ${seconds(first)}`}
       />
-      <Figure
-        name="CPU"
-        value={shown(({ cpu }) => percent(cpu))}
-        note={shown(({ memory }) => `of a core; ${count(memory)}B memory`)}
-      />
+      <Figure name="Models cost" value={money((rateNow(of, 'cost') * 3600).toFixed(4))} note="an hour, as it is now" />
     </dl>
   )
 }
 
-const milliseconds = (ms: number | null): string => (ms === null ? 'none' : duration(ms))
+const seconds = (value: number | null): string => (value === null ? 'none' : duration(value * 1000))
 
-function chartsOf(points: readonly Point[]) {
-  const times = points.map(({ at }) => at)
-  const series = (name: string, value: (point: Point) => number | null) => ({ name, values: points.map(value) })
+function chartsOf(past: Past) {
+  const times = timesOf(past)
   return [
     {
       ...{ title: 'Requests', note: 'in a second', times, format: count },
-      series: [
-        series('all', ({ requests }) => requests),
-        series('refused', ({ refused }) => refused),
-        series('failed', ({ failed }) => failed)
-      ]
+      series: [rate(past, 'requests', 'all'), rate(past, 'responses.4xx', '4xx'), rate(past, 'responses.5xx', '5xx')]
     },
     {
-      ...{ title: 'Latency', note: 'of requests, to the last byte', times, format: duration },
-      series: [series('p50', ({ p50 }) => p50), series('p99', ({ p99 }) => p99)]
+      ...{ title: 'Latency', note: 'to the last byte', times, format: duration },
+      series: [level(past, 'latency.p50', 'p50', 1000), level(past, 'latency.p99', 'p99', 1000)]
     },
     {
       ...{ title: 'Tokens', note: 'in a second', times, format: count },
-      series: [series('input', ({ inputTokens }) => inputTokens), series('output', ({ outputTokens }) => outputTokens)]
+      series: [rate(past, 'tokens.input', 'input'), rate(past, 'tokens.output', 'output')]
     },
     {
       ...{ title: 'Connections of clients', note: 'open', times, format: count },
-      series: [series('open', ({ connections }) => connections)]
+      series: [level(past, 'connections', 'open')]
     }
   ]
 }
