@@ -125,7 +125,8 @@ function optionsOf(
   const bars = UPlot.paths.bars!({ size: [0.7, 36] })
   const drawn = series.map(({ name }, i): uPlot.Series => {
     const stroke = colour(`--series-${(i % COLOURS) + 1}`)
-    const look = kind === 'stack' ? { fill: stroke, paths: bars, width: 0 } : { width: 1.5 }
+    // Nothing was measured in a gap: a single point between two would not be seen.
+    const look = kind === 'stack' ? { fill: stroke, paths: bars, width: 0 } : { width: 1.5, spanGaps: true }
     return { label: name, stroke, points: { show: false }, ...look }
   })
   return {

@@ -27,7 +27,10 @@ export const overviewFlows: readonly Flow[] = [
       await page.getByLabel('Time').selectOption('24h')
       await page.waitForURL('**/ui/overview?range=24h')
       await page.getByLabel('Time').selectOption('5m')
-      await page.keyboard.press('p')
+      await page.getByRole('button', { name: 'Live' }).click()
+      await page.getByRole('button', { name: 'Paused' }).waitFor()
+      // What was on its way may still come.
+      await page.waitForLoadState('networkidle')
       let requests = 0
       page.on('request', (request) => {
         if (request.url().includes('/api/')) requests++
