@@ -9,7 +9,14 @@ import type { Places } from '#engine/ir/places.ts'
 import type { Snapshot } from '#engine/ir/snapshot.ts'
 import type { ConvertedTexts } from '#engine/standalone/converted.ts'
 import type { ReadFile } from '#engine/standalone/file-sources.ts'
-import { type ForeignFiles, formatErrors, hashOf, loadConfig, type SnapshotDraft } from '#engine/standalone/load.ts'
+import {
+  type ConfigError,
+  type ForeignFiles,
+  formatErrors,
+  hashOf,
+  loadConfig,
+  type SnapshotDraft
+} from '#engine/standalone/load.ts'
 import type { RemoteTexts } from '#engine/standalone/remote.ts'
 import type { NamedText } from '#engine/standalone/texts.ts'
 import type { Published, Supervisor } from '#engine/workers/supervisor.ts'
@@ -48,7 +55,7 @@ export type Loaded = { readonly files: readonly ReadFile[]; readonly urls: Itera
       /** Hosts that are known without DNS. Absent: all names are for DNS. */
       readonly hosts?: HostLists
     }
-  | { readonly ok: false; readonly count: number; readonly text: string }
+  | { readonly ok: false; readonly errors: readonly ConfigError[]; readonly text: string }
 )
 
 /**
@@ -74,7 +81,7 @@ function refusedTogether(texts: readonly NamedText[]): Loaded | null {
   const message = 'is no manifest of Kubernetes, so it cannot be given beside other files'
   const hint = 'a configuration of weir is one file'
   const errors = texts.map(({ name: file }) => ({ file, line: 1, column: 1, path: '', message, hint }))
-  return { ok: false, count: errors.length, text: formatErrors(errors), files: [], urls: [] }
+  return { ok: false, errors, text: formatErrors(errors), files: [], urls: [] }
 }
 
 /** What reads manifests is loaded where a text may be one. */
@@ -91,7 +98,7 @@ function loadNow(text: string, options: ControlPlaneOptions, before: Snapshot | 
   const result = loadConfig(text, { file: name, env, folder, policies, backends, check, prepare, ...read, before })
   const { files, urls: fetched } = result
   const urls = [...fetched.keys()]
-  if (!result.ok) return { ok: false, count: result.errors.length, text: formatErrors(result.errors), files, urls }
+  if (!result.ok) return { ok: false, errors: result.errors, text: formatErrors(result.errors), files, urls }
   const { snapshot: draft, warnings, expanded, places } = result
   return { ok: true, draft, warnings, expanded, places, hash: hashOf(text, files, fetched), files, urls }
 }
@@ -99,6 +106,8 @@ function loadNow(text: string, options: ControlPlaneOptions, before: Snapshot | 
 export class ControlPlane {
   /** Those that are known without DNS. */
   #hosts: HostLists = {}
+  /** Of the last configuration that was accepted. */
+  #urls: readonly string[] = []
   /** One reload at a time: a file that changes twice is read twice, in order. */
   #queue: Promise<unknown> = Promise.resolve()
   readonly #options: ControlPlaneOptions
@@ -116,7 +125,7 @@ export class ControlPlane {
 
   /** Puts the first configuration in force. */
   first(loaded: Loaded & { ok: true }): Promise<Published> {
-    this.#options.remote.follow(loaded.urls, true)
+    this.#follow(loaded)
     const run = this.#queue.then(() => this.#publish(loaded))
     this.#queue = run
     return run
@@ -129,12 +138,26 @@ export class ControlPlane {
     return run
   }
 
+  /** What would become of `text` in place of all that is in force; nothing is put in force. */
+  check(text: string): Promise<Loaded> {
+    const { name } = this.#options
+    const run = this.#queue.then(async () => {
+      const loaded = await load([{ name, text }], this.#options, this.#inForce.status.snapshot)
+      // What was fetched for it alone is not asked for again.
+      this.#options.remote.follow(this.#urls, true)
+      return loaded
+    })
+    // The caller is told of its failure; what comes next goes on.
+    this.#queue = run.catch(() => null)
+    return run
+  }
+
   async #reload(texts: readonly NamedText[]): Promise<void> {
     const { log } = this.#options
     const { snapshot } = this.#inForce.status
     const loaded = await load(texts, this.#options, snapshot)
     this.onFiles(loaded.files, loaded.ok)
-    this.#options.remote.follow(loaded.urls, loaded.ok)
+    this.#follow(loaded)
     if (loaded.ok && loaded.hash === snapshot?.hash) {
       log('info', `configuration ${loaded.hash} is offered again: it is what runs`)
       this.#inForce.offeredAgain()
@@ -149,6 +172,12 @@ export class ControlPlane {
     const outcome = await this.#publish(loaded)
     if (outcome.ok) log('info', `configuration ${loaded.hash} in force`)
     else this.#inForce.refuse(`configuration not put in force, the one before stays: ${explainFailure(outcome)}`)
+  }
+
+  #follow({ urls, ok }: Loaded): void {
+    const all = [...urls]
+    if (ok) this.#urls = all
+    this.#options.remote.follow(all, ok)
   }
 
   /** `config` is read at start only: say so when it changes. */

@@ -92,6 +92,10 @@ export class FileSource implements SnapshotSource {
     }
   }
 
+  check(text: string): Promise<Loaded> {
+    return this.#controlPlane.check(text)
+  }
+
   close(): void {
     this.#isClosed = true
     for (const watch of this.#watches) watch.close()

@@ -1,5 +1,6 @@
 /** The gateway as a process: workers, child processes, its own servers, signals and drain, whatever it runs. */
 import type { Admin, AdminOptions } from '#engine/admin/admin.ts'
+import type { CheckedText } from '#engine/admin/api/check.ts'
 import type { AdminState } from '#engine/admin/state.ts'
 import type { SpendLogSpec } from '#engine/contract/spend.ts'
 import { VERSION } from '#engine/contract/version.ts'
@@ -221,6 +222,7 @@ export class Gateway {
       explain: this.#explanations.answer,
       traces: this.#traces,
       figures: this.#figures,
+      ...(this.#source.check === undefined ? {} : { check: (text: string) => this.#check(text) }),
       ...(this.#settings.process.admin === undefined ? {} : { admin: this.#settings.process.admin }),
       audit: (level, message, fields) => this.#logger.log(level, 'audit', message, fields),
       keys: { keys: this.#accounts.api, budgets: async () => await this.#accounts.budgets() },
@@ -257,6 +259,13 @@ export class Gateway {
     this.#countWorkers()
     const { startedAt } = this.#metrics
     this.#supervisor.sendMetrics(encodeMetrics(this.#metrics.sums(), { startedAt, now: Date.now() }))
+  }
+
+  async #check(text: string): Promise<CheckedText> {
+    const loaded = await this.#source.check!(text)
+    if (!loaded.ok) return { errors: loaded.errors, warnings: [], isInForce: false }
+    const isInForce = loaded.hash === this.#inForce.status.snapshot?.hash
+    return { errors: [], warnings: loaded.warnings, isInForce }
   }
 
   #sample(): void {

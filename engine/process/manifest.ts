@@ -108,7 +108,7 @@ function nothing({ policies, backends, env, name }: ControlPlaneOptions): Snapsh
 }
 
 function refused(errors: readonly ConfigError[]): Loaded {
-  return { ok: false, count: errors.length, text: formatErrors(errors), files: [], urls: [] }
+  return { ok: false, errors, text: formatErrors(errors), files: [], urls: [] }
 }
 
 const distinctTexts = (all: readonly string[]): string[] => [...new Set(all)]

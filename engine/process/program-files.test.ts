@@ -220,3 +220,41 @@ test('a pipe or a device instead of a file is refused, and stops nothing', async
   await program.logged(/configuration [0-9a-f]{12} in force/)
   assert.deepEqual([await status(port, first), await status(port, second)], [401, 200])
 })
+
+test('a configuration is checked by the admin port as at the start, and nothing of it is in force', async (t) => {
+  const path = folder(t)
+  const [port, admin] = [await freePort(), await freePort()]
+  writeFileSync(join(path, 'jwks.json'), keySet([first]))
+  const text = config(port, '{ file: jwks.json }', `adminAddr: '127.0.0.1:${admin}'`)
+  writeFileSync(join(path, 'weir.yaml'), text)
+  const program = await started(t, '-f', join(path, 'weir.yaml'))
+  const check = async (wanted: string) => {
+    const headers = { 'content-type': 'application/json' }
+    const body = JSON.stringify({ text: wanted })
+    const answer = await fetch(`http://127.0.0.1:${admin}/api/v1/configuration/check`, {
+      method: 'POST',
+      headers,
+      body
+    })
+    return (await answer.json()) as { isValid: boolean; isInForce: boolean; errors: unknown[]; errorCount: number }
+  }
+  assert.deepEqual(await check(text), { isValid: true, isInForce: true, errors: [], errorCount: 0, warnings: [] })
+  const other = text.replace('status: 200', 'status: 299')
+  assert.deepEqual(await check(other), { isValid: true, isInForce: false, errors: [], errorCount: 0, warnings: [] })
+  const wrong = await check(text.replace('status: 200', 'status: 99').replace('jwks.json', 'none.json'))
+  const at = 'binds[0].listeners[0].routes[0].policies'
+  const found = wrong.errors as { line: number; column: number; path: string }[]
+  assert.deepEqual(
+    found.map(({ line, path: field }) => `${line} ${field}`),
+    [`8 ${at}.jwtAuth.jwks.file`, `9 ${at}.directResponse.status`]
+  )
+  const broken = await check('binds: [')
+  assert.deepEqual([broken.isValid, broken.errorCount > 0], [false, true])
+  assert.equal(await status(port, first), 200)
+  assert.equal(/in force|refused/.test(program.output), false, program.output)
+  // The file is read again as before.
+  writeFileSync(join(path, 'new'), other)
+  renameSync(join(path, 'new'), join(path, 'weir.yaml'))
+  await program.logged(/configuration [0-9a-f]{12} in force/)
+  assert.equal(await status(port, first), 299)
+})

@@ -50,7 +50,7 @@ async function loadAndRun(command: GatewayCommand, source: ConfigTexts, parts: P
   if (loaded.ok) for (const warning of loaded.warnings) process.stderr.write(`warning: ${warning}\n`)
   if (loaded.ok) process.stdout.write(`configuration is valid: ${countOf(loaded)}\n`)
   else {
-    const mistakes = plural(loaded.count, 'mistake')
+    const mistakes = plural(loaded.errors.length, 'mistake')
     leave(EXIT_CONFIG, `${loaded.text}\nweir: ${mistakes} in ${source.name}; nothing was started\n`)
   }
 }

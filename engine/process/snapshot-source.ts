@@ -1,5 +1,6 @@
 /** Where the configuration of a gateway comes from. */
 import type { Published, Supervisor } from '#engine/workers/supervisor.ts'
+import type { Loaded } from './control.ts'
 import type { InForce } from './in-force.ts'
 
 export interface SourceParts {
@@ -17,6 +18,8 @@ export interface SnapshotSource {
   follow(): void
   /** The user wants it to be read again. */
   reload(): void
+  /** What would become of a text in its place; absent: it is no text. */
+  check?(text: string): Promise<Loaded>
   /** The process drains: nothing changes any more. */
   close(): void
 }

@@ -40,6 +40,7 @@ const parts: ApiParts = {
     lastError: { at: AT, message: `weir.yaml:1:1: must be text, not "Bearer ${CANARY}"` },
     workers: [{ id: 0, state: 'serving', startedAt: AT }]
   }),
+  check: async () => ({ errors: [], warnings: [], isInForce: false }),
   session: () => ({ name: 'local', role: 'change', csrf: 'x' }),
   endpoints: async () => [
     {
@@ -81,6 +82,7 @@ const BODIES: Readonly<Record<string, unknown>> = {
   setLogging: { level: 'debug' },
   explain: { method: 'GET', url: 'http://a/' },
   armTrace: { uses: 2 },
+  checkConfiguration: { text: 'binds: []' },
   tryExpression: { expression: 'request.path', sample: { request: { url: 'http://a/b' } } },
   tryGuard: { text: 'a@b.de', builtins: ['Email'] },
   sendRequest: { method: 'GET', url: 'http://localhost:8080/' }

@@ -2,6 +2,7 @@
 
 import { jsonReply } from '#engine/admin/server.ts'
 import { z } from '#engine/schema/schema.ts'
+import { type AdminChecks, checkOperation } from './check.ts'
 import { type AdminGateway, gatewayOperations } from './gateway.ts'
 import { type AdminKeys, keyOperations } from './keys.ts'
 import { openApi } from './openapi.ts'
@@ -13,7 +14,7 @@ import { type AdminSessions, sessionOperation } from './session.ts'
 import { type AdminSpend, spendOperations } from './spend.ts'
 import { tryOperations } from './try.ts'
 
-export interface ApiParts extends AdminGateway, AdminRequests, AdminSessions {
+export interface ApiParts extends AdminGateway, AdminRequests, AdminSessions, AdminChecks {
   /** Keys and budgets. Absent: there are none. */
   readonly keys?: AdminKeys
   /** What is drawn over time. Absent: none are kept. */
@@ -27,6 +28,7 @@ export function operationsOf(parts: ApiParts): readonly Operation[] {
     ...gatewayOperations(parts),
     seriesOperation(parts.figures),
     sessionOperation(parts.session),
+    checkOperation(parts),
     ...requestOperations(parts),
     ...tryOperations(),
     sendOperation(parts.state),

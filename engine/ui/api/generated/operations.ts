@@ -74,6 +74,24 @@ role: ("see" | "test" | "change")
 csrf: string
 }
 
+export interface CheckConfigurationBody {
+text: string
+}
+
+export interface CheckConfigurationAnswer {
+isValid: boolean
+isInForce: boolean
+errors: {
+line: number
+column: number
+path: string
+message: string
+hint: (string | null)
+}[]
+errorCount: number
+warnings: string[]
+}
+
 export interface ExplainBody {
 method: string
 url: string
@@ -393,6 +411,7 @@ export interface Operations {
   setLogging: { names: Record<string, never>; query: Record<string, never>; body: SetLoggingBody; answer: SetLoggingAnswer }
   getSeries: { names: Record<string, never>; query: { names?: string; range?: string; step?: string }; body: undefined; answer: GetSeriesAnswer }
   getSession: { names: Record<string, never>; query: Record<string, never>; body: undefined; answer: GetSessionAnswer }
+  checkConfiguration: { names: Record<string, never>; query: Record<string, never>; body: CheckConfigurationBody; answer: CheckConfigurationAnswer }
   explain: { names: Record<string, never>; query: Record<string, never>; body: ExplainBody; answer: ExplainAnswer }
   armTrace: { names: Record<string, never>; query: Record<string, never>; body: ArmTraceBody; answer: ArmTraceAnswer }
   getTrace: { names: { id: string }; query: Record<string, never>; body: undefined; answer: GetTraceAnswer }
@@ -420,6 +439,7 @@ export const OPERATIONS = {
   setLogging: { method: 'PUT', path: '/logging', role: 'change' },
   getSeries: { method: 'GET', path: '/series', role: 'see' },
   getSession: { method: 'GET', path: '/session', role: 'see' },
+  checkConfiguration: { method: 'POST', path: '/configuration/check', role: 'change' },
   explain: { method: 'POST', path: '/explain', role: 'test' },
   armTrace: { method: 'POST', path: '/traces', role: 'test' },
   getTrace: { method: 'GET', path: '/traces/{id}', role: 'see' },
