@@ -266,8 +266,12 @@ export interface Usage {
   /** All input, with what was read from and written to caches. */
   readonly input: number
   readonly cacheRead: number
+  /** Parts of cacheRead that were audio and images; absent: none, as far as is known. */
+  readonly cacheReadAudio?: number
+  readonly cacheReadImage?: number
   readonly cacheWrite5m: number
   readonly cacheWrite1h: number
+  /** Not cached. */
   readonly inputAudio: number
   readonly inputImage: number
   /** All output, with reasoning. */

@@ -89,11 +89,18 @@ export interface ModelUse {
   readonly totalTokens?: number | undefined
   readonly cachedInputTokens?: number | undefined
   readonly cacheCreationInputTokens?: number | undefined
+  /** Parts of cachedInputTokens. */
+  readonly cachedAudioTokens?: number | undefined
+  readonly cachedImageTokens?: number | undefined
   readonly reasoningTokens?: number | undefined
   readonly inputAudioTokens?: number | undefined
   readonly inputImageTokens?: number | undefined
   readonly outputAudioTokens?: number | undefined
   readonly outputImageTokens?: number | undefined
+  /** What is paid for beside tokens: sound by the second, pictures, searches. Undefined: nothing of it. */
+  readonly seconds?: number | undefined
+  readonly pictures?: number | undefined
+  readonly searches?: number | undefined
   readonly serviceTier?: string | undefined
   /** Undefined: answers are not kept. */
   readonly cache?: CacheStatus | undefined

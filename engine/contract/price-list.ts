@@ -3,7 +3,8 @@ import type { Picos } from '#engine/kit/money.ts'
 
 /** Kinds of tokens that have prices of their own. Parts of input and output, which share none. */
 export const TOKEN_KINDS = [
-  ...(['input', 'cacheRead', 'cacheWrite5m', 'cacheWrite1h', 'inputAudio', 'inputImage'] as const),
+  ...(['input', 'cacheRead', 'cacheReadAudio', 'cacheReadImage', 'cacheWrite5m', 'cacheWrite1h'] as const),
+  ...(['inputAudio', 'inputImage'] as const),
   ...(['output', 'reasoning', 'outputAudio', 'outputImage'] as const)
 ]
 export type TokenKind = (typeof TOKEN_KINDS)[number]

@@ -10,8 +10,15 @@ import {
 } from '#engine/contract/price-list.ts'
 import { type Picos, plusPicos, timesPrice } from '#engine/kit/money.ts'
 
-/** Tokens: input and output are totals, the others parts of them, and no token is of two kinds. */
-export type TokenCounts = { readonly [kind in TokenKind]: number }
+type CachedKind = 'cacheReadAudio' | 'cacheReadImage'
+
+/**
+ * Tokens: input and output are totals, the others parts of them, and no token is of two kinds; but those of audio and
+ * images that were cached are parts of cacheRead. Absent: none.
+ */
+export type TokenCounts = { readonly [kind in Exclude<TokenKind, CachedKind>]: number } & {
+  readonly [kind in CachedKind]?: number
+}
 
 /** What was counted beside tokens. Absent: none. */
 export interface Units {
@@ -24,6 +31,8 @@ export interface Units {
 const INSTEAD: { readonly [kind in RateKind]: TokenKind | null } = {
   input: null,
   cacheRead: 'input',
+  cacheReadAudio: 'cacheRead',
+  cacheReadImage: 'cacheRead',
   cacheWrite5m: 'input',
   cacheWrite1h: 'cacheWrite5m',
   inputAudio: 'input',
@@ -99,7 +108,11 @@ function plainCount(tokens: TokenCounts, kind: TokenKind): number {
     const { output, reasoning, outputAudio, outputImage } = tokens
     return Math.max(output - reasoning - outputAudio - outputImage, 0)
   }
-  return tokens[kind]
+  if (kind === 'cacheRead') {
+    const { cacheRead, cacheReadAudio = 0, cacheReadImage = 0 } = tokens
+    return Math.max(cacheRead - cacheReadAudio - cacheReadImage, 0)
+  }
+  return tokens[kind] ?? 0
 }
 
 function imageRate({ images }: PriceRow, rates: Rates, { imageSize, imageQuality }: Units): Picos | undefined {

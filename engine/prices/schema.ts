@@ -42,6 +42,8 @@ const UNITS = {
 const DESCRIPTIONS: { readonly [kind in (typeof TOKEN_KINDS)[number]]: string } = {
   input: 'Of a million tokens of input.',
   cacheRead: 'Of those read from a cache. Default: input.',
+  cacheReadAudio: 'Of audio read from a cache. Default: cacheRead.',
+  cacheReadImage: 'Of images read from a cache. Default: cacheRead.',
   cacheWrite5m: 'Of those written to a cache for 5 minutes, or for as long as the provider likes. Default: input.',
   cacheWrite1h: 'Of those written to a cache for an hour. Default: cacheWrite5m.',
   inputAudio: 'Of audio. Default: input.',

@@ -63,7 +63,13 @@ export const COLUMNS = {
   firstTokenMs: 'INTEGER',
   durationMs: 'INTEGER NOT NULL',
   traceId: 'TEXT',
-  purpose: 'TEXT'
+  purpose: 'TEXT',
+  cacheReadAudioTokens: 'INTEGER',
+  cacheReadImageTokens: 'INTEGER',
+  seconds: 'INTEGER',
+  pictures: 'INTEGER',
+  searches: 'INTEGER',
+  continuations: 'INTEGER'
 } as const satisfies Record<string, string>
 
 export type Column = keyof typeof COLUMNS
@@ -162,7 +168,13 @@ export function rowOf(ex: Exchange, { route, status, durationMs, now, currency }
     first === undefined ? null : Math.round(first),
     Math.round(durationMs),
     ex.slots === null ? null : (TRACE.get(ex)?.traceId ?? null),
-    ex.slots === null ? null : SIDE_PURPOSE.get(ex)
+    ex.slots === null ? null : SIDE_PURPOSE.get(ex),
+    llm.cachedAudioTokens ?? null,
+    llm.cachedImageTokens ?? null,
+    whole(llm.seconds),
+    whole(llm.pictures),
+    whole(llm.searches),
+    llm.continuations ?? null
   ]
 }
 
@@ -190,6 +202,14 @@ function guardsOf(ex: Exchange): string | null {
 function uncached({ inputTokens, cachedInputTokens = 0, cacheCreationInputTokens = 0 }: ModelUse): number | null {
   // A provider that counts otherwise must not make a number below nothing.
   return inputTokens === undefined ? null : Math.max(inputTokens - cachedInputTokens - cacheCreationInputTokens, 0)
+}
+
+/** Of one call: what is more is no count. */
+const UNITS_MAX = 1_000_000_000
+
+/** Providers say some of them: one that is no count must not keep the records beside it from the file. */
+function whole(count: number | undefined): number | null {
+  return count === undefined || !(count > 0) ? null : Math.min(Math.ceil(count), UNITS_MAX)
 }
 
 function text(value: string | null | undefined, max = CHARS_MAX): string | null {

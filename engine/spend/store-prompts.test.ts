@@ -58,7 +58,7 @@ test('in CSV what was said is one cell, which no spreadsheet runs', async (t) =>
   const store = await storeOf(t)
   store.append([withContent(row(), CONTENT)])
   const [head = '', line = ''] = prompts(store, 'format=csv').split('\r\n')
-  assert.match(head, /,purpose,content$/)
+  assert.match(head, /,continuations,content$/)
   const cell = line.slice(line.indexOf('"{') + 1, -1).replaceAll('""', '"')
   assert.deepEqual(JSON.parse(cell), CONTENT)
 })

@@ -19,6 +19,12 @@ export const SUMMED = [
   'outputAudioTokens',
   'inputImageTokens',
   'outputImageTokens',
+  'cacheReadAudioTokens',
+  'cacheReadImageTokens',
+  'seconds',
+  'pictures',
+  'searches',
+  'continuations',
   'costNanos'
 ] as const
 
@@ -28,7 +34,7 @@ export const COUNTED = ['calls', 'errors', 'unknownCosts', 'refusals', 'cacheHit
 export const MEASURES = [...COUNTED, ...SUMMED] as const
 
 /** Of the file; another one is not touched. */
-const VERSION = 5
+const VERSION = 6
 /** "weir", as `file` shows it. */
 const APPLICATION_ID = 0x77656972
 /** Another process of this machine may have the file: the one before a restart, while it drains. */

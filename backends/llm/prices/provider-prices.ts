@@ -159,7 +159,8 @@ export class ProviderPrices {
 /** Of one answer: what is more is no count. */
 const SEARCHES_MAX = 1_000_000
 
-function searchUnits(usage: Usage | null): Units | undefined {
+/** Of the provider's own tools; undefined: none. */
+export function searchUnits(usage: Usage | null): Units | undefined {
   const { searches = 0 } = usage ?? {}
   return searches > 0 ? { counts: { search: Math.min(Math.ceil(searches), SEARCHES_MAX) } } : undefined
 }

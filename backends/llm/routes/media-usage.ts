@@ -5,6 +5,7 @@
 import { type JsonObject, NO_USAGE, type Usage } from '#backends/llm/conversation.ts'
 import { objectIn } from '#backends/llm/formats/completions/usage.ts'
 import { isObject, isString } from '#backends/llm/formats/fields.ts'
+import { inputKinds } from '#backends/llm/usage/input-kinds.ts'
 import type { Units } from '#engine/prices/cost.ts'
 import type { OperationCost } from './operation.ts'
 import type { ReadCost } from './passing-answer.ts'
@@ -19,12 +20,19 @@ function tokensIn(body: JsonObject, output: Output): Usage | null {
   const input = { ...objectIn(usage, 'input_tokens_details'), ...objectIn(usage, 'input_token_details') }
   const details = objectIn(usage, 'output_tokens_details')
   const written = count(usage.output_tokens)
+  const cached = isObject(input.cached_tokens_details) ? input.cached_tokens_details : null
+  const cacheRead = count(input.cached_tokens)
   return {
     ...NO_USAGE,
     input: usage.input_tokens,
-    cacheRead: count(input.cached_tokens),
-    inputAudio: count(input.audio_tokens),
-    inputImage: count(input.image_tokens),
+    cacheRead,
+    ...inputKinds({
+      ...{ input: usage.input_tokens, cacheRead, written: 0 },
+      audio: count(input.audio_tokens),
+      image: count(input.image_tokens),
+      cachedAudio: cached === null ? null : count(cached.audio_tokens),
+      cachedImage: cached === null ? null : count(cached.image_tokens)
+    }),
     output: written,
     outputAudio: output === 'audio' ? written : 0,
     outputImage:

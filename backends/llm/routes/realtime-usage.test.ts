@@ -161,6 +161,7 @@ test('usage adds up, and odd ones count as nothing', () => {
   deepEqual(usageOf(JSON.parse(done())), {
     input: 132,
     cacheRead: 64,
+    cacheReadAudio: 4,
     cacheWrite5m: 0,
     cacheWrite1h: 0,
     inputAudio: 9,

@@ -6,6 +6,7 @@
 import { type Json, type JsonObject, NO_USAGE, type Usage } from '#backends/llm/conversation.ts'
 import { objectIn } from '#backends/llm/formats/completions/usage.ts'
 import { isObject } from '#backends/llm/formats/fields.ts'
+import { inputKinds } from '#backends/llm/usage/input-kinds.ts'
 import { boundedUsage, mapUsage } from '#backends/llm/usage/token-counts.ts'
 import { recordUsage } from '#backends/llm/usage/usage-record.ts'
 import { charge } from '#engine/contract/buckets.ts'
@@ -85,14 +86,19 @@ export function usageOf(event: Json): Usage | null {
   if (!isObject(usage)) return null
   const input = objectIn(usage, 'input_token_details')
   const output = objectIn(usage, 'output_token_details')
-  const cached = objectIn(input, 'cached_tokens_details')
+  const cached = isObject(input.cached_tokens_details) ? input.cached_tokens_details : null
+  const [all, cacheRead] = [count(usage, 'input_tokens'), count(input, 'cached_tokens')]
   return {
     ...NO_USAGE,
-    input: count(usage, 'input_tokens'),
-    cacheRead: count(input, 'cached_tokens'),
-    // Of audio and images that were kept the price is that of what was kept.
-    inputAudio: Math.max(0, count(input, 'audio_tokens') - count(cached, 'audio_tokens')),
-    inputImage: Math.max(0, count(input, 'image_tokens') - count(cached, 'image_tokens')),
+    input: all,
+    cacheRead,
+    ...inputKinds({
+      ...{ input: all, cacheRead, written: 0 },
+      audio: count(input, 'audio_tokens'),
+      image: count(input, 'image_tokens'),
+      cachedAudio: cached === null ? null : count(cached, 'audio_tokens'),
+      cachedImage: cached === null ? null : count(cached, 'image_tokens')
+    }),
     output: count(usage, 'output_tokens'),
     outputAudio: count(output, 'audio_tokens'),
     outputImage: count(output, 'image_tokens')
@@ -104,7 +110,7 @@ function count(value: JsonObject, key: string): number {
   return typeof tokens === 'number' && Number.isSafeInteger(tokens) && tokens > 0 ? tokens : 0
 }
 
-const sum = (a: Usage, b: Usage): Usage => mapUsage(a, (tokens, kind) => tokens + b[kind])
+const sum = (a: Usage, b: Usage): Usage => mapUsage(a, (tokens, kind) => tokens + (b[kind] ?? 0))
 
 /** Counts the responses of a session: limits are charged with each as it ends, logs and metrics get the sum. */
 export class RealtimeTap implements ResponseTap {

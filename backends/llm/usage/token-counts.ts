@@ -5,18 +5,32 @@ import { NO_USAGE, type Usage } from '#backends/llm/conversation.ts'
 export const TOKENS_MAX = 1_000_000_000
 
 const KINDS = Object.keys(NO_USAGE) as (keyof Tokens)[]
+/** Those that are mostly absent. */
+const CACHED_KINDS = ['cacheReadAudio', 'cacheReadImage'] as const
 
 /** `usage` where all of it are counts; else what is nearest to it. */
 export function boundedUsage(usage: Usage): Usage {
-  if (isCount(usage.input) && isCount(usage.output) && KINDS.every((kind) => isCount(usage[kind]))) return usage
+  if (
+    isCount(usage.input) &&
+    isCount(usage.output) &&
+    [...KINDS, ...CACHED_KINDS].every((kind) => isCount(usage[kind] ?? 0))
+  )
+    return usage
   return { ...usage, ...mapUsage(usage, counted) }
 }
 
-type Tokens = Omit<Usage, 'reportedCost' | 'searches'>
+type CachedKind = (typeof CACHED_KINDS)[number]
+type Tokens = Omit<Usage, 'reportedCost' | 'searches' | CachedKind>
 
-export function mapUsage(usage: Usage, map: (tokens: number, kind: keyof Tokens) => number): Tokens {
-  const mapped: { -readonly [kind in keyof Tokens]: number } = { ...NO_USAGE }
+type AllTokens = Tokens & Pick<Usage, CachedKind>
+
+export function mapUsage(usage: Usage, map: (tokens: number, kind: keyof AllTokens) => number): AllTokens {
+  const mapped: { -readonly [kind in keyof AllTokens]: AllTokens[kind] } = { ...NO_USAGE }
   for (const kind of KINDS) mapped[kind] = map(usage[kind], kind)
+  for (const kind of CACHED_KINDS) {
+    const tokens = map(usage[kind] ?? 0, kind)
+    if (tokens > 0) mapped[kind] = tokens
+  }
   return mapped
 }
 

@@ -1,7 +1,7 @@
 /** The usage record of an exchange (ex.llm): provider, models, tokens, and when they came. */
 import type { StopReason, Usage } from '#backends/llm/conversation.ts'
 import { FORMATS } from '#backends/llm/formats/index.ts'
-import { beginPricing, type ProviderPrices, pricedCall } from '#backends/llm/prices/provider-prices.ts'
+import { beginPricing, type ProviderPrices, pricedCall, searchUnits } from '#backends/llm/prices/provider-prices.ts'
 import type { ChatRequest } from '#backends/llm/request/chat-request.ts'
 import type { Operation, SentOperation } from '#backends/llm/routes/operation.ts'
 import { charge } from '#engine/contract/buckets.ts'
@@ -112,6 +112,7 @@ export function recordUsage(ex: Exchange, cost: Cost): void {
     pieceCount: cost.pieceCount ?? 0,
     units: cost.units
   })
+  const counts = cost.units?.counts
   const isTraced = TRACE.get(ex) !== null
   // Written out: an object that is put together of others costs more than all the rest.
   ex.llm = {
@@ -128,11 +129,17 @@ export function recordUsage(ex: Exchange, cost: Cost): void {
     totalTokens: usage === null ? undefined : usage.input + usage.output,
     cachedInputTokens: usage?.cacheRead,
     cacheCreationInputTokens: usage === null ? undefined : usage.cacheWrite5m + usage.cacheWrite1h,
+    cachedAudioTokens: usage?.cacheReadAudio,
+    cachedImageTokens: usage?.cacheReadImage,
     reasoningTokens: usage?.reasoning,
     inputAudioTokens: usage?.inputAudio,
     inputImageTokens: usage?.inputImage,
     outputAudioTokens: usage?.outputAudio,
     outputImageTokens: usage?.outputImage,
+    seconds: counts?.second,
+    pictures: counts?.image,
+    searches: counts?.search ?? searchUnits(usage)?.counts?.search,
+    continuations: llm?.continuations,
     serviceTier: serviceTier ?? undefined,
     cost: priced !== null && 'cost' in priced ? priced.cost : undefined,
     costBasis: priced !== null && 'cost' in priced ? priced.basis : undefined,

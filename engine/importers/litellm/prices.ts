@@ -15,6 +15,8 @@ const PRICES: Readonly<Record<string, Price>> = {
   input_cost_per_token: { name: 'input', shift: MILLION },
   output_cost_per_token: { name: 'output', shift: MILLION },
   cache_read_input_token_cost: { name: 'cacheRead', shift: MILLION },
+  cache_read_input_audio_token_cost: { name: 'cacheReadAudio', shift: MILLION },
+  cache_read_input_image_token_cost: { name: 'cacheReadImage', shift: MILLION },
   cache_creation_input_token_cost: { name: 'cacheWrite5m', shift: MILLION },
   cache_creation_input_token_cost_above_1hr: { name: 'cacheWrite1h', shift: MILLION },
   output_cost_per_reasoning_token: { name: 'reasoning', shift: MILLION },

@@ -2,6 +2,7 @@
 
 import type { Json, JsonObject, Usage } from '#backends/llm/conversation.ts'
 import { compact, isObject, type Writable } from '#backends/llm/formats/fields.ts'
+import { allAudio, allImage, inputKinds } from '#backends/llm/usage/input-kinds.ts'
 import { reportedCost } from '#backends/llm/usage/reported-cost.ts'
 
 /**
@@ -30,13 +31,19 @@ export function readUsage(value: JsonObject): Usage {
   const cacheRead = count(prompt, 'cached_tokens') || count(value, 'prompt_cache_hit_tokens')
   // OpenRouter tells tokens of Gemini's own cache as read and as written: no token is both.
   const writes = readWrites(prompt, value, Math.max(input - cacheRead, 0))
+  const cached = isObject(prompt.cached_tokens_details) ? prompt.cached_tokens_details : null
   return {
     input,
     cacheRead,
     cacheWrite5m: writes.short,
     cacheWrite1h: writes.long,
-    inputAudio: count(prompt, 'audio_tokens'),
-    inputImage: count(prompt, 'image_tokens'),
+    ...inputKinds({
+      ...{ input, cacheRead, written: writes.short + writes.long },
+      audio: count(prompt, 'audio_tokens'),
+      image: count(prompt, 'image_tokens'),
+      cachedAudio: cached === null ? null : count(cached, 'audio_tokens'),
+      cachedImage: cached === null ? null : count(cached, 'image_tokens')
+    }),
     output,
     reasoning: count(completion, 'reasoning_tokens') || output - reported,
     outputAudio: count(completion, 'audio_tokens'),
@@ -83,8 +90,8 @@ export function writeUsage(usage: Usage): Writable {
     total_tokens: usage.input + usage.output,
     prompt_tokens_details: compact({
       cached_tokens: usage.cacheRead,
-      audio_tokens: usage.inputAudio,
-      image_tokens: usage.inputImage === 0 ? null : usage.inputImage,
+      audio_tokens: allAudio(usage),
+      image_tokens: allImage(usage) === 0 ? null : allImage(usage),
       cache_write_tokens: writes === 0 ? null : writes,
       cache_creation_token_details: lasting
     }),

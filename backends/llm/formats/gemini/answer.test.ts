@@ -80,6 +80,8 @@ test('an answer of every field is read, and written as it was', () => {
   assert.deepEqual(answer.usage, {
     input: 105,
     cacheRead: 40,
+    cacheReadAudio: 10,
+    cacheReadImage: 2,
     cacheWrite5m: 0,
     cacheWrite1h: 0,
     inputAudio: 20,

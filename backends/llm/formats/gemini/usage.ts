@@ -7,19 +7,20 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Json, JsonObject, Usage } from '#backends/llm/conversation.ts'
 import { compact, type Fields, isObject } from '#backends/llm/formats/fields.ts'
 import type { UnknownFields } from '#backends/llm/formats/unknown-fields.ts'
+import { allAudio, allImage, inputKinds } from '#backends/llm/usage/input-kinds.ts'
 import { camel, count, messages } from './wire.ts'
 
 /** Audio and images that came from a cache are counted as that. */
 export function readUsage(fields: Fields): Usage {
+  const cacheRead = count(fields, 'cachedContentTokenCount')
   const reasoning = count(fields, 'thoughtsTokenCount')
   count(fields, 'totalTokenCount')
   return {
     input: count(fields, 'promptTokenCount') + count(fields, 'toolUsePromptTokenCount'),
-    cacheRead: count(fields, 'cachedContentTokenCount'),
+    cacheRead,
     cacheWrite5m: 0,
     cacheWrite1h: 0,
-    inputAudio: uncached(fields, 'AUDIO'),
-    inputImage: uncached(fields, 'IMAGE'),
+    ...kindsOf(fields, cacheRead),
     output: count(fields, 'candidatesTokenCount') + reasoning,
     reasoning,
     outputAudio: ofModality(fields, 'candidatesTokensDetails', 'AUDIO'),
@@ -68,11 +69,15 @@ export function leaveSplits(fields: Fields, usage: Usage, unknown: UnknownFields
 
 type Modality = 'AUDIO' | 'IMAGE'
 
-/** Of the input. */
-function uncached(fields: Fields, modality: Modality): number {
-  const all =
+/** Of the input. Cached images and sound are among those of the prompt, where that is split. */
+function kindsOf(fields: Fields, cacheRead: number) {
+  const sent = (modality: Modality) =>
     ofModality(fields, 'promptTokensDetails', modality) + ofModality(fields, 'toolUsePromptTokensDetails', modality)
-  return all === 0 ? 0 : Math.max(0, all - ofModality(fields, 'cacheTokensDetails', modality))
+  const cached = (modality: Modality) => ofModality(fields, 'cacheTokensDetails', modality)
+  return inputKinds({
+    ...{ input: 0, cacheRead, written: 0 },
+    ...{ audio: sent('AUDIO'), image: sent('IMAGE'), cachedAudio: cached('AUDIO'), cachedImage: cached('IMAGE') }
+  })
 }
 
 function ofModality(fields: Fields, name: string, modality: Modality): number {
@@ -92,7 +97,8 @@ export function writeUsage(usage: Usage, serviceTier: string | null, toolUse: nu
     candidatesTokenCount: usage.output - usage.reasoning,
     thoughtsTokenCount: usage.reasoning > 0 ? usage.reasoning : null,
     totalTokenCount: usage.input + usage.output,
-    promptTokensDetails: byModality(usage.input, usage.inputAudio, usage.inputImage),
+    promptTokensDetails: byModality(usage.input, allAudio(usage), allImage(usage)),
+    cacheTokensDetails: byModality(usage.cacheRead, usage.cacheReadAudio ?? 0, usage.cacheReadImage ?? 0),
     candidatesTokensDetails: byModality(usage.output - usage.reasoning, usage.outputAudio, usage.outputImage),
     serviceTier
   })

@@ -192,16 +192,16 @@ test('an answer of another format: ids are made, thoughts and calls bear their s
 })
 
 test('usage keeps its sums, and both times of caching are one', () => {
-  const [input, output] = [10, 20]
+  const [input, output] = [20, 20]
   const media = { inputAudio: 4, inputImage: 7, outputAudio: 6, outputImage: 8 }
   const parts = { cacheRead: 1, cacheWrite5m: 2, cacheWrite1h: 3, reasoning: 5, ...media }
   const body = responses.writeAnswer({ ...answerOf([]), usage: { input, output, ...parts } }, CONTEXT, new Losses())
   assert.deepEqual(body.usage, {
-    input_tokens: 10,
+    input_tokens: 20,
     input_tokens_details: { cached_tokens: 1, cache_write_tokens: 5, audio_tokens: 4, image_tokens: 7 },
     output_tokens: 20,
     output_tokens_details: { reasoning_tokens: 5, audio_tokens: 6, image_tokens: 8 },
-    total_tokens: 30
+    total_tokens: 40
   })
   const again = responses.readAnswer(body).usage
   assert.deepEqual(again, { input, output, ...parts, cacheWrite5m: 5, cacheWrite1h: 0 })

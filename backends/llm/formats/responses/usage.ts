@@ -3,6 +3,7 @@
 import type { Json, JsonObject, Usage } from '#backends/llm/conversation.ts'
 import { compact, type Fields, isObject } from '#backends/llm/formats/fields.ts'
 import type { ReadNotes } from '#backends/llm/formats/unknown-fields.ts'
+import { allAudio, allImage, inputKinds } from '#backends/llm/usage/input-kinds.ts'
 import { reportedCost } from '#backends/llm/usage/reported-cost.ts'
 
 /** `output`: of the response, since its usage does not tell of searches. */
@@ -10,14 +11,19 @@ export function readUsage(usage: Fields | null, output: Json | undefined, notes:
   if (usage === null) return null
   const input = usage.optionalObject('input_tokens_details')
   const details = usage.optionalObject('output_tokens_details')
+  const [all, cacheRead] = [usage.count('input_tokens'), input?.count('cached_tokens') ?? 0]
+  // One price for all times.
+  const written = input?.count('cache_write_tokens') ?? 0
   const read: Usage = {
-    input: usage.count('input_tokens'),
-    cacheRead: input?.count('cached_tokens') ?? 0,
-    // One price for all times.
-    cacheWrite5m: input?.count('cache_write_tokens') ?? 0,
+    input: all,
+    cacheRead,
+    cacheWrite5m: written,
     cacheWrite1h: 0,
-    inputAudio: input?.count('audio_tokens') ?? 0,
-    inputImage: input?.count('image_tokens') ?? 0,
+    ...inputKinds({
+      ...{ input: all, cacheRead, written, cachedAudio: null, cachedImage: null },
+      audio: input?.count('audio_tokens') ?? 0,
+      image: input?.count('image_tokens') ?? 0
+    }),
     output: usage.count('output_tokens'),
     reasoning: details?.count('reasoning_tokens') ?? 0,
     outputAudio: details?.count('audio_tokens') ?? 0,
@@ -48,8 +54,8 @@ export function writeUsage(usage: Usage | null): JsonObject | null {
     input_tokens_details: compact({
       cached_tokens: usage.cacheRead,
       cache_write_tokens: usage.cacheWrite5m + usage.cacheWrite1h,
-      audio_tokens: usage.inputAudio === 0 ? null : usage.inputAudio,
-      image_tokens: usage.inputImage === 0 ? null : usage.inputImage
+      audio_tokens: allAudio(usage) === 0 ? null : allAudio(usage),
+      image_tokens: allImage(usage) === 0 ? null : allImage(usage)
     }),
     output_tokens: usage.output,
     output_tokens_details: compact({

@@ -130,7 +130,10 @@ const SOUND: readonly Line[] = [
     { input: 4, cacheRead: 0.4, inputAudio: 32, inputImage: 5, output: 16, outputAudio: 64 }
   ],
   ['gpt-realtime-2', { input: 4, cacheRead: 0.4, inputAudio: 32, inputImage: 5, output: 24, outputAudio: 64 }],
-  ['gpt-realtime-mini', { input: 0.6, cacheRead: 0.06, inputAudio: 10, inputImage: 0.8, output: 2.4, outputAudio: 20 }],
+  [
+    'gpt-realtime-mini',
+    { input: 0.6, cacheRead: 0.06, cacheReadAudio: 0.3, inputAudio: 10, inputImage: 0.8, output: 2.4, outputAudio: 20 }
+  ],
   ['gpt-4o-realtime-preview', { input: 5, cacheRead: 2.5, inputAudio: 40, output: 20, outputAudio: 80 }],
   ['gpt-4o-mini-realtime-preview', { input: 0.6, cacheRead: 0.3, inputAudio: 10, output: 2.4, outputAudio: 20 }],
   ['gpt-audio gpt-audio-1.5', { input: 2.5, inputAudio: 32, output: 10, outputAudio: 64 }],
@@ -148,9 +151,9 @@ const SOUND: readonly Line[] = [
 /** Text in, text cached, pictures in and out; dall-e by picture. */
 const PICTURES: readonly Line[] = [
   ['gpt-image-1', { input: 5, cacheRead: 1.25, inputImage: 10, output: 40, outputImage: 40 }],
-  ['gpt-image-1-mini', { input: 2, cacheRead: 0.2, inputImage: 2.5, output: 8, outputImage: 8 }],
+  ['gpt-image-1-mini', { input: 2, cacheRead: 0.2, cacheReadImage: 0.25, inputImage: 2.5, output: 8, outputImage: 8 }],
   ['gpt-image-1.5 chatgpt-image', { input: 5, cacheRead: 1.25, inputImage: 8, output: 10, outputImage: 32 }],
-  ['gpt-image-2', { input: 5, cacheRead: 1.25, inputImage: 8, output: 30, outputImage: 30 }],
+  ['gpt-image-2', { input: 5, cacheRead: 1.25, cacheReadImage: 2, inputImage: 8, output: 30, outputImage: 30 }],
   [
     'dall-e-3',
     {
