@@ -1,6 +1,6 @@
 /**
  * What of a request is compared by its meaning: the text of its last turn, which is the user's. All the rest of it has
- * to be equal, and so do the numbers in the text: models of vectors hardly tell 12 from 13.
+ * to be equal, and so do the numbers in the text, with their signs: models of vectors hardly tell 12 from 13 or -12.
  */
 import { bodyWithoutForm } from '#backends/llm/cache/cache-key.ts'
 import type { ClientFormat, Conversation, Json, JsonObject } from '#backends/llm/conversation.ts'
@@ -10,6 +10,9 @@ import type { ChatRequest } from '#backends/llm/request/chat-request.ts'
 
 /** Longer texts differ in what no vector tells, and models of vectors take some 8,000 tokens. */
 const TEXT_CHARS_MAX = 8_192
+
+/** 12, -40, 1.5, 10:30, 2/3, ½, m², > 100, $5. Each piece begins with another kind of character: linear in the text. */
+const NUMBERS = /(?:[\p{Pd}\p{Sm}\p{Sc}~]\s*)?\p{N}+(?:[.,:/]\p{N}+)*(?:\s*[\p{Sc}%])?/gu
 
 /** Fields of Responses: the conversation is elsewhere, or its answer comes later. */
 const ELSEWHERE = ['previous_response_id', 'conversation', 'prompt', 'background'] as const
@@ -34,7 +37,7 @@ export function questionOf({ client, body, model, isStreamed }: ChatRequest): Qu
   const text = lastText(client, body, { model, isStreamed })
   const path = text === null ? null : pathOf(client, body, text)
   if (text === null || path === null) return null
-  const numbers = text.match(/\p{Nd}+/gu) ?? []
+  const numbers = text.match(NUMBERS) ?? []
   return { text, rest: JSON.stringify([bodyWithoutForm(blanked(body, path) as JsonObject), numbers]) }
 }
 

@@ -1,0 +1,53 @@
+/** Who would turn answers to like questions against others. */
+import { equal } from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { gatewayOf, provider } from '#backends/llm/testing/llm-gateway.ts'
+import { reply, startQdrant } from '#backends/llm/testing/qdrant.ts'
+import type { MockRequest } from '#engine/testing/models.ts'
+
+const CHAT = '/v1/chat/completions'
+const KEY = 'a-secret-of-all-replicas'
+
+/** One vector for all texts: what is told apart is told apart by something else. */
+async function stand(t: TestContext, more: object = {}, cache: object = {}) {
+  const [models, qdrant] = await Promise.all([provider(t), startQdrant(t)])
+  const vectors: MockRequest[] = []
+  models.instead = (request, response) => {
+    if (!request.path.endsWith('/embeddings')) return false
+    vectors.push(request)
+    const data = [{ object: 'embedding', index: 0, embedding: [1, 0, 0] }]
+    reply(response, 200, { object: 'list', model: 'v', data, usage: { prompt_tokens: 1_000, total_tokens: 1_000 } })
+    return true
+  }
+  const params = { baseUrl: `http://127.0.0.1:${models.port}/v1`, apiKey: 'k' }
+  const list = ['m', 'v'].map((name) => ({ name, provider: 'openai', params }))
+  const to = { url: qdrant.url, collection: 'answers' }
+  const semantic = { embeddings: 'v', key: KEY, threshold: 0.9, timeout: '10s', qdrant: to }
+  const prices = [{ input: 1, output: 1 }]
+  const started = await gatewayOf(t, {
+    llm: { port: 4000, models: list, prices, cache: { ttl: '1h', semantic, ...cache } },
+    ...more
+  })
+  const seen = async (content: string, headers: Record<string, string> = {}, other: object = {}) => {
+    const response = await started.ask(CHAT, { model: 'm', messages: [{ role: 'user', content }], ...other }, headers)
+    await response.text()
+    return response.headers.get('x-weir-cache') ?? response.status
+  }
+  return { ...started, models, qdrant, vectors, seen }
+}
+
+for (const [one, other] of [
+  ['What is -40 degrees in Fahrenheit?', 'What is 40 degrees in Fahrenheit?'],
+  ['Is it 1.5 litres?', 'Is it 1 to 5 litres?'],
+  ['Which orders are > 100 kg?', 'Which orders are < 100 kg?'],
+  ['Is $5 enough?', 'Is €5 enough?'],
+  ['A cup and ½', 'A cup and ¼'],
+  ['m² is what?', 'm³ is what?']
+] as const) {
+  test(`"${one}" is not "${other}"`, async (t) => {
+    const { seen, qdrant } = await stand(t)
+    equal(await seen(one), 'miss')
+    await qdrant.stored(1)
+    equal(await seen(other), 'miss')
+  })
+}
