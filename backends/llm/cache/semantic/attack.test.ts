@@ -1,5 +1,5 @@
 /** Who would turn answers to like questions against others. */
-import { equal } from 'node:assert/strict'
+import { equal, match } from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { gatewayOf, provider } from '#backends/llm/testing/llm-gateway.ts'
 import { reply, startQdrant } from '#backends/llm/testing/qdrant.ts'
@@ -12,9 +12,14 @@ const KEY = 'a-secret-of-all-replicas'
 async function stand(t: TestContext, more: object = {}, cache: object = {}) {
   const [models, qdrant] = await Promise.all([provider(t), startQdrant(t)])
   const vectors: MockRequest[] = []
+  const refused = { status: 0, word: 'refused' }
   models.instead = (request, response) => {
     if (!request.path.endsWith('/embeddings')) return false
     vectors.push(request)
+    if (String(request.body.input).includes(refused.word)) {
+      reply(response, refused.status, { error: { message: 'no', type: 'invalid_request_error' } })
+      return true
+    }
     const data = [{ object: 'embedding', index: 0, embedding: [1, 0, 0] }]
     reply(response, 200, { object: 'list', model: 'v', data, usage: { prompt_tokens: 1_000, total_tokens: 1_000 } })
     return true
@@ -33,7 +38,7 @@ async function stand(t: TestContext, more: object = {}, cache: object = {}) {
     await response.text()
     return response.headers.get('x-weir-cache') ?? response.status
   }
-  return { ...started, models, qdrant, vectors, seen }
+  return { ...started, models, qdrant, vectors, refused, seen }
 }
 
 for (const [one, other] of [
@@ -51,3 +56,27 @@ for (const [one, other] of [
     equal(await seen(other), 'miss')
   })
 }
+
+for (const status of [400, 413, 422]) {
+  test(`a text that the model of vectors refuses with ${status} costs others nothing`, async (t) => {
+    const { seen, qdrant, refused, logged } = await stand(t)
+    refused.status = status
+    equal(await seen('How do I pay?'), 'miss')
+    await qdrant.stored(1)
+    equal(await seen('This is refused'), 'miss')
+    equal(await seen('How can I pay?'), 'semantic')
+    match(logged.join('\n'), /a question is not compared: the model of vectors answers with status/)
+  })
+}
+
+test('a key whose budget is used up pays for no vector', async (t) => {
+  const budgets = [{ amount: 0.000001, period: 'day' }]
+  const keys = [{ name: 'one', key: 'sk-key-of-the-first-client', budgets }]
+  const { seen, vectors } = await stand(t, { keys })
+  const headers = { authorization: 'Bearer sk-key-of-the-first-client' }
+  // The first vector has used it up.
+  equal(await seen('How do I pay?', headers), 429)
+  equal(vectors.length, 1)
+  equal(await seen('How can I pay?', headers), 429)
+  equal(vectors.length, 1)
+})

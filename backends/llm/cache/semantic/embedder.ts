@@ -15,6 +15,9 @@ import { type Vector, vectorOf } from './value.ts'
 /** 8,192 numbers of 24 characters, and what stands around them. */
 const ANSWER_BYTES_MAX = 256 * 1024
 
+/** Wrong is one text alone (too many tokens, a filter): no client turns the answers of others off with it. */
+const OF_TEXTS: ReadonlySet<number> = new Set([400, 413, 422])
+
 export type CompileAi = (backend: AiBackend, context: BackendContext) => CompiledBackend
 
 export class Embedder {
@@ -43,10 +46,8 @@ export class Embedder {
     const body = Buffer.from(JSON.stringify({ model: this.#model, input: text }))
     const record = { of: ex, purpose: 'cache' } as const
     const head = { method: 'POST', path: '/v1/embeddings', query: '', headers }
-    const answer = new EmbeddingAnswer(ex, resolve, (why) => {
-      callOff()
-      reject(why)
-    })
+    // It may fail before callBackend returns: a budget that is used up.
+    const answer = new EmbeddingAnswer(ex, resolve, reject)
     const call = this.#context.inProcess.callBackend(
       this.#service.serve,
       { ...head, body, timeoutMs, record, payer: ex },
@@ -55,7 +56,7 @@ export class Embedder {
     answer.tooLong = () => call.abort()
     const callOff = whenOver(ex, () => {
       call.abort()
-      reject(new Unavailable('the client has gone', false))
+      reject(new Unavailable('the client has gone', 'caller'))
     })
     return promise.finally(callOff)
   }
@@ -93,7 +94,8 @@ class EmbeddingAnswer implements CallEvents {
   end(): void {
     // What the gateway itself answers has no head: the model cannot be asked for this.
     if (this.#status !== 200) {
-      this.#reject(new Unavailable(`the model of vectors answers with status ${this.#status || 'of an error'}`))
+      const why = `the model of vectors answers with status ${this.#status || 'of an error'}`
+      this.#reject(new Unavailable(why, OF_TEXTS.has(this.#status) ? 'text' : 'service'))
       return
     }
     const answer = parseJson(Buffer.concat(this.#pieces).toString())
@@ -107,7 +109,7 @@ class EmbeddingAnswer implements CallEvents {
     const { source } = ERRORS[code]
     // A budget that is used up, or a client that has gone, says nothing of the model.
     const isFault = source === 'upstream' || source === 'internal'
-    this.#reject(new Unavailable(`the model of vectors cannot be asked: ${code}`, isFault))
+    this.#reject(new Unavailable(`the model of vectors cannot be asked: ${code}`, isFault ? 'service' : 'caller'))
   }
 
   /** Limits of tokens count them as those of the call itself. */

@@ -29,8 +29,12 @@ class Health {
   readonly breaker = new CircuitBreaker(BREAKER)
   sendingBytes = 0
   sweptAt = Number.NEGATIVE_INFINITY
-  /** When the log was told last: of failures, and of values of others. */
-  readonly loggedAt = { failure: Number.NEGATIVE_INFINITY, foreign: Number.NEGATIVE_INFINITY }
+  /** When the log was told last: of failures, of texts that are refused, and of values of others. */
+  readonly loggedAt = {
+    failure: Number.NEGATIVE_INFINITY,
+    text: Number.NEGATIVE_INFINITY,
+    foreign: Number.NEGATIVE_INFINITY
+  }
   /** The log says that it rests. */
   isAway = false
 }
@@ -86,7 +90,9 @@ export class VectorStore {
   }
 
   #failed(error: unknown, startedAt: number): void {
-    if (error instanceof Unavailable && !error.isFault) return
+    const whose = error instanceof Unavailable ? error.whose : 'service'
+    if (whose === 'text') this.#warn('text', `a question is not compared: ${(error as Unavailable).message}`)
+    if (whose !== 'service') return
     const why = error instanceof Unavailable ? error.message : 'it has failed'
     this.#health.breaker.failed(performance.now(), startedAt)
     if (this.#warn('failure', `providers are asked instead: ${why}`)) this.#health.isAway = true
@@ -151,7 +157,12 @@ export class VectorStore {
     this.#service.request(request, (answer) => {
       if (answer.error !== null) {
         const isFault = answer.error !== 'CANCELLED' && answer.error !== 'NO_ROOM'
-        reject(new Unavailable(`the vector service cannot be asked: ${answer.error}, ${answer.detail}`, isFault))
+        reject(
+          new Unavailable(
+            `the vector service cannot be asked: ${answer.error}, ${answer.detail}`,
+            isFault ? 'service' : 'caller'
+          )
+        )
       } else if (answer.status === 200) resolve(parseJson(answer.body.toString()))
       else reject(new Unavailable(`the vector service: ${this.#kind.problemOf(answer.status, collection)}`))
     })
