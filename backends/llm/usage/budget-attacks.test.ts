@@ -167,6 +167,37 @@ test('a client that leaves in the middle of what goes on: what both have said so
 
 // --- attempts that fail, hang, and are copied; answers that were kept ---
 
+test('while the one call that took what was left is open, what others give back lets in no second one', async (t) => {
+  const { first, ...gateway } = await two(t, FAILOVER, alice('0.01'))
+  const held: ServerResponse[] = []
+  first.instead = (_, response) => {
+    held.push(response)
+    return true
+  }
+  const statuses: number[] = []
+  const call = async () => {
+    const response = await gateway.ask(CHAT, { ...ASK, max_tokens: 1_000 }, AS_ALICE)
+    await response.text()
+    statuses.push(response.status)
+  }
+  const answer = (response: ServerResponse) =>
+    response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(whole(usageOf(900))))
+  const calls = [many(20, call)]
+  await until(() => held.length + statuses.length === 20)
+  // All is set aside, the last part of it for a call that may cost more.
+  deepEqual(bookOf(gateway), [0, 10_000])
+  const open = held.length
+  answer(held[0]!)
+  await until(() => bookOf(gateway)[0] === 900)
+  ok(bookOf(gateway)[1] < 9_100)
+  calls.push(many(1, call))
+  await until(() => held.length + statuses.length === 22)
+  deepEqual([held.length, statuses.filter((status) => status === 429).length], [open, 21 - open])
+  for (const response of held.slice(1)) answer(response)
+  await Promise.all(calls)
+  deepEqual(bookOf(gateway), [open * 900, 0])
+})
+
 test('200 calls at once against the last cent, each with an attempt that fails ahead of it: one over at most', async (t) => {
   const { first, second, ...gateway } = await two(t, FAILOVER, alice('0.01'))
   first.instead = (_, response) => {
