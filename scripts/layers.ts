@@ -26,6 +26,8 @@ const REGISTRIES: Readonly<Record<string, string>> = {
   'backends/jobs.ts': 'engine/process/jobs.ts'
 }
 
+const EDITOR = { files: /^engine\/ui\/parts\/editor-view\.ts$/, where: 'engine/ui/parts/editor-view.ts' }
+
 /** Where each package may be imported by code that ships: nowhere when it is missing here. */
 const PACKAGES: Readonly<Record<string, { readonly files: RegExp; readonly where: string }>> = {
   'uWebSockets.js': { files: /^engine\/downstream\/uws\//, where: 'engine/downstream/uws/' },
@@ -50,6 +52,13 @@ const PACKAGES: Readonly<Record<string, { readonly files: RegExp; readonly where
   preact: { files: /^engine\/ui\//, where: 'engine/ui' },
   uplot: { files: /^engine\/ui\/parts\/chart\.tsx$/, where: 'engine/ui/parts/chart.tsx' },
   '@preact/signals': { files: /^engine\/ui\//, where: 'engine/ui' },
+  '@codemirror/commands': EDITOR,
+  '@codemirror/lang-yaml': EDITOR,
+  '@codemirror/language': EDITOR,
+  '@codemirror/lint': EDITOR,
+  '@codemirror/state': EDITOR,
+  '@codemirror/view': EDITOR,
+  '@lezer/highlight': EDITOR,
   esbuild: { files: /^(?!)/, where: 'scripts' },
   ws: { files: /^(?!)/, where: 'tests' }
 }

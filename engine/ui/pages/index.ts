@@ -18,7 +18,8 @@ export const PAGES: readonly Page[] = [
   { path: 'mcp', title: 'MCP', key: 't', load: () => import('./mcp/page.tsx') },
   { path: 'keys', title: 'Keys', key: 'k', load: () => import('./keys/page.tsx') },
   { path: 'spend', title: 'Spend', key: 's', load: () => import('./spend/page.tsx') },
-  { path: 'policies', title: 'Policies', key: 'p', load: () => import('./policies/page.tsx') }
+  { path: 'policies', title: 'Policies', key: 'p', load: () => import('./policies/page.tsx') },
+  { path: 'configuration', title: 'Configuration', key: 'c', load: () => import('./configuration/page.tsx') }
 ]
 
 /** Where /ui/ leads. */

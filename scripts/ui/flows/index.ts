@@ -1,4 +1,5 @@
 /** What people do on each page: every page has a flow at least. */
+import { configurationFlows } from './configuration.ts'
 import type { Flow } from './flow.ts'
 import { keysFlows } from './keys.ts'
 import { mcpFlows } from './mcp.ts'
@@ -11,6 +12,7 @@ import { spendFlows } from './spend.ts'
 
 export const FLOWS: readonly Flow[] = [
   ...overviewFlows,
+  ...configurationFlows,
   ...routesFlows,
   ...requestsFlows,
   ...modelsFlows,

@@ -1,0 +1,109 @@
+/**
+ * The editor of YAML, in a chunk of its own. It lives in a shadow root: there its style sheet is adopted, while the
+ * <style> that it would put into the document is refused by the policy of the page.
+ */
+import { defaultKeymap, history, historyKeymap, indentWithTab } from '@codemirror/commands'
+import { yaml } from '@codemirror/lang-yaml'
+import { bracketMatching, HighlightStyle, indentUnit, syntaxHighlighting } from '@codemirror/language'
+import { type Diagnostic, linter, lintGutter, lintKeymap } from '@codemirror/lint'
+import { EditorState } from '@codemirror/state'
+import { drawSelection, EditorView, highlightActiveLine, keymap, lineNumbers } from '@codemirror/view'
+import { tags } from '@lezer/highlight'
+
+/** A mistake at a place, both from 1. */
+export interface Mistake {
+  readonly line: number
+  readonly column: number
+  readonly message: string
+}
+
+export interface EditorParts {
+  /** Gets a shadow root. */
+  readonly host: HTMLElement
+  readonly label: string
+  readonly text: string
+  readonly onChange: (text: string) => void
+  /** Called when nobody has typed for a while. */
+  readonly check: (text: string) => Promise<readonly Mistake[]>
+}
+
+export interface Editor {
+  /** Goes to a place, both from 1. */
+  show(line: number, column: number): void
+  replace(text: string): void
+  destroy(): void
+}
+
+const CHECK_DELAY_MS = 400
+
+/** Colours are the page's: custom properties go through shadow roots. */
+const LOOK = EditorView.theme({
+  '&': { height: '100%', color: 'var(--text)', backgroundColor: 'var(--surface)', fontSize: '12.5px' },
+  '.cm-scroller': { fontFamily: 'var(--mono)', lineHeight: '1.55' },
+  '&.cm-focused': { outline: '2px solid var(--accent)', outlineOffset: '-2px' },
+  '.cm-content': { caretColor: 'var(--text)' },
+  '.cm-cursor': { borderLeftColor: 'var(--text)' },
+  '.cm-gutters': { color: 'var(--muted)', backgroundColor: 'var(--ground)', borderRight: '1px solid var(--line)' },
+  '.cm-activeLine': { backgroundColor: 'var(--ground)' },
+  '&.cm-focused .cm-selectionBackground, .cm-selectionBackground': { backgroundColor: 'var(--accent-soft)' },
+  '.cm-tooltip': { color: 'var(--text)', backgroundColor: 'var(--surface)', border: '1px solid var(--edge)' },
+  '.cm-diagnostic-error': { borderLeftColor: 'var(--bad)' },
+  // Its own marks are pictures by data:, which the policy of the page refuses.
+  '.cm-lint-marker-error': { content: '""', borderRadius: '50%', backgroundColor: 'var(--bad)' },
+  '.cm-lintRange-error': { backgroundImage: 'none', textDecoration: 'underline wavy var(--bad)' }
+})
+
+const COLOURS = HighlightStyle.define([
+  { tag: [tags.propertyName, tags.definition(tags.propertyName)], color: 'var(--series-1)' },
+  { tag: [tags.string, tags.content], color: 'var(--text)' },
+  { tag: [tags.number, tags.bool, tags.null, tags.keyword], color: 'var(--series-3)' },
+  { tag: [tags.comment], color: 'var(--muted)', fontStyle: 'italic' },
+  { tag: [tags.meta, tags.labelName, tags.typeName], color: 'var(--series-2)' }
+])
+
+export function createEditor({ host, label, text, onChange, check }: EditorParts): Editor {
+  const root = host.shadowRoot ?? host.attachShadow({ mode: 'open' })
+  const lint = linter(async ({ state }) => (await check(state.doc.toString())).map((one) => marked(state, one)), {
+    delay: CHECK_DELAY_MS
+  })
+  const extensions = [
+    ...[
+      lineNumbers(),
+      history(),
+      drawSelection(),
+      bracketMatching(),
+      highlightActiveLine(),
+      yaml(),
+      indentUnit.of('  ')
+    ],
+    ...[lint, lintGutter(), LOOK, syntaxHighlighting(COLOURS)],
+    keymap.of([...lintKeymap, ...defaultKeymap, ...historyKeymap, indentWithTab]),
+    EditorView.contentAttributes.of({ 'aria-label': label, tabindex: '0' }),
+    EditorView.updateListener.of(({ docChanged, state }) => {
+      if (docChanged) onChange(state.doc.toString())
+    })
+  ]
+  const view = new EditorView({ root, parent: root, state: EditorState.create({ doc: text, extensions }) })
+  return {
+    show: (line, column) => {
+      const anchor = placeIn(view.state, line, column)
+      view.dispatch({ selection: { anchor }, effects: EditorView.scrollIntoView(anchor, { y: 'center' }) })
+      view.focus()
+    },
+    replace: (next) => view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: next } }),
+    destroy: () => view.destroy()
+  }
+}
+
+/** To the end of the word, or of the line where there is none. */
+function marked(state: EditorState, { line, column, message }: Mistake): Diagnostic {
+  const from = placeIn(state, line, column)
+  const rest = state.doc.lineAt(from).to
+  const word = /^[^\s:,\]}]+/.exec(state.sliceDoc(from, rest))?.[0].length ?? 0
+  return { from, to: word > 0 ? from + word : rest, severity: 'error', message }
+}
+
+function placeIn({ doc }: EditorState, line: number, column: number): number {
+  const { from, to } = doc.line(Math.min(Math.max(1, line), doc.lines))
+  return Math.min(from + Math.max(0, column - 1), to)
+}

@@ -1,0 +1,54 @@
+import { equal } from 'node:assert/strict'
+import type { Page } from 'playwright-core'
+import type { Flow } from './flow.ts'
+
+const open = (page: Page, text: string) =>
+  page
+    .locator('input[type=file]')
+    .setInputFiles({ name: 'weir.yaml', mimeType: 'application/yaml', buffer: Buffer.from(text) })
+
+export const configurationFlows: readonly Flow[] = [
+  {
+    page: 'configuration',
+    does: 'checks a text as it is written, and goes to a mistake',
+    run: async (page) => {
+      await page.getByText('it could run').waitFor()
+      const editor = page.getByRole('textbox', { name: 'Configuration' })
+      const findings = page.getByRole('list', { name: 'Mistakes and warnings' })
+      await open(page, 'binds:\n  - port: "eighty"\n    listeners: []\n')
+      await findings.getByText('binds[0].port').waitFor()
+      await findings.getByRole('button').first().click()
+      equal(
+        await editor.evaluate('document.querySelector(".editor").shadowRoot.activeElement?.className'),
+        'cm-content'
+      )
+      // Keys of the page are letters in an editor.
+      await page.keyboard.press('ControlOrMeta+End')
+      await page.keyboard.type('prot: 80')
+      await findings.getByText('prot').first().waitFor()
+      await page.keyboard.type(' # ?')
+      equal(await page.getByRole('dialog').count(), 0)
+      await open(
+        page,
+        'binds: [{ port: 18080, listeners: [{ routes: [{ policies: { directResponse: { status: 204 } } }] }] }]\n'
+      )
+      await page.getByText('it could run').waitFor()
+    }
+  },
+  {
+    page: 'configuration',
+    does: 'shows what runs, and changes what is logged',
+    run: async (page, stage) => {
+      await page.getByText('binds (2)').click()
+      await page.locator('details[open] pre').getByText('catalogue').waitFor()
+      await page.getByLabel('Level').fill('loud')
+      await page.getByRole('button', { name: 'Change' }).click()
+      await page.locator('.wrong').waitFor()
+      await page.getByLabel('Level').fill('warn')
+      await page.getByRole('button', { name: 'Change' }).click()
+      await page.getByText('Logs at warn').waitFor()
+      const answer = await fetch(`${stage.admin}/api/v1/logging`)
+      equal(((await answer.json()) as { level: string }).level, 'warn')
+    }
+  }
+]
