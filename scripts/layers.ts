@@ -52,6 +52,7 @@ const PACKAGES: Readonly<Record<string, { readonly files: RegExp; readonly where
   preact: { files: /^engine\/ui\//, where: 'engine/ui' },
   uplot: { files: /^engine\/ui\/parts\/chart\.tsx$/, where: 'engine/ui/parts/chart.tsx' },
   '@preact/signals': { files: /^engine\/ui\//, where: 'engine/ui' },
+  '@codemirror/autocomplete': EDITOR,
   '@codemirror/commands': EDITOR,
   '@codemirror/lang-yaml': EDITOR,
   '@codemirror/language': EDITOR,

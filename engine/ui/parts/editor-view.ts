@@ -2,13 +2,21 @@
  * The editor of YAML, in a chunk of its own. It lives in a shadow root: there its style sheet is adopted, while the
  * <style> that it would put into the document is refused by the policy of the page.
  */
+import {
+  autocompletion,
+  type CompletionContext,
+  type CompletionResult,
+  completionKeymap
+} from '@codemirror/autocomplete'
 import { defaultKeymap, history, historyKeymap, indentWithTab } from '@codemirror/commands'
 import { yaml } from '@codemirror/lang-yaml'
 import { bracketMatching, HighlightStyle, indentUnit, syntaxHighlighting } from '@codemirror/language'
 import { type Diagnostic, linter, lintGutter, lintKeymap } from '@codemirror/lint'
 import { EditorState } from '@codemirror/state'
-import { drawSelection, EditorView, highlightActiveLine, keymap, lineNumbers } from '@codemirror/view'
+import { drawSelection, EditorView, highlightActiveLine, hoverTooltip, keymap, lineNumbers } from '@codemirror/view'
 import { tags } from '@lezer/highlight'
+import { aboutAt, keysAt, type SchemaNode, valuesAt } from './schema-place.ts'
+import { placeIn } from './yaml-place.ts'
 
 /** A mistake at a place, both from 1. */
 export interface Mistake {
@@ -23,6 +31,8 @@ export interface EditorParts {
   readonly label: string
   readonly text: string
   readonly onChange: (text: string) => void
+  /** Of what may be written. */
+  readonly schema: () => Promise<SchemaNode>
   /** Called when nobody has typed for a while. */
   readonly check: (text: string) => Promise<readonly Mistake[]>
 }
@@ -47,6 +57,9 @@ const LOOK = EditorView.theme({
   '.cm-activeLine': { backgroundColor: 'var(--ground)' },
   '&.cm-focused .cm-selectionBackground, .cm-selectionBackground': { backgroundColor: 'var(--accent-soft)' },
   '.cm-tooltip': { color: 'var(--text)', backgroundColor: 'var(--surface)', border: '1px solid var(--edge)' },
+  '.cm-tooltip.cm-tooltip-hover, .cm-completionInfo': { maxWidth: '460px', padding: '6px 10px', whiteSpace: 'normal' },
+  '.cm-tooltip-autocomplete > ul > li[aria-selected]': { color: 'var(--on-accent)', backgroundColor: 'var(--accent)' },
+  '.cm-completionDetail': { color: 'inherit', fontStyle: 'normal' },
   '.cm-diagnostic-error': { borderLeftColor: 'var(--bad)' },
   // Its own marks are pictures by data:, which the policy of the page refuses.
   '.cm-lint-marker-error': { content: '""', borderRadius: '50%', backgroundColor: 'var(--bad)' },
@@ -61,7 +74,7 @@ const COLOURS = HighlightStyle.define([
   { tag: [tags.meta, tags.labelName, tags.typeName], color: 'var(--series-2)' }
 ])
 
-export function createEditor({ host, label, text, onChange, check }: EditorParts): Editor {
+export function createEditor({ host, label, text, onChange, check, schema }: EditorParts): Editor {
   const root = host.shadowRoot ?? host.attachShadow({ mode: 'open' })
   const lint = linter(async ({ state }) => (await check(state.doc.toString())).map((one) => marked(state, one)), {
     delay: CHECK_DELAY_MS
@@ -76,8 +89,9 @@ export function createEditor({ host, label, text, onChange, check }: EditorParts
       yaml(),
       indentUnit.of('  ')
     ],
-    ...[lint, lintGutter(), LOOK, syntaxHighlighting(COLOURS)],
-    keymap.of([...lintKeymap, ...defaultKeymap, ...historyKeymap, indentWithTab]),
+    autocompletion({ override: [(context) => completed(context, schema)], icons: false }),
+    ...[lint, lintGutter(), hover(schema), LOOK, syntaxHighlighting(COLOURS)],
+    keymap.of([...completionKeymap, ...lintKeymap, ...defaultKeymap, ...historyKeymap, indentWithTab]),
     EditorView.contentAttributes.of({ 'aria-label': label, tabindex: '0' }),
     EditorView.updateListener.of(({ docChanged, state }) => {
       if (docChanged) onChange(state.doc.toString())
@@ -86,7 +100,7 @@ export function createEditor({ host, label, text, onChange, check }: EditorParts
   const view = new EditorView({ root, parent: root, state: EditorState.create({ doc: text, extensions }) })
   return {
     show: (line, column) => {
-      const anchor = placeIn(view.state, line, column)
+      const anchor = offsetOf(view.state, line, column)
       view.dispatch({ selection: { anchor }, effects: EditorView.scrollIntoView(anchor, { y: 'center' }) })
       view.focus()
     },
@@ -95,15 +109,46 @@ export function createEditor({ host, label, text, onChange, check }: EditorParts
   }
 }
 
+/** Keys of the schema at the place, or its values; nothing in comments. */
+async function completed({ state, pos, explicit }: CompletionContext, schema: EditorParts['schema']) {
+  const { path, kind, word } = placeIn(state.doc.toString(), pos)
+  if (word.startsWith('#') || (word === '' && !explicit)) return null
+  const root = await schema()
+  const options = kind === 'key' ? keysAt(root, path) : valuesAt(root, path)
+  const result: CompletionResult = {
+    from: pos - word.length,
+    validFor: /^[\w$-]*$/,
+    options: options.map(({ label, detail, about }) => ({
+      ...{ label, detail, info: about },
+      apply: kind === 'key' ? `${label}: ` : label
+    }))
+  }
+  return result
+}
+
+/** What a key is about, where the pointer rests on it. */
+function hover(schema: EditorParts['schema']) {
+  return hoverTooltip(async ({ state }, pos) => {
+    const word = state.wordAt(pos)
+    if (word === null || !/^["']?\s*:/.test(state.sliceDoc(word.to, word.to + 8))) return null
+    const { path } = placeIn(state.doc.toString(), word.from)
+    const about = aboutAt(await schema(), [...path, state.sliceDoc(word.from, word.to)])
+    if (about === null) return null
+    const dom = document.createElement('div')
+    dom.textContent = about
+    return { pos: word.from, end: word.to, create: () => ({ dom }) }
+  })
+}
+
 /** To the end of the word, or of the line where there is none. */
 function marked(state: EditorState, { line, column, message }: Mistake): Diagnostic {
-  const from = placeIn(state, line, column)
+  const from = offsetOf(state, line, column)
   const rest = state.doc.lineAt(from).to
   const word = /^[^\s:,\]}]+/.exec(state.sliceDoc(from, rest))?.[0].length ?? 0
   return { from, to: word > 0 ? from + word : rest, severity: 'error', message }
 }
 
-function placeIn({ doc }: EditorState, line: number, column: number): number {
+function offsetOf({ doc }: EditorState, line: number, column: number): number {
   const { from, to } = doc.line(Math.min(Math.max(1, line), doc.lines))
   return Math.min(from + Math.max(0, column - 1), to)
 }

@@ -20,7 +20,8 @@ export function Editor({ handle, ...parts }: EditorProps) {
       handle.current = createEditor({
         ...{ host: host.current, label, text },
         onChange: (changed) => newest.current.onChange(changed),
-        check: (checked) => newest.current.check(checked)
+        check: (checked) => newest.current.check(checked),
+        schema: () => newest.current.schema()
       })
     })
     return () => {

@@ -28,6 +28,14 @@ export const configurationFlows: readonly Flow[] = [
       await findings.getByText('prot').first().waitFor()
       await page.keyboard.type(' # ?')
       equal(await page.getByRole('dialog').count(), 0)
+      await open(page, 'binds:\n  - port: 80\n    lis')
+      await editor.click()
+      await page.keyboard.press('ControlOrMeta+End')
+      await page.keyboard.type('t')
+      await page.getByRole('option', { name: /^listeners/ }).waitFor()
+      await page.keyboard.press('Enter')
+      equal(await page.locator('.cm-tooltip-autocomplete').count(), 0)
+      await editor.getByText('listeners').waitFor()
       await open(
         page,
         'binds: [{ port: 18080, listeners: [{ routes: [{ policies: { directResponse: { status: 204 } } }] }] }]\n'

@@ -6,6 +6,7 @@ import { Badge } from '#engine/ui/parts/badge.tsx'
 import { Editor } from '#engine/ui/parts/editor.tsx'
 import type { Mistake, Editor as View } from '#engine/ui/parts/editor-view.ts'
 import { Panel } from '#engine/ui/parts/panel.tsx'
+import type { SchemaNode } from '#engine/ui/parts/schema-place.ts'
 import { Failure } from '#engine/ui/parts/state.tsx'
 import { EXAMPLE, textOf } from './mistakes.ts'
 
@@ -13,6 +14,10 @@ type Checked = Answer<'checkConfiguration'>
 
 /** Of this visit: pages may be left and come back to. */
 const draft = signal(EXAMPLE)
+
+/** That of the file, which is fetched with the first key that is typed. */
+const schema = async (): Promise<SchemaNode> =>
+  (await import('#engine/standalone/weir.schema.json')).default as SchemaNode
 
 export function Draft() {
   const editor = useRef<View | null>(null)
@@ -57,6 +62,7 @@ export function Draft() {
         text={draft.peek()}
         onChange={(text) => (draft.value = text)}
         check={check}
+        schema={schema}
       />
       {failure !== null && <Failure message={failure.message} />}
       {checked !== null && <Findings of={checked} onShow={(line, column) => editor.current?.show(line, column)} />}
