@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { ago, count, duration, exact, money, percent } from './numbers.ts'
 
 test('counts have at most four digits', () => {
-  deepEqual([0, 999, 1234, 9999, 12_345, 100_000, 123_456, 4_500_000, 2e9].map(count), [
+  deepEqual([0, 0.43, 2, 9.98, 999, 1234, 9999, 12_345, 100_000, 123_456, 4_500_000, 2e9].map(count), [
     '0',
     '999',
     '1,234',

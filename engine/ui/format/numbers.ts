@@ -1,7 +1,8 @@
 /** Numbers as people read them. Nothing here depends on the language of the browser: an engineer compares with curl. */
 
-/** "1,234", "12.3k", "4.5M": at most four digits. */
+/** "0.4", "1,234", "12.3k", "4.5M": at most four digits. */
 export function count(value: number): string {
+  if (Math.abs(value) < 10) return trimmed(value.toFixed(1))
   if (Math.abs(value) < 10_000) return grouped(String(Math.round(value)))
   const [size, unit] = [[1e9, 'G'] as const, [1e6, 'M'] as const, [1e3, 'k'] as const].find(
     ([step]) => Math.abs(value) >= step

@@ -8,6 +8,7 @@ export const overviewFlows: readonly Flow[] = [
     run: async (page) => {
       equal(await page.getByRole('cell', { name: /^(?:healthy|unreachable)$/ }).count(), 3)
       equal(await page.getByRole('row').filter({ hasText: 'serving' }).count(), 2)
+      await page.getByRole('cell', { name: 'old-shop' }).waitFor()
     }
   },
   {
@@ -21,7 +22,7 @@ export const overviewFlows: readonly Flow[] = [
         await answer
       }
       await page.getByRole('cell', { name: 'FORBIDDEN' }).waitFor()
-      match((await rate.textContent()) ?? '', /^[1-9]\d*\/s$/)
+      match((await rate.textContent()) ?? '', /^[1-9][\d.]*\/s$/)
       equal(await page.locator('canvas').count(), 4)
       await page.getByRole('img', { name: /^Requests, from .*all: \d/ }).waitFor()
       await page.getByLabel('Time').selectOption('24h')

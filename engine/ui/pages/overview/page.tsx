@@ -1,4 +1,5 @@
 /** Overview: is it well, and if not, what is not. */
+import { useMemo } from 'preact/hooks'
 import type { Answer } from '#engine/ui/api/client.ts'
 import { type Polled, usePoll } from '#engine/ui/api/poll.ts'
 import { ago, duration } from '#engine/ui/format/numbers.ts'
@@ -8,9 +9,11 @@ import { Figure, Panel } from '#engine/ui/parts/panel.tsx'
 import { Answered, Empty, Failure } from '#engine/ui/parts/state.tsx'
 import { Table } from '#engine/ui/parts/table.tsx'
 import { Live } from './live.tsx'
+import { namesByDestination } from './names.ts'
 
 const STATUS_EVERY_MS = 2000
 const BACKENDS_EVERY_MS = 2000
+const CONFIGURATION_EVERY_MS = 15_000
 
 type Status = Answer<'getStatus'>
 type Destination = Answer<'listBackends'>['backends'][number]
@@ -79,6 +82,8 @@ interface Row extends Address {
 }
 
 function Backends({ of }: { readonly of: Polled<Answer<'listBackends'>> }) {
+  const { data } = usePoll('getConfiguration', {}, CONFIGURATION_EVERY_MS)
+  const names = useMemo(() => (data === null ? null : namesByDestination(data)), [data?.version, data?.hash])
   return (
     <Answered of={of} what="Backends">
       {({ backends }) => {
@@ -92,6 +97,7 @@ function Backends({ of }: { readonly of: Polled<Answer<'listBackends'>> }) {
             rows={rows}
             keyOf={({ destination, address, host }) => `${destination} ${address} ${host}`}
             columns={[
+              { title: 'Backend', cell: ({ destination }) => names?.get(destination)?.join(', ') ?? '' },
               { title: 'Destination', cell: ({ destination }) => destination },
               { title: 'Address', cell: ({ address }) => <code>{address}</code> },
               { title: 'State', cell: (row) => <Health of={row} /> },
