@@ -19,6 +19,7 @@ export function soundParts(value: unknown, issues: Issues): LlmFile {
   const virtualModels = entries<LlmVirtual>(file, 'virtualModels', issues, silent)
   const areNamed = [models, virtualModels].every(isNamed)
   const aliases = Object.entries(objectOf(file.modelAliases)).filter(([, model]) => typeof model === 'string')
+  const semantic = objectOf(objectOf(file.cache).semantic)
   return {
     providers,
     models: models.map((model) => {
@@ -26,7 +27,8 @@ export function soundParts(value: unknown, issues: Issues): LlmFile {
       return isNamed(providers) ? known : withoutReference(known)
     }),
     virtualModels: areNamed ? virtualModels : virtualModels.map(({ name }) => silent(name)),
-    modelAliases: areNamed ? (Object.fromEntries(aliases) as Record<string, string>) : {}
+    modelAliases: areNamed ? (Object.fromEntries(aliases) as Record<string, string>) : {},
+    ...(areNamed && text(semantic.embeddings) !== undefined ? { cache: { semantic } as never } : {})
   }
 }
 
