@@ -1,7 +1,7 @@
 /** Parts of HTTP messages that a configuration names. */
 import { patternProblem } from '#engine/kit/pattern.ts'
 import { cel, enforcedAs, ONLY_GATEWAY } from './rule.ts'
-import { longString, once, says, z } from './schema.ts'
+import { longString, once, z } from './schema.ts'
 
 export const HEADER_NAME = /^:?[A-Za-z0-9!#$%&'*+\-.^_`|~]+$/
 
@@ -26,7 +26,10 @@ const METHOD_EXPECTED = 'must be a method such as "GET"'
 /** A method (RFC 9110 section 9.1) -> upper case. */
 export const method = once(() =>
   z
-    .string({ error: says(METHOD_EXPECTED) })
+    .string({
+      error: ({ input }) =>
+        Array.isArray(input) ? `${METHOD_EXPECTED}: for several, an entry of matches each` : METHOD_EXPECTED
+    })
     .check(z.maxLength(64), z.regex(/^[A-Za-z0-9!#$%&'*+\-.^_`|~]+$/, METHOD_EXPECTED))
     .transform((text) => text.toUpperCase())
 )

@@ -69,7 +69,7 @@ export const target = () =>
     const message = text.includes('://')
       ? `${TARGET_EXPECTED}, without a scheme`
       : authority === null
-        ? TARGET_EXPECTED
+        ? `${TARGET_EXPECTED}${/^[^/]+:\d+\//.test(text) ? ', without a path' : ''}`
         : `${TARGET_EXPECTED}: the port is missing`
     context.addIssue({ code: 'custom', message })
     return z.NEVER

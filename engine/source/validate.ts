@@ -3,7 +3,9 @@
 import { type Path, pathText } from '#engine/schema/placed.ts'
 import { isHidden, isRefused, type ZodType, type z } from '#engine/schema/schema.ts'
 import { nearest, wordHint } from '#engine/schema/suggest.ts'
+import { aboveOf, belowOf } from './elsewhere.ts'
 import type { Finding } from './tree.ts'
+import { valueHint } from './value-hints.ts'
 
 type Issue = z.core.$ZodIssue
 type RawIssue = z.core.$ZodRawIssue
@@ -16,9 +18,9 @@ export type Outcome<T> = { readonly value: T } | { readonly findings: readonly F
 /** Validates what stands at `base`. */
 export function validate<T extends ZodType>(schema: T, value: unknown, base: Path = []): Outcome<z.output<T>> {
   // An issue only has the unknown keys; which ones are known is noted here while the schema is at hand.
-  const known = new WeakMap<readonly string[], readonly string[]>()
+  const known: Known = { root: schema, objects: new WeakMap(), placed: 0 }
   const error = (issue: RawIssue): string | undefined => {
-    if (issue.code === 'unrecognized_keys') known.set(issue.keys, knownKeys(issue.inst))
+    if (issue.code === 'unrecognized_keys') known.objects.set(issue.keys, issue.inst as z.core.$ZodType)
     return messageOf(issue)
   }
   const result = schema.safeParse(value, { error, reportInput: true })
@@ -53,7 +55,40 @@ function firstOfEach(findings: readonly Finding[]): Finding[] {
   })
 }
 
-function findingsOf(issue: Issue, base: Path, known: WeakMap<readonly string[], readonly string[]>): Finding[] {
+interface Known {
+  readonly root: z.core.$ZodType
+  /** Objects with unknown keys. */
+  readonly objects: WeakMap<readonly string[], z.core.$ZodType>
+  /** Keys that were looked for elsewhere. */
+  placed: number
+}
+
+/** Of one configuration: nobody reads more hints, and each is a search. */
+const PLACED_MAX = 16
+
+function hintFor(key: string, issue: Issue & { readonly code: 'unrecognized_keys' }, known: Known): string | undefined {
+  const object = known.objects.get(issue.keys)
+  const words = object === undefined ? [] : knownKeys(object)
+  if (key === '<<') return 'keys are not merged: write here what is meant'
+  const all = wordHint(key, words)
+  if (object === undefined || nearest(key, words) !== null || known.placed++ >= PLACED_MAX) return all
+  const elsewhere = elsewhereOf(key, issue.path as Path, object, known.root)
+  return elsewhere === null ? all : `${elsewhere}${all === undefined ? '' : `; ${all}`}`
+}
+
+function elsewhereOf(key: string, path: Path, object: z.core.$ZodType, root: z.core.$ZodType): string | null {
+  const near = belowOf(object, key, 1)
+  const above = near === null ? aboveOf(root, path, key) : null
+  if (above !== null) {
+    return above.length === 0
+      ? 'write it at the top of the file'
+      : `write it beside ${pathText(path.slice(0, above.length + 1))}`
+  }
+  const below = near ?? belowOf(object, key)
+  return below === null ? null : `write it as ${below}.${key}`
+}
+
+function findingsOf(issue: Issue, base: Path, known: Known): Finding[] {
   const path = [...base, ...issue.path]
   if (issue.input === UNREADABLE || isHidden(issue)) return []
   if (issue.code === 'unrecognized_keys') {
@@ -61,7 +96,7 @@ function findingsOf(issue: Issue, base: Path, known: WeakMap<readonly string[], 
       path: [...path, key],
       message: 'is not a known key',
       at: 'key',
-      hint: wordHint(key, known.get(issue.keys) ?? [])
+      hint: hintFor(key, issue, known)
     }))
   }
   if (issue.code === 'invalid_union') {
@@ -95,7 +130,7 @@ function isAboutWhole(issue: Issue): boolean {
 }
 
 function hintOf(issue: Issue): string | undefined {
-  if (issue.code !== 'invalid_value' || typeof issue.input !== 'string') return undefined
+  if (issue.code !== 'invalid_value' || typeof issue.input !== 'string') return valueHint(issue.input, issue.message)
   // A schema with a message of its own has reported the mistake.
   if (!issue.message.startsWith('must be')) return undefined
   const near = nearest(issue.input, issue.values.map(String))

@@ -20,11 +20,14 @@ const VALUE_CHARS_MAX = 32_768
 
 const NUL = 'cannot have a NUL character'
 const hasNoNul = (text: string) => !text.includes('\0')
+/** A path may have spaces; a name that is looked up has arguments behind them. */
+const ALONE = 'must be the program alone: what stands behind it goes into args'
+const isAlone = (text: string) => !/^[^/\\\s]+\s/.test(text)
 const word = () => z.string().max(VALUE_CHARS_MAX).refine(hasNoNul, NUL)
 
 const schema = () =>
   z.strictObject({
-    cmd: longString().refine(hasNoNul, NUL).describe('Program; found as a shell finds it.'),
+    cmd: longString().refine(hasNoNul, NUL).refine(isAlone, ALONE).describe('Program; found as a shell finds it.'),
     args: list(word(), 0, ARGS_MAX).optional(),
     env: z
       .record(shortString().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'must be the name of a variable'), word())

@@ -85,11 +85,16 @@ const vendorOf = (key: string): string => key.replace(/[A-Z].*/, '')
 /** LiteLLM's way to name a variable, which would be sent as the key itself. */
 const OF_LITELLM = 'os.environ/'
 
+/** As Helm, Ansible and others write it. */
+const OF_TEMPLATES = /^\{\{.*\}\}$/
+
 const apiKey = () =>
-  authKey(API_KEY_CHARS_MAX).refine(
-    (text) => !text.startsWith(OF_LITELLM),
-    `is how LiteLLM names a variable: write $NAME, not ${OF_LITELLM}NAME`
-  )
+  authKey(API_KEY_CHARS_MAX)
+    .refine(
+      (text) => !text.startsWith(OF_LITELLM),
+      `is how LiteLLM names a variable: write $NAME, not ${OF_LITELLM}NAME`
+    )
+    .refine((text) => !OF_TEMPLATES.test(text), 'is how templates name a variable: write $NAME')
 
 const params = () =>
   z
