@@ -5,6 +5,9 @@ import { ago, count, duration, exact, money, percent } from './numbers.ts'
 test('counts have at most four digits', () => {
   deepEqual([0, 0.43, 2, 9.98, 999, 1234, 9999, 12_345, 100_000, 123_456, 4_500_000, 2e9].map(count), [
     '0',
+    '0.4',
+    '2',
+    '10',
     '999',
     '1,234',
     '9,999',
