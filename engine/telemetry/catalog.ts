@@ -180,7 +180,7 @@ export const METRICS = {
   ),
   weir_event_loop_delay_seconds: gauge('How late the event loop ran in the last sampling interval.', [
     'worker',
-    'quantile'
+    'stat'
   ]),
   weir_state_connections: gauge('Workers that reach the server of config.state.url.', []),
   weir_state_duration_seconds: histogram('From a batch of operations for that server to its answer.', []),
@@ -230,9 +230,11 @@ export const METRICS = {
   weir_controller_data_planes: gauge('Data planes that are connected.', []),
   weir_controller_translation_seconds: histogram('From changes of resources to what data planes are told.', []),
   weir_controller_status_writes_total: counter('Statuses that were written, or should have been.', ['result']),
-  weir_process_resident_memory_bytes: gauge('Resident memory of the process.', []),
-  weir_process_cpu_seconds_total: counter('CPU time of the process, user and system.', []),
-  weir_process_start_time_seconds: gauge('When the process started.', [])
+  process_resident_memory_bytes: gauge('Resident memory of the process.', []),
+  process_cpu_seconds_total: counter('CPU time of the process, user and system.', []),
+  process_start_time_seconds: gauge('When the process started.', []),
+  process_open_fds: gauge('Open file descriptors: sockets, files, pipes.', []),
+  process_max_fds: gauge('How many file descriptors the process may have open.', [])
 } as const satisfies Record<string, MetricRow>
 
 export type MetricName = keyof typeof METRICS

@@ -15,11 +15,10 @@ export class LoopDelay {
   readonly #timer: NodeJS.Timeout
 
   constructor(metrics: Metrics, worker: number) {
-    const of = (quantile: string) =>
-      metrics.gauge('weir_event_loop_delay_seconds', { worker: String(worker), quantile })
-    this.#p50 = of('0.5')
-    this.#p99 = of('0.99')
-    this.#max = of('1')
+    const of = (stat: string) => metrics.gauge('weir_event_loop_delay_seconds', { worker: String(worker), stat })
+    this.#p50 = of('p50')
+    this.#p99 = of('p99')
+    this.#max = of('max')
     this.#histogram = monitorEventLoopDelay({ resolution: PROBE_MS })
     this.#histogram.enable()
     this.#timer = setInterval(() => this.sample(), SAMPLE_MS).unref()

@@ -164,7 +164,10 @@ test('the main thread reports build, process, reloads and workers', () => {
   assert.equal(text.value('weir_config_last_success_timestamp_seconds'), 1_700_000_000.5)
   assert.equal(text.value('weir_workers'), 2)
   assert.equal(text.value('weir_worker_restarts_total'), 1)
-  assert.ok(text.value('weir_process_resident_memory_bytes')! > 1e6)
-  const cpu = text.value('weir_process_cpu_seconds_total')!
-  assert.ok(cpu > 0 && parseExposition(control.expose()).value('weir_process_cpu_seconds_total')! >= cpu)
+  assert.ok(text.value('process_resident_memory_bytes')! > 1e6)
+  const [open, max] = [text.value('process_open_fds')!, text.value('process_max_fds')!]
+  // Where the system has no /proc, both are 0.
+  assert.ok(process.platform !== 'linux' ? open === 0 : open > 2 && max >= open)
+  const cpu = text.value('process_cpu_seconds_total')!
+  assert.ok(cpu > 0 && parseExposition(control.expose()).value('process_cpu_seconds_total')! >= cpu)
 })

@@ -1,4 +1,5 @@
-/** Metrics of a process, whatever it does. */
+/** Metrics of a process, whatever it does, by the names that Prometheus' own clients have for them. */
+import { readdirSync, readFileSync } from 'node:fs'
 import type { Metrics } from './metrics.ts'
 
 export interface ProcessMetrics {
@@ -13,16 +14,36 @@ export function processMetrics(own: Metrics, version: string): ProcessMetrics {
   own.gauge('weir_build_info', { version, node: process.versions.node }).set(1)
   // Wall clock minus uptime, once: computed at every scrape it would wander with the clock.
   const startedAt = Math.round(Date.now() / 1000 - process.uptime()) * 1000
-  own.gauge('weir_process_start_time_seconds', {}).set(startedAt / 1000)
-  const memory = own.gauge('weir_process_resident_memory_bytes', {})
-  const cpu = own.counter('weir_process_cpu_seconds_total', {})
+  own.gauge('process_start_time_seconds', {}).set(startedAt / 1000)
+  const memory = own.gauge('process_resident_memory_bytes', {})
+  const cpu = own.counter('process_cpu_seconds_total', {})
+  const open = own.gauge('process_open_fds', {})
+  own.gauge('process_max_fds', {}).set(descriptorsMax())
   let cpuSeconds = 0
   const measure = () => {
     memory.set(process.memoryUsage.rss())
+    open.set(descriptors())
     const { user, system } = process.cpuUsage()
     const seconds = (user + system) / 1e6
     cpu.add(seconds - cpuSeconds)
     cpuSeconds = seconds
   }
   return { measure, startedAt }
+}
+
+/** Of this process; 0 where the system has no /proc. */
+function descriptors(): number {
+  try {
+    return readdirSync('/proc/self/fd').length
+  } catch {
+    return 0
+  }
+}
+
+function descriptorsMax(): number {
+  try {
+    return Number(/^Max open files\s+(\d+)/m.exec(readFileSync('/proc/self/limits', 'latin1'))?.[1] ?? 0)
+  } catch {
+    return 0
+  }
 }

@@ -156,7 +156,7 @@ test('connections of both sides are counted', (t) => {
   assert.equal(text.value('weir_upstream_connects_total', { result: 'ok' }), 3)
   assert.equal(text.value('weir_upstream_connects_total', { result: 'failed' }), 1)
   assert.equal(text.value('weir_upstream_retries_total'), 1)
-  assert.equal(text.value('weir_event_loop_delay_seconds', { worker: '0', quantile: '0.99' }), 0)
+  assert.equal(text.value('weir_event_loop_delay_seconds', { worker: '0', stat: 'p99' }), 0)
 })
 
 test('a text line has the fields in order, without the query', async (t) => {
