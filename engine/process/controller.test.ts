@@ -194,5 +194,5 @@ test('what is typed behind weir controller', () => {
   for (const [arg, message] of wrong) {
     assert.deepEqual(read(arg), { kind: 'usage', message, help: 'weir controller --help' })
   }
-  assert.deepEqual(read('-h'), { kind: 'controller-help' })
+  assert.deepEqual(read('-h'), { kind: 'help', of: 'controller' })
 })

@@ -118,6 +118,8 @@ export const frontends: Table = {
                 input: '2.5',
                 output: '10',
                 cacheRead: '0.25',
+                cacheReadAudio: '0.3',
+                cacheReadImage: '0.25',
                 cacheWrite5m: '3'
               },
               ...{ cacheWrite1h: '5', inputAudio: '4', inputImage: '5', reasoning: '10', outputAudio: '8' },
