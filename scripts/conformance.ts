@@ -146,7 +146,7 @@ if (suite === 'cel') {
   const { installClients } = await import('./llm-clients/install.ts')
   const { runSdks } = await import('./recordings/run-sdks.ts')
   const [folder = '', only = ''] = revisions
-  process.exit((await runSdks(console.log, (await installClients()).python, folder, { only, withMisses })) ? 0 : 1)
+  process.exit((await runSdks(console.log, await installClients(), folder, { only, withMisses })) ? 0 : 1)
 } else if (suite === 'recordings' && revisions.length >= 1) {
   const { runRecordings } = await import('./recordings/run.ts')
   const [folder = '', only = ''] = revisions

@@ -9,8 +9,10 @@ import type { Client } from './play.ts'
 export interface Sdk {
   readonly name: string
   readonly client: Client
-  /** Asks the gateway at `base`; rejects with what the client throws. */
-  ask(base: string, isStreamed: boolean): Promise<JsonObject>
+  /** Of what `ask` returns, when it is another format. */
+  readonly form?: Client
+  /** Asks the gateway at `base`; rejects with what the client throws. `calls`: of the answer, as Facts has them. */
+  ask(base: string, isStreamed: boolean, calls: readonly string[]): Promise<JsonObject>
 }
 
 const messages = [{ role: 'user' as const, content: 'Hi' }]

@@ -85,8 +85,9 @@ export class Player {
   async #heard(recording: Recording, sdk: Sdk, base: string, sent = recording): Promise<string[]> {
     this.#answerWith(sent)
     const isRefusal = recording.status >= 300 || isError(recording)
+    const { calls } = factsOf(recording.format, (isRefusal ? null : wholeOf(recording)) ?? {})
     try {
-      return sdkDifferences(recording, sdk.client, await sdk.ask(base, recording.isStreamed))
+      return sdkDifferences(recording, sdk.form ?? sdk.client, await sdk.ask(base, recording.isStreamed, calls))
     } catch (error) {
       const whole = isRefusal ? null : wholeOf(recording)
       const fails = isRefusal || (whole !== null && hasEndedBadly(recording, whole))
@@ -187,14 +188,14 @@ function differences(recording: Recording, client: Client, { answer, bytes }: Go
 const hasEndedBadly = (recording: Recording, sent: JsonObject): boolean =>
   factsOf(recording.format, sent).stop === 'failed' || (recording.isStreamed && hasFailed(recording))
 
-function sdkDifferences(recording: Recording, client: Client, got: JsonObject): string[] {
+function sdkDifferences(recording: Recording, form: Client, got: JsonObject): string[] {
   if (recording.status >= 300 || isError(recording)) return ['it was taken for an answer']
   const sent = wholeOf(recording)
   if (sent === null) return ['the recording is no answer']
   // Clients put a failed response into the same object as a good one.
   if (hasEndedBadly(recording, sent))
     return /"error"|"failed"/.test(JSON.stringify(got)) ? [] : ['it was taken for an answer']
-  return factDifferences(factsOf(recording.format, sent), factsOf(client, got))
+  return factDifferences(factsOf(recording.format, sent), factsOf(form, got))
 }
 
 /** Some servers say so behind 200; a failed response of OpenAI's client is one itself. */

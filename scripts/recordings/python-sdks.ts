@@ -13,7 +13,9 @@ const FORMAT_OF: Readonly<Record<string, Client>> = {
   'anthropic (PyPI)': 'messages',
   'google-genai': 'gemini',
   litellm: 'completions',
-  langchain: 'completions'
+  langchain: 'completions',
+  'instructor, OpenAI': 'completions',
+  'instructor, Anthropic': 'messages'
 }
 
 type Reply = { readonly whole: JsonObject } | { readonly error: string }
@@ -32,11 +34,11 @@ export function pythonSdks(python: string): { readonly sdks: readonly Sdk[]; clo
     }
   }
   const sdks = Object.entries(FORMAT_OF).map(([name, client]): Sdk => {
-    const ask = async (base: string, isStreamed: boolean): Promise<JsonObject> => {
-      const reply = await request({ sdk: name, base, stream: isStreamed })
+    const ask: Sdk['ask'] = async (base, isStreamed, calls) => {
+      const reply = await request({ sdk: name, base, stream: isStreamed, calls })
       if ('error' in reply) throw new Error(reply.error)
       const { chunks } = reply.whole
-      return Array.isArray(chunks) ? (assembled('gemini', chunks as JsonObject[]) ?? {}) : reply.whole
+      return Array.isArray(chunks) ? (assembled(client, chunks as JsonObject[]) ?? {}) : reply.whole
     }
     return { name, client, ask }
   })

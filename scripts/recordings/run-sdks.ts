@@ -1,4 +1,6 @@
 /** `npm run conformance -- recordings FOLDER --sdks`: what vendors' own clients say of each recorded answer. */
+import type { Installed } from '#scripts/llm-clients/install.ts'
+import { aiSdks } from './ai-sdks.ts'
 import { NPM_SDKS } from './npm-sdks.ts'
 import { Player } from './play.ts'
 import { pythonSdks } from './python-sdks.ts'
@@ -13,15 +15,15 @@ interface Count {
   failed: number
 }
 
-/** Whether each says what was recorded. `python` has the clients of PyPI; `only`: a part of the sources' names. */
+/** Whether each says what was recorded. `only`: a part of the sources' names. */
 export async function runSdks(
   print: (line: string) => void,
-  python: string,
+  { python, npm }: Installed,
   folder: string,
   { only = '', withMisses = false } = {}
 ): Promise<boolean> {
   const { sdks: ofPython, close } = pythonSdks(python)
-  const sdks = [...NPM_SDKS, ...ofPython]
+  const sdks = [...NPM_SDKS, ...(await aiSdks(npm)), ...ofPython]
   const counts = new Map(sdks.map(({ name }) => [name, newCount()]))
   const player = await Player.start()
   try {

@@ -37,7 +37,7 @@ for (const sdk of NPM_SDKS)
           response.writeHead(200, { 'content-type': contentType }).end(bytes)
           return true
         }
-        const got = factsOf(sdk.client, await sdk.ask(`http://127.0.0.1:${models.port}`, isStreamed))
+        const got = factsOf(sdk.client, await sdk.ask(`http://127.0.0.1:${models.port}`, isStreamed, []))
         deepEqual({ ...got, hasPieces: false }, { ...facts, hasPieces: false })
       })
 
@@ -59,7 +59,7 @@ test('a client that fails at everything fails at what its vendor says', async ()
 
 test('a client that fails at one recording alone fails at that', async () => {
   const sdk = failing(async (base, isStreamed) => {
-    const whole = await NPM_SDKS[0]!.ask(base, isStreamed)
+    const whole = await NPM_SDKS[0]!.ask(base, isStreamed, [])
     if (whole.id === 'c') throw new TypeError('an id of one letter')
     return whole
   })
@@ -71,7 +71,7 @@ test('a difference that is made by the gateway alone, or that is another one the
   const own = `http://127.0.0.1:${models.port}`
   let isFirst = true
   const once = failing((_, isStreamed) => {
-    if (!isFirst) return NPM_SDKS[0]!.ask(own, isStreamed)
+    if (!isFirst) return NPM_SDKS[0]!.ask(own, isStreamed, [])
     isFirst = false
     return Promise.reject(new TypeError('a gateway'))
   })
