@@ -1,6 +1,6 @@
 /**
  * `npm test`: types, format and lint, floating promises, project rules, layers, and every *.test.ts under node's own
- * test runner, all from one queue: those of units in six processes, the others in one each. The bundle is made
+ * test runner, all from one queue: those of units in twelve processes, the others in one each. The bundle is made
  * first: tests start it. The last line says how many tests there were.
  * `npm test -- FILE ...` runs only those tests, behind the bundle where they may start it.
  */
@@ -25,8 +25,8 @@ const CHOSEN_TIMEOUT_MS = 300_000
  * step that waits for its turn on a busy machine is not.
  */
 const STEP_CPU_MS = 1_200_000
-/** For one step. The largest takes 1 GB: without a bound the kernel ends whatever is largest, and nobody knows why. */
-const STEP_MEMORY_MB = 4096
+/** For one step. The largest takes 2 GB: without a bound the kernel ends whatever is largest, and nobody knows why. */
+const STEP_MEMORY_MB = 6144
 const WATCH_MS = 5000
 
 /**
@@ -48,7 +48,7 @@ const ALONE = [
 ]
 const isShared = (file: string): boolean => SHARED.test(file) && !ALONE.includes(file)
 /** Processes that share them. */
-const PARTS = 6
+const PARTS = 12
 /** Of the others those that take longest: they begin first, so that the last minute has something for every lane. */
 const LONG = [
   'engine/workers/supervisor.test.ts',
