@@ -20,8 +20,12 @@ export interface ReportedInput {
 
 type InputKinds = Pick<Usage, 'inputAudio' | 'inputImage' | 'cacheReadAudio' | 'cacheReadImage'>
 
+/** Most calls: nothing is made for them. */
+const NEITHER: InputKinds = { inputAudio: 0, inputImage: 0 }
+
 export function inputKinds(reported: ReportedInput): InputKinds {
   const { input, cacheRead, written, audio, image } = reported
+  if (audio === 0 && image === 0) return NEITHER
   // Parts that are more than the whole share tokens: as many as they are too many.
   const shared = Math.max(cacheRead + written + audio + image - input, 0)
   const isSplit = reported.cachedAudio !== null || reported.cachedImage !== null
@@ -31,7 +35,6 @@ export function inputKinds(reported: ReportedInput): InputKinds {
   return {
     inputAudio: audio - cachedAudio,
     inputImage: image - cachedImage,
-    // Most calls have neither.
     ...(cachedAudio > 0 ? { cacheReadAudio: cachedAudio } : {}),
     ...(cachedImage > 0 ? { cacheReadImage: cachedImage } : {})
   }

@@ -7,16 +7,17 @@ export const TOKENS_MAX = 1_000_000_000
 const KINDS = Object.keys(NO_USAGE) as (keyof Tokens)[]
 /** Those that are mostly absent. */
 const CACHED_KINDS = ['cacheReadAudio', 'cacheReadImage'] as const
+const ALL_KINDS = [...KINDS, ...CACHED_KINDS]
 
 /** `usage` where all of it are counts; else what is nearest to it. */
 export function boundedUsage(usage: Usage): Usage {
-  if (
-    isCount(usage.input) &&
-    isCount(usage.output) &&
-    [...KINDS, ...CACHED_KINDS].every((kind) => isCount(usage[kind] ?? 0))
-  )
-    return usage
-  return { ...usage, ...mapUsage(usage, counted) }
+  return isCounted(usage) ? usage : { ...usage, ...mapUsage(usage, counted) }
+}
+
+/** Of every call, and of every chunk of some servers: it makes nothing. */
+function isCounted(usage: Usage): boolean {
+  for (const kind of ALL_KINDS) if (!isCount(usage[kind] ?? 0)) return false
+  return true
 }
 
 type CachedKind = (typeof CACHED_KINDS)[number]

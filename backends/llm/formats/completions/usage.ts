@@ -32,24 +32,30 @@ export function readUsage(value: JsonObject): Usage {
   // OpenRouter tells tokens of Gemini's own cache as read and as written: no token is both.
   const writes = readWrites(prompt, value, Math.max(input - cacheRead, 0))
   const cached = isObject(prompt.cached_tokens_details) ? prompt.cached_tokens_details : null
-  return {
+  const kinds = inputKinds({
+    input,
+    cacheRead,
+    written: writes.short + writes.long,
+    audio: count(prompt, 'audio_tokens'),
+    image: count(prompt, 'image_tokens'),
+    cachedAudio: cached === null ? null : count(cached, 'audio_tokens'),
+    cachedImage: cached === null ? null : count(cached, 'image_tokens')
+  })
+  // Spreads in the middle of an object cost more than all the rest.
+  const usage = {
     input,
     cacheRead,
     cacheWrite5m: writes.short,
     cacheWrite1h: writes.long,
-    ...inputKinds({
-      ...{ input, cacheRead, written: writes.short + writes.long },
-      audio: count(prompt, 'audio_tokens'),
-      image: count(prompt, 'image_tokens'),
-      cachedAudio: cached === null ? null : count(cached, 'audio_tokens'),
-      cachedImage: cached === null ? null : count(cached, 'image_tokens')
-    }),
+    inputAudio: kinds.inputAudio,
+    inputImage: kinds.inputImage,
     output,
     reasoning: count(completion, 'reasoning_tokens') || output - reported,
     outputAudio: count(completion, 'audio_tokens'),
     outputImage: count(completion, 'image_tokens'),
     ...reportedCost(value)
   }
+  return kinds.cacheReadAudio === undefined && kinds.cacheReadImage === undefined ? usage : { ...usage, ...kinds }
 }
 
 /** OpenAI tells what was written; LiteLLM ("Prompt caching") for how long as well. */
