@@ -69,6 +69,34 @@ for (const status of [400, 413, 422]) {
   })
 }
 
+test('an answer that its provider stores is not said to a like question: who goes on with its id goes on with the other', async (t) => {
+  const { ask, vectors, seen } = await stand(t)
+  const responses = async (input: string, more: object) => {
+    const response = await ask('/v1/responses', { model: 'm', input, ...more })
+    await response.text()
+    return response.headers.get('x-weir-cache')
+  }
+  equal(await responses('How do I pay?', {}), 'miss')
+  equal(await responses('How do I pay?', { store: true }), 'miss')
+  equal(await seen('How do I pay?', {}, { store: true }), 'miss')
+  equal(vectors.length, 0)
+  await responses('How do I pay?', { store: false })
+  equal(vectors.length, 1)
+})
+
+test('an answer from a time when maxEntrySize was larger turns like questions off for nobody', async (t) => {
+  const { seen, qdrant } = await stand(t, {}, { maxEntrySize: 1024 })
+  equal(await seen('How do I pay?'), 'miss')
+  await qdrant.stored(1)
+  for (const { payload } of qdrant.points.values()) {
+    const value = Buffer.alloc(256 * 1024)
+    Object.assign(payload, { weir_value: value.toString('base64'), weir_bytes: value.length })
+  }
+  equal(await seen('Where do I pay?'), 'miss')
+  await seen('Where may I pay?')
+  equal(qdrant.requests.filter(({ path }) => path.endsWith('/query')).length, 3)
+})
+
 test('a key whose budget is used up pays for no vector', async (t) => {
   const budgets = [{ amount: 0.000001, period: 'day' }]
   const keys = [{ name: 'one', key: 'sk-key-of-the-first-client', budgets }]

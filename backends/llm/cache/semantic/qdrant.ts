@@ -1,6 +1,6 @@
 /**
  * Qdrant's REST API (1.10 or newer; api.qdrant.tech, "Query points", "Upsert points", "Delete points"): what it is
- * asked, and what it answers. A point has the vector, and a payload of three fields.
+ * asked, and what it answers. A point has the vector, and a payload of four fields.
  */
 import { isObject } from '#engine/kit/scan/texts.ts'
 import type { VectorKind } from './vector-kind.ts'
@@ -9,6 +9,8 @@ import type { VectorKind } from './vector-kind.ts'
 const BUCKET = 'weir_bucket'
 const EXPIRES = 'weir_expires'
 const VALUE = 'weir_value'
+/** Of the value, before base64. */
+const BYTES = 'weir_bytes'
 
 /** The service compares rounded numbers: what it is asked for is a little less than what counts. */
 const ROUNDING = 0.01
@@ -17,12 +19,14 @@ const ofBucket = (name: string) => ({ key: BUCKET, match: { value: name } })
 
 export const qdrant: VectorKind = {
   keyField: 'api-key',
-  find: (collection, { bucket, vector, threshold, nowS }) => ({
+  find: (collection, { bucket, vector, threshold, nowS, valueBytesMax }) => ({
     method: 'POST',
     path: `/collections/${collection}/points/query`,
     body: {
       query: Array.from(vector),
-      filter: { must: [ofBucket(bucket), { key: EXPIRES, range: { gt: nowS } }] },
+      filter: {
+        must: [ofBucket(bucket), { key: EXPIRES, range: { gt: nowS } }, { key: BYTES, range: { lte: valueBytesMax } }]
+      },
       limit: 1,
       score_threshold: threshold - ROUNDING,
       with_payload: [VALUE],
@@ -46,7 +50,7 @@ export const qdrant: VectorKind = {
         {
           id,
           vector: Array.from(vector),
-          payload: { [BUCKET]: bucket, [EXPIRES]: expiresS, [VALUE]: value.toString('base64') }
+          payload: { [BUCKET]: bucket, [EXPIRES]: expiresS, [BYTES]: value.length, [VALUE]: value.toString('base64') }
         }
       ]
     }

@@ -17,6 +17,13 @@ const NUMBERS = /(?:[\p{Pd}\p{Sm}\p{Sc}~]\s*)?\p{N}+(?:[.,:/]\p{N}+)*(?:\s*[\p{S
 /** Fields of Responses: the conversation is elsewhere, or its answer comes later. */
 const ELSEWHERE = ['previous_response_id', 'conversation', 'prompt', 'background'] as const
 
+/**
+ * Whether the provider keeps the answer under its id (API references, `store`; absent: in Responses alone). Who goes on
+ * with that id would go on with the question of somebody else.
+ */
+const isStored = (client: ClientFormat, { store }: JsonObject): boolean =>
+  client === 'responses' ? store !== false : client === 'completions' && store === true
+
 /** Where a format has its turns, and the content of one. */
 const PLACES: { readonly [format in ClientFormat]: { readonly turns: string; readonly content: string } } = {
   completions: { turns: 'messages', content: 'content' },
@@ -33,7 +40,7 @@ export interface Question {
 
 /** Null: it is not one text in a conversation of texts, without tools. */
 export function questionOf({ client, body, model, isStreamed }: ChatRequest): Question | null {
-  if (ELSEWHERE.some((name) => body[name] !== undefined && body[name] !== null)) return null
+  if (ELSEWHERE.some((name) => body[name] !== undefined && body[name] !== null) || isStored(client, body)) return null
   const text = lastText(client, body, { model, isStreamed })
   const path = text === null ? null : pathOf(client, body, text)
   if (text === null || path === null) return null

@@ -19,6 +19,8 @@ export interface VectorQuery {
   readonly threshold: number
   /** Seconds since 1970: what expires by then is not wanted. */
   readonly nowS: number
+  /** Longer ones, from a time when maxEntrySize was larger, are not wanted. */
+  readonly valueBytesMax: number
 }
 
 export interface VectorPoint {

@@ -10,8 +10,10 @@ import { reveal } from '#engine/kit/secret.ts'
 import { Unavailable } from './unavailable.ts'
 import { VECTOR_KINDS, type VectorKind, type VectorPoint, type VectorQuery, type VectorRequest } from './vector-kind.ts'
 
-/** Answers on their way there; beyond they are not sent. */
+/** Requests with answers on their way there, as they are sent; beyond they are not. */
 const SENDING_BYTES_MAX = 16 * 1024 * 1024
+/** One number of a vector in JSON: a sign, "0.", 17 digits, an exponent, a comma. */
+const NUMBER_BYTES = 25
 /** Of what nobody waits for. */
 const SEND_TIMEOUT_MS = 30_000
 /** What is said beside a value. */
@@ -21,6 +23,8 @@ const SWEEP_MS = 600_000
 const BREAKER = { firstMs: 1_000, maxMs: 60_000 }
 /** A line of the log about one thing so often. */
 const LOG_MS = 60_000
+
+const base64Bytes = (length: number): number => 4 * Math.ceil(length / 3)
 
 type Log = BackendContext['log']
 
@@ -109,7 +113,8 @@ export class VectorStore {
   }
 
   /** The value of the nearest point; null: there is none. Rejects with Unavailable. */
-  async find(query: VectorQuery, timeoutMs: number, ex: Exchange): Promise<Buffer | null> {
+  async find(like: Omit<VectorQuery, 'valueBytesMax'>, timeoutMs: number, ex: Exchange): Promise<Buffer | null> {
+    const query = { ...like, valueBytesMax: this.#valueBytesMax }
     const answer = await this.#ask(this.#kind.find(this.#settings.collection, query), timeoutMs, ex)
     const value = this.#kind.readFound(answer)
     if (value === undefined) throw new Unavailable('the vector service does not answer the question')
@@ -119,9 +124,9 @@ export class VectorStore {
   /** Nobody waits for it. */
   put(point: VectorPoint): void {
     const health = this.#health
-    const { length } = point.value
-    if (length > this.#valueBytesMax || health.sendingBytes + length > SENDING_BYTES_MAX) return
-    health.sendingBytes += length
+    const bytes = base64Bytes(point.value.length) + point.vector.length * NUMBER_BYTES
+    if (point.value.length > this.#valueBytesMax || health.sendingBytes + bytes > SENDING_BYTES_MAX) return
+    health.sendingBytes += bytes
     const { collection } = this.#settings
     void this.attempt(async () => {
       await this.#ask(this.#kind.put(collection, point), SEND_TIMEOUT_MS, null)
@@ -130,7 +135,7 @@ export class VectorStore {
       health.sweptAt = now
       return await this.#ask(this.#kind.sweep(collection, Math.floor(Date.now() / 1_000)), SEND_TIMEOUT_MS, null)
     }).finally(() => {
-      health.sendingBytes -= length
+      health.sendingBytes -= bytes
     })
   }
 
@@ -149,8 +154,7 @@ export class VectorStore {
     headers.append('Content-Type', 'application/json')
     headers.append('Accept', 'application/json')
     if (apiKey !== null) headers.append(this.#kind.keyField, reveal(apiKey))
-    // A value is base64 there.
-    const answerBytesMax = Math.ceil((this.#valueBytesMax * 4) / 3) + ANSWER_BYTES_MORE
+    const answerBytesMax = base64Bytes(this.#valueBytesMax) + ANSWER_BYTES_MORE
     const bounds = { timeoutMs, ex, answerBytesMax }
     const bytes = Buffer.from(JSON.stringify(body))
     const request = { method, path: pathPrefix + path, query: '', headers, body: bytes, ...bounds }
