@@ -3,16 +3,14 @@
  * (cluster/), and a Gateway with `istio`. Its data plane has to get a certificate of istiod, to be known by it at
  * workloads of the mesh, and to renew it, also from an authority that gives less than it is asked for.
  */
-import { execFileSync } from 'node:child_process'
-import { mkdirSync, readFileSync, rmSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { request } from 'undici'
 import { KINDS } from '#engine/kubernetes/objects/object.ts'
 import { goProgram } from '#scripts/services/go-program.ts'
-import { startApiServer } from './api-server.ts'
-import { type Cluster, startCluster } from './cluster/cluster.ts'
+import type { Cluster } from './cluster/cluster.ts'
+import type { Image } from './cluster/container-process.ts'
 import { isReady, POD, type Pod, SERVICE_ACCOUNT } from './cluster/kinds.ts'
-import { isInside, runInside } from './cluster/namespaces.ts'
 import { installController } from './controller.ts'
 import { imagesWith } from './images.ts'
 import {
@@ -27,8 +25,8 @@ import {
 } from './istio/objects.ts'
 import type { Seen } from './istio/workload.ts'
 import type { Judged } from './judge.ts'
-import { serverPrograms } from './programs.ts'
 import { eventually } from './scale/waits.ts'
+import { inSuiteCluster } from './suite-cluster.ts'
 
 const ROOT = join(import.meta.dirname, '..', '..')
 const FOLDER = join(ROOT, 'dist', 'istio')
@@ -41,36 +39,23 @@ const HAS_CERTIFICATE = `this process is ${IDENTITY} in the mesh until`
 const SHORT = { MAX_WORKLOAD_CERT_TTL: '2m', DEFAULT_WORKLOAD_CERT_TTL: '1m' }
 
 /** False: something is not as it should be. */
-export async function runIstio(print: (line: string) => void): Promise<boolean> {
+export function runIstio(print: (line: string) => void): Promise<boolean> {
   const pilot = goProgram(PROGRAM, VERSION)
-  serverPrograms()
-  if (!isInside) {
-    execFileSync(process.execPath, ['--disable-warning=ExperimentalWarning', join(ROOT, 'scripts', 'build.ts')])
-    rmSync(FOLDER, { recursive: true, force: true })
-    mkdirSync(FOLDER, { recursive: true })
-    return (await runInside()) === 0
-  }
   const workload = [
     process.execPath,
     '--disable-warning=ExperimentalWarning',
     join(import.meta.dirname, 'istio', 'workload.ts')
   ]
   const others = imagesWith('')
-  const cluster = await startCluster({
-    startApiServer,
-    imageOf: (name) =>
-      name === 'istiod' ? { entrypoint: [pilot] } : name === 'workload' ? { entrypoint: workload } : others(name),
-    logs: join(FOLDER, 'logs')
-  })
-  try {
+  const own: Readonly<Record<string, Image>> = { istiod: { entrypoint: [pilot] }, workload: { entrypoint: workload } }
+  const imageOf = (name: string) => own[name] ?? others(name)
+  return inSuiteCluster({ folder: FOLDER, imageOf }, async (cluster) => {
     const judged = await cases(cluster)
     for (const { name, why } of judged) print(`istio: ${name}: ${why ?? 'ok'}`)
     const failed = judged.filter(({ why }) => why !== null).length
     print(`istio ${VERSION}: ${judged.length - failed} passed, ${failed} failed`)
     return failed === 0
-  } finally {
-    await cluster.stop()
-  }
+  })
 }
 
 async function cases(cluster: Cluster): Promise<readonly Judged[]> {

@@ -3,26 +3,23 @@
  * that is a real API server and what plays the rest (cluster/). From the change of a route to the answer by it, while
  * others change all the time; memory; and requests while everything comes and goes, of which none may fail.
  */
-import { execFileSync } from 'node:child_process'
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { request } from 'undici'
 import { pathOf } from '#engine/kubernetes/client/client.ts'
 import { KINDS } from '#engine/kubernetes/objects/object.ts'
 import { selfSigned } from '#engine/testing/certificates.ts'
-import { startApiServer } from './api-server.ts'
-import { type Cluster, startCluster } from './cluster/cluster.ts'
+import type { Cluster } from './cluster/cluster.ts'
 import { isReady, POD, type Pod, SERVICE_ACCOUNT } from './cluster/kinds.ts'
 import { NODE } from './cluster/kubelet-server.ts'
-import { isInside, runInside } from './cluster/namespaces.ts'
 import { CONTROLLER_NAMESPACE, GATEWAY_CLASS, installController } from './controller.ts'
 import { imagesWith } from './images.ts'
-import { fetchPrograms } from './programs.ts'
 import { inParallel, measureRoute, patch, quantile, steadily } from './scale/changes.ts'
 import { processesOf, secondsOf } from './scale/cpu.ts'
 import { SteadyLoad } from './scale/load.ts'
 import * as objects from './scale/objects.ts'
 import { eventually } from './scale/waits.ts'
+import { inSuiteCluster } from './suite-cluster.ts'
 import { suitePrograms } from './suite-programs.ts'
 
 const ROOT = join(import.meta.dirname, '..', '..')
@@ -56,21 +53,10 @@ interface Bounds {
 const BOUNDS: Bounds = { medianMs: 50, p99Ms: 250, controllerMiB: 600, dataPlaneMiB: 300 }
 
 /** False: a bound is broken, or a request has failed. */
-export async function runScale(print: (line: string) => void): Promise<boolean> {
+export function runScale(print: (line: string) => void): Promise<boolean> {
   const { echo } = suitePrograms()
-  if (!isInside) {
-    execFileSync(process.execPath, ['--disable-warning=ExperimentalWarning', join(ROOT, 'scripts', 'build.ts')])
-    rmSync(FOLDER, { recursive: true, force: true })
-    mkdirSync(FOLDER, { recursive: true })
-    fetchPrograms()
-    return (await runInside()) === 0
-  }
-  const cluster = await startCluster({ startApiServer, imageOf: imagesWith(echo), logs: join(FOLDER, 'logs') })
-  try {
-    return await measure(cluster, print)
-  } finally {
-    await cluster.stop()
-  }
+  const cluster = { folder: FOLDER, imageOf: imagesWith(echo) }
+  return inSuiteCluster(cluster, (running) => measure(running, print))
 }
 
 async function measure(cluster: Cluster, print: (line: string) => void): Promise<boolean> {

@@ -3,15 +3,13 @@
  * server with the controller and its data planes behind it. Writes docs/kubernetes-transcript.md. Needs Go, and root.
  */
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { extname, join } from 'node:path'
 import { setTimeout as after } from 'node:timers/promises'
-import { startApiServer } from './api-server.ts'
-import { startCluster } from './cluster/cluster.ts'
-import { isInside, runInside } from './cluster/namespaces.ts'
+import type { Cluster } from './cluster/cluster.ts'
 import { imagesWith } from './images.ts'
 import { kubectlProgram, Shell } from './kubectl.ts'
-import { fetchPrograms } from './programs.ts'
+import { inSuiteCluster } from './suite-cluster.ts'
 import { coverageTable } from './transcript/coverage.ts'
 import { METADATA_ADDRESS, startMetadata } from './transcript/players/metadata.ts'
 import { playersManifest } from './transcript/players.ts'
@@ -46,16 +44,12 @@ const INSTALLATION: Step = {
 }
 
 /** False: something was not as it should be. */
-export async function runTranscript(print: (line: string) => void): Promise<boolean> {
+export function runTranscript(print: (line: string) => void): Promise<boolean> {
   kubectlProgram()
-  if (!isInside) {
-    execFileSync(process.execPath, ['--disable-warning=ExperimentalWarning', join(ROOT, 'scripts', 'build.ts')])
-    rmSync(FOLDER, { recursive: true, force: true })
-    mkdirSync(FOLDER, { recursive: true })
-    fetchPrograms()
-    return (await runInside()) === 0
-  }
-  const cluster = await startCluster({ startApiServer, imageOf: imagesWith(''), logs: join(FOLDER, 'logs') })
+  return inSuiteCluster({ folder: FOLDER, imageOf: imagesWith('') }, (cluster) => typedIn(cluster, print))
+}
+
+async function typedIn(cluster: Cluster, print: (line: string) => void): Promise<boolean> {
   execFileSync('ip', ['addr', 'add', `${METADATA_ADDRESS}/32`, 'dev', 'lo'])
   const metadata = await startMetadata()
   try {
@@ -74,7 +68,6 @@ export async function runTranscript(print: (line: string) => void): Promise<bool
     return failed.length === 0
   } finally {
     metadata.close()
-    await cluster.stop()
   }
 }
 
