@@ -142,10 +142,11 @@ export class ControlPlane {
   check(text: string): Promise<Loaded> {
     const { name } = this.#options
     const run = this.#queue.then(async () => {
-      const loaded = await load([{ name, text }], this.#options, this.#inForce.status.snapshot)
+      const before = this.#inForce.status.snapshot
+      const loaded = await load([{ name, text }], this.#options, before)
       // What was fetched for it alone is not asked for again.
       this.#options.remote.follow(this.#urls, true)
-      return loaded
+      return loaded.ok ? { ...loaded, warnings: [...loaded.warnings, ...needsRestart(loaded.draft, before)] } : loaded
     })
     // The caller is told of its failure; what comes next goes on.
     this.#queue = run.catch(() => null)
@@ -168,7 +169,7 @@ export class ControlPlane {
       return
     }
     for (const warning of loaded.warnings) log('warn', warning)
-    this.#warnStatic(loaded.draft, snapshot)
+    for (const warning of needsRestart(loaded.draft, snapshot)) log('warn', warning)
     const outcome = await this.#publish(loaded)
     if (outcome.ok) log('info', `configuration ${loaded.hash} in force`)
     else this.#inForce.refuse(`configuration not put in force, the one before stays: ${explainFailure(outcome)}`)
@@ -178,16 +179,6 @@ export class ControlPlane {
     const all = [...urls]
     if (ok) this.#urls = all
     this.#options.remote.follow(all, ok)
-  }
-
-  /** `config` is read at start only: say so when it changes. */
-  #warnStatic(draft: SnapshotDraft, before: Snapshot | null): void {
-    if (before === null) return
-    const changed = (Object.keys(draft.process) as (keyof Snapshot['process'])[]).filter(
-      (key) => JSON.stringify(draft.process[key]) !== JSON.stringify(before.process[key])
-    )
-    if (changed.length > 0)
-      this.#options.log('warn', `needs a restart to take effect: config.${changed.join(', config.')}`)
   }
 
   /** Before the Snapshot that needs them. What is not in `hosts` any more is for DNS again. */
@@ -201,4 +192,13 @@ export class ControlPlane {
     if (hosts !== undefined) this.#setHosts(hosts)
     return await this.#inForce.publish({ draft, hash, expanded, places: places() })
   }
+}
+
+/** `config` is read at start only: says so where it has changed. */
+function needsRestart(draft: SnapshotDraft, before: Snapshot | null): readonly string[] {
+  if (before === null) return []
+  const changed = (Object.keys(draft.process) as (keyof Snapshot['process'])[]).filter(
+    (key) => JSON.stringify(draft.process[key]) !== JSON.stringify(before.process[key])
+  )
+  return changed.length === 0 ? [] : [`needs a restart to take effect: config.${changed.join(', config.')}`]
 }

@@ -1,10 +1,12 @@
 /** The configuration is texts: of files, which are watched, of the command line, or the built-in demonstration. */
 import { listenedOn } from '#engine/socket/listening.ts'
+import { ConfigFile } from '#engine/standalone/config-file.ts'
 import { explainUnreadable } from '#engine/standalone/read.ts'
 import { type NamedText, readTextsAgain } from '#engine/standalone/texts.ts'
 import { type FileWatch, WatchedFiles, watchTexts } from '#engine/standalone/watch.ts'
 import type { Published } from '#engine/workers/supervisor.ts'
 import { ControlPlane, type ControlPlaneOptions, type Loaded } from './control.ts'
+import { FileTexts } from './file-texts.ts'
 import type { SnapshotSource, SourceParts } from './snapshot-source.ts'
 
 /** What was given, and the texts that it led to. */
@@ -26,12 +28,21 @@ export const textsOf = (inputs: readonly ConfigInput[]): readonly NamedText[] =>
 const SHARED_PORT =
   'is shared with another process that listens there: each connection goes to one or the other until that one ends'
 
+/** What its text can be changed in, or why that is nowhere. */
+function fileOf({ name, inputs: [input, ...more] }: ConfigTexts): ConfigFile | string {
+  if (more.length > 0) return 'the configuration is several files'
+  if (input?.path == null) return `the configuration is no file: ${name}`
+  return input.texts[0]?.name === input.path ? new ConfigFile(input.path) : 'the configuration is a folder'
+}
+
 export class FileSource implements SnapshotSource {
   readonly isRemote = false
   readonly #source: ConfigTexts
   readonly #loaded: Loaded & { ok: true }
   readonly #controlPlane: ControlPlane
   readonly #log: SourceParts['log']
+  readonly #inForce: SourceParts['inForce']
+  readonly texts: FileTexts
   /** What each input has by now. */
   readonly #inputs: ConfigInput[]
   #watches: readonly FileWatch[] = []
@@ -50,6 +61,8 @@ export class FileSource implements SnapshotSource {
     this.#inputs = [...source.inputs]
     this.#loaded = loaded
     this.#log = log
+    this.#inForce = inForce
+    this.texts = new FileTexts(source.name, fileOf(source), this)
     this.#controlPlane = new ControlPlane({ ...options, log }, supervisor, inForce)
     options.remote.log = log
     options.remote.onChange = () => this.reload()
@@ -77,6 +90,14 @@ export class FileSource implements SnapshotSource {
       void this.#controlPlane.reload(textsOf(this.#inputs))
     }
     return watchTexts(path, onChange, { known, onGone })
+  }
+
+  /** Puts the text of its only file in force. Resolves to why it is not, or null. */
+  async offer(text: string): Promise<string | null> {
+    const { path = null } = this.#inputs[0] ?? {}
+    this.#inputs[0] = { path, texts: [{ name: path ?? this.#source.name, text }] }
+    await this.#controlPlane.reload(textsOf(this.#inputs))
+    return this.#inForce.status.lastError?.message ?? null
   }
 
   reload(): void {

@@ -223,6 +223,7 @@ export class Gateway {
       traces: this.#traces,
       figures: this.#figures,
       ...(this.#source.check === undefined ? {} : { check: (text: string) => this.#check(text) }),
+      ...(this.#source.texts === undefined ? {} : { texts: this.#source.texts }),
       ...(this.#settings.process.admin === undefined ? {} : { admin: this.#settings.process.admin }),
       audit: (level, message, fields) => this.#logger.log(level, 'audit', message, fields),
       keys: { keys: this.#accounts.api, budgets: async () => await this.#accounts.budgets() },

@@ -1,4 +1,5 @@
 /** Where the configuration of a gateway comes from. */
+import type { ConfigTexts } from '#engine/admin/api/text.ts'
 import type { Published, Supervisor } from '#engine/workers/supervisor.ts'
 import type { Loaded } from './control.ts'
 import type { InForce } from './in-force.ts'
@@ -20,6 +21,8 @@ export interface SnapshotSource {
   reload(): void
   /** What would become of a text in its place; absent: it is no text. */
   check?(text: string): Promise<Loaded>
+  /** As the admin API shows and changes it; absent: it is no text. */
+  readonly texts?: ConfigTexts
   /** The process drains: nothing changes any more. */
   close(): void
 }

@@ -41,6 +41,12 @@ const parts: ApiParts = {
     workers: [{ id: 0, state: 'serving', startedAt: AT }]
   }),
   check: async () => ({ errors: [], warnings: [], isInForce: false }),
+  texts: {
+    shown: () => ({ file: 'weir.yaml', text: 'binds: []', textHash: '00', isWritable: true, why: null }),
+    apply: async () => ({ kind: 'applied', textHash: '01', hash: '0123456789ab', warnings: [] }),
+    versions: () => [{ id: '1', replacedAt: AT, bytes: 9 }],
+    version: (id) => (id === '1' ? 'binds: []' : null)
+  },
   session: () => ({ name: 'local', role: 'change', csrf: 'x' }),
   endpoints: async () => [
     {
@@ -82,6 +88,8 @@ const BODIES: Readonly<Record<string, unknown>> = {
   setLogging: { level: 'debug' },
   explain: { method: 'GET', url: 'http://a/' },
   armTrace: { uses: 2 },
+  setConfigurationText: { text: 'binds: []', textHash: '00' },
+  restoreConfigurationVersion: { textHash: '00' },
   checkConfiguration: { text: 'binds: []' },
   tryExpression: { expression: 'request.path', sample: { request: { url: 'http://a/b' } } },
   tryGuard: { text: 'a@b.de', builtins: ['Email'] },

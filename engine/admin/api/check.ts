@@ -1,6 +1,7 @@
 /** Configurations that are not in force: every mistake of one, with its place, before anybody has to start with it. */
 
 import { jsonReply } from '#engine/admin/server.ts'
+import { CONFIG_TEXT_BYTES_MAX } from '#engine/contract/config-text.ts'
 import { z } from '#engine/schema/schema.ts'
 import { type Call, type Operation, refusal } from './operation.ts'
 
@@ -23,8 +24,6 @@ export interface CheckedText {
   readonly isInForce: boolean
 }
 
-/** Longer ones take the main thread more than a second. */
-const TEXT_BYTES_MAX = 1024 * 1024
 const ERRORS_MAX = 200
 /** They are checked one after the other. */
 const AT_ONCE_MAX = 4
@@ -56,7 +55,7 @@ export function checkOperation(checks: AdminChecks): Operation {
     // Files and URLs that it names are read: what they are is for those who may put it in force.
     ...{ id: 'checkConfiguration', method: 'POST', path: '/configuration/check', tag: 'Gateway', role: 'change' },
     summary: 'All mistakes of a configuration, with their places; nothing is put in force.',
-    body: { schema: body(), bytesMax: TEXT_BYTES_MAX },
+    body: { schema: body(), bytesMax: CONFIG_TEXT_BYTES_MAX },
     replies: { 200: { about: 'What loading it finds.', schema: answer() } },
     refusals: { 409: 'The configuration comes from a controller.', 429: `${AT_ONCE_MAX} are being checked.` },
     answer: async ({ body: input }: Call) => {
@@ -86,4 +85,10 @@ function shown({ errors, warnings, isInForce }: CheckedText) {
     errorCount: errors.length,
     warnings
   }
+}
+
+/** One mistake as a line. */
+export function errorText({ line, column, path, message, hint }: CheckedText['errors'][number]): string {
+  const where = path === '' ? `${line}:${column}` : `${line}:${column}: ${path}`
+  return hint === undefined ? `${where}: ${message}` : `${where}: ${message}; ${hint}`
 }

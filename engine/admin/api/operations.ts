@@ -12,9 +12,10 @@ import { sendOperation } from './send.ts'
 import { type AdminFigures, seriesOperation } from './series.ts'
 import { type AdminSessions, sessionOperation } from './session.ts'
 import { type AdminSpend, spendOperations } from './spend.ts'
+import { type AdminTexts, textOperations } from './text.ts'
 import { tryOperations } from './try.ts'
 
-export interface ApiParts extends AdminGateway, AdminRequests, AdminSessions, AdminChecks {
+export interface ApiParts extends AdminGateway, AdminRequests, AdminSessions, AdminChecks, AdminTexts {
   /** Keys and budgets. Absent: there are none. */
   readonly keys?: AdminKeys
   /** What is drawn over time. Absent: none are kept. */
@@ -29,6 +30,7 @@ export function operationsOf(parts: ApiParts): readonly Operation[] {
     seriesOperation(parts.figures),
     sessionOperation(parts.session),
     checkOperation(parts),
+    ...textOperations(parts),
     ...requestOperations(parts),
     ...tryOperations(),
     sendOperation(parts.state),

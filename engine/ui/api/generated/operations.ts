@@ -92,6 +92,48 @@ errorCount: number
 warnings: string[]
 }
 
+export interface GetConfigurationTextAnswer {
+file: string
+text: (string | null)
+textHash: (string | null)
+isWritable: boolean
+why: (string | null)
+}
+
+export interface SetConfigurationTextBody {
+text: string
+textHash: string
+}
+
+export interface SetConfigurationTextAnswer {
+textHash: string
+hash: string
+warnings: string[]
+}
+
+export interface ListConfigurationVersionsAnswer {
+versions: {
+id: string
+replacedAt: string
+bytes: number
+}[]
+}
+
+export interface GetConfigurationVersionAnswer {
+id: string
+text: string
+}
+
+export interface RestoreConfigurationVersionBody {
+textHash: string
+}
+
+export interface RestoreConfigurationVersionAnswer {
+textHash: string
+hash: string
+warnings: string[]
+}
+
 export interface ExplainBody {
 method: string
 url: string
@@ -412,6 +454,11 @@ export interface Operations {
   getSeries: { names: Record<string, never>; query: { names?: string; range?: string; step?: string }; body: undefined; answer: GetSeriesAnswer }
   getSession: { names: Record<string, never>; query: Record<string, never>; body: undefined; answer: GetSessionAnswer }
   checkConfiguration: { names: Record<string, never>; query: Record<string, never>; body: CheckConfigurationBody; answer: CheckConfigurationAnswer }
+  getConfigurationText: { names: Record<string, never>; query: Record<string, never>; body: undefined; answer: GetConfigurationTextAnswer }
+  setConfigurationText: { names: Record<string, never>; query: Record<string, never>; body: SetConfigurationTextBody; answer: SetConfigurationTextAnswer }
+  listConfigurationVersions: { names: Record<string, never>; query: Record<string, never>; body: undefined; answer: ListConfigurationVersionsAnswer }
+  getConfigurationVersion: { names: { id: string }; query: Record<string, never>; body: undefined; answer: GetConfigurationVersionAnswer }
+  restoreConfigurationVersion: { names: { id: string }; query: Record<string, never>; body: RestoreConfigurationVersionBody; answer: RestoreConfigurationVersionAnswer }
   explain: { names: Record<string, never>; query: Record<string, never>; body: ExplainBody; answer: ExplainAnswer }
   armTrace: { names: Record<string, never>; query: Record<string, never>; body: ArmTraceBody; answer: ArmTraceAnswer }
   getTrace: { names: { id: string }; query: Record<string, never>; body: undefined; answer: GetTraceAnswer }
@@ -440,6 +487,11 @@ export const OPERATIONS = {
   getSeries: { method: 'GET', path: '/series', role: 'see' },
   getSession: { method: 'GET', path: '/session', role: 'see' },
   checkConfiguration: { method: 'POST', path: '/configuration/check', role: 'change' },
+  getConfigurationText: { method: 'GET', path: '/configuration/text', role: 'change' },
+  setConfigurationText: { method: 'PUT', path: '/configuration/text', role: 'change' },
+  listConfigurationVersions: { method: 'GET', path: '/configuration/versions', role: 'change' },
+  getConfigurationVersion: { method: 'GET', path: '/configuration/versions/{id}', role: 'change' },
+  restoreConfigurationVersion: { method: 'POST', path: '/configuration/versions/{id}/restore', role: 'change' },
   explain: { method: 'POST', path: '/explain', role: 'test' },
   armTrace: { method: 'POST', path: '/traces', role: 'test' },
   getTrace: { method: 'GET', path: '/traces/{id}', role: 'see' },
