@@ -145,6 +145,7 @@ test('no line, answer, metric, page or dump of the program has a secret of the c
       '/ui/',
       '/',
       '/api/v1/configuration',
+      '/api/v1/configuration/text',
       '/api/v1/session',
       '/api/v1/series?names=*'
     ]) {

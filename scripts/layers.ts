@@ -57,6 +57,7 @@ const PACKAGES: Readonly<Record<string, { readonly files: RegExp; readonly where
   '@codemirror/lang-yaml': EDITOR,
   '@codemirror/language': EDITOR,
   '@codemirror/lint': EDITOR,
+  '@codemirror/merge': EDITOR,
   '@codemirror/state': EDITOR,
   '@codemirror/view': EDITOR,
   '@lezer/highlight': EDITOR,

@@ -113,8 +113,9 @@ export class FileSource implements SnapshotSource {
     }
   }
 
+  /** A mask of no secret stays what it is: text. */
   check(text: string): Promise<Loaded> {
-    return this.#controlPlane.check(text)
+    return this.#controlPlane.check(this.texts.withSecrets(text) ?? text)
   }
 
   close(): void {

@@ -1,6 +1,7 @@
 /** The file of a configuration as the admin API shows and changes it: what is written is what runs, or neither is. */
 import type { Applied, ConfigTexts, ShownText, TextVersion } from '#engine/admin/api/text.ts'
 import { ChangedMeanwhile, type ConfigFile, NotWritable } from '#engine/standalone/config-file.ts'
+import { Masks } from '#engine/standalone/masked-text.ts'
 import { explainUnreadable } from '#engine/standalone/read.ts'
 import type { Loaded } from './control.ts'
 
@@ -16,6 +17,7 @@ export class FileTexts implements ConfigTexts {
   readonly #name: string
   readonly #file: ConfigFile | string
   readonly #offering: Offering
+  readonly #masks = new Masks()
   /** One change at a time. */
   #queue: Promise<unknown> = Promise.resolve()
 
@@ -28,7 +30,19 @@ export class FileTexts implements ConfigTexts {
 
   shown(): ShownText {
     const { text, textHash, why } = this.#found()
-    return { file: this.#name, text, textHash, isWritable: why === null, why }
+    const masked = text === null ? null : this.#masks.masked(text)
+    const reason = why ?? (masked === null ? 'it has mistakes of syntax, so that its secrets cannot be told' : null)
+    return { file: this.#name, text: masked, textHash, isWritable: reason === null, why: reason }
+  }
+
+  /** With the secrets of the file, and of its versions; null: a mask is of none of them. */
+  withSecrets(text: string): string | null {
+    return this.#masks.unmasked(text, this.#texts())
+  }
+
+  *#texts(): Generator<string> {
+    yield this.#found().text ?? ''
+    for (const { id } of this.versions()) yield this.#version(id) ?? ''
   }
 
   #found(): { readonly text: string | null; readonly textHash: string | null; readonly why: string | null } {
@@ -46,12 +60,14 @@ export class FileTexts implements ConfigTexts {
     return run
   }
 
-  async #apply(text: string, textHash: string): Promise<Applied> {
+  async #apply(shown: string, textHash: string): Promise<Applied> {
     const file = this.#file
     const { text: before, textHash: found, why } = this.#found()
     if (typeof file === 'string' || before === null || why !== null)
       return { kind: 'notWritable', why: why ?? 'it cannot be read' }
     if (found !== textHash) return { kind: 'changed' }
+    const text = this.withSecrets(shown)
+    if (text === null) return { kind: 'unknownMask' }
     const checked = await this.#offering.check(text)
     if (!checked.ok) return { kind: 'wrong', errors: checked.errors }
     try {
@@ -74,6 +90,11 @@ export class FileTexts implements ConfigTexts {
   }
 
   version(id: string): string | null {
+    const text = this.#version(id)
+    return text === null ? null : this.#masks.masked(text)
+  }
+
+  #version(id: string): string | null {
     return typeof this.#file === 'string' ? null : this.#file.version(id)
   }
 }

@@ -112,6 +112,25 @@ test('what an editor writes is known at once', async (t) => {
   equal(await served(), 205)
 })
 
+test('secrets of the file are in no answer, and stay in the file', async (t) => {
+  const { path, text, call, shown, put } = await stand(t)
+  const own = `${text}llm: { port: ${await freePort()}, models: [{ name: m, provider: openai, params: { apiKey: hunter2-of-all } }] }\n`
+  equal((await put(own, (await shown()).textHash)).status, 200)
+  const found = await shown()
+  match(found.text, /apiKey: <secret-[0-9a-f]{16}> /)
+  equal((await call('POST', '/check', { text: found.text })).json.isInForce, true)
+  const added = found.text.replace('name: m', 'name: n')
+  const done = await put(added, found.textHash)
+  equal(done.status, 200)
+  equal(readFileSync(path, 'utf8'), own.replace('name: m', 'name: n'))
+  equal(codeOf(await put(added.replace(/<secret-\w{4}/, '<secret-0000'), String(done.json.textHash))), 'INVALID')
+  const { versions } = (await call('GET', '/versions')).json as { versions: readonly { readonly id: string }[] }
+  for (const { id } of versions) ok(!JSON.stringify(await call('GET', `/versions/${id}`)).includes('hunter2'))
+  const [newest] = versions
+  const back = await call('POST', `/versions/${newest!.id}/restore`, { textHash: done.json.textHash })
+  deepEqual([back.status, readFileSync(path, 'utf8')], [200, own])
+})
+
 test('a configuration that is no file is not changed, and the reason is said', async (t) => {
   const { shown, put } = await stand(t, (_, text) => ['-c', text])
   const { text, isWritable, why } = await shown()

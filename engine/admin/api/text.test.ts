@@ -32,6 +32,7 @@ const mistake = (line: number) => ({ line, column: 2, path: 'binds', message: 'i
 
 for (const [outcome, status, code, message] of [
   [{ kind: 'changed' }, 409, 'CHANGED', /read it again/],
+  [{ kind: 'unknownMask' }, 422, 'INVALID', /write it anew/],
   [{ kind: 'notWritable', why: 'its folder is read-only' }, 409, 'NOT_WRITABLE', /its folder is read-only/],
   [{ kind: 'notInForce', why: 'port 80 is taken' }, 409, 'NOT_IN_FORCE', /nothing has changed: port 80 is taken/],
   [{ kind: 'wrong', errors: [mistake(1)] }, 422, 'INVALID', /^1:2: binds: is missing; add it$/],

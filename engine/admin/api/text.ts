@@ -43,6 +43,8 @@ export type Applied =
   | { readonly kind: 'applied'; readonly textHash: string; readonly hash: string; readonly warnings: readonly string[] }
   /** The file says something else than the caller knows. */
   | { readonly kind: 'changed' }
+  /** It has a mask of no secret of the file, or of a version. */
+  | { readonly kind: 'unknownMask' }
   | { readonly kind: 'wrong'; readonly errors: CheckedText['errors'] }
   | { readonly kind: 'notWritable'; readonly why: string }
   /** It has no mistakes, and cannot run. */
@@ -60,7 +62,10 @@ const textHash = () => z.string().describe('SHA-256 of the bytes of the file, in
 const shownSchema = () =>
   z.strictObject({
     file: z.string(),
-    text: z.string().nullable().describe('As it is written, with the secrets that stand in it.'),
+    text: z
+      .string()
+      .nullable()
+      .describe('As it is written; <secret-...> stands for what is secret in it, and may be sent back.'),
     textHash: z.string().nullable(),
     isWritable: z.boolean(),
     why: z.string().nullable().describe('Why it cannot be written here; null: it can.')
@@ -88,7 +93,6 @@ export function textOperations({ texts }: AdminTexts): readonly Operation[] {
     texts === undefined ? refusal(409, 'NOT_A_FILE', REMOTE) : answer(texts, call)
   return [
     {
-      // Secrets may be written in it, as in no other answer.
       ...{ id: 'getConfigurationText', method: 'GET', path: '/configuration/text', tag: TAG, role: 'change' },
       summary: 'The file of the configuration as it is written, and whether it can be changed here.',
       replies: { 200: { about: 'Now.', schema: shownSchema() } },
@@ -154,6 +158,8 @@ async function applied(texts: ConfigTexts, text: string, hash: string): Promise<
     }
     case 'changed':
       return refusal(409, 'CHANGED', 'the file has changed since it was read: read it again', 'textHash')
+    case 'unknownMask':
+      return refusal(422, 'INVALID', 'a <secret-...> is of no secret that the file has or had: write it anew', 'text')
     case 'notWritable':
       return refusal(409, 'NOT_WRITABLE', `the file cannot be written: ${found.why}`)
     case 'notInForce':

@@ -12,7 +12,8 @@ import { defaultKeymap, history, historyKeymap, indentWithTab } from '@codemirro
 import { yaml } from '@codemirror/lang-yaml'
 import { bracketMatching, HighlightStyle, indentUnit, syntaxHighlighting } from '@codemirror/language'
 import { type Diagnostic, linter, lintGutter, lintKeymap } from '@codemirror/lint'
-import { EditorState } from '@codemirror/state'
+import { unifiedMergeView } from '@codemirror/merge'
+import { Compartment, EditorState } from '@codemirror/state'
 import { drawSelection, EditorView, highlightActiveLine, hoverTooltip, keymap, lineNumbers } from '@codemirror/view'
 import { tags } from '@lezer/highlight'
 import { aboutAt, keysAt, type SchemaNode, valuesAt } from './schema-place.ts'
@@ -41,10 +42,14 @@ export interface Editor {
   /** Goes to a place, both from 1. */
   show(line: number, column: number): void
   replace(text: string): void
+  /** Draws how the text differs from another one; null: no more. */
+  compare(original: string | null): void
   destroy(): void
 }
 
 const CHECK_DELAY_MS = 400
+/** Of two texts, what is equal is folded away; nothing is taken over one by one. */
+const DIFFERENCES = { mergeControls: false, gutter: true, collapseUnchanged: { margin: 3, minSize: 6 } } as const
 
 /** Colours are the page's: custom properties go through shadow roots. */
 const LOOK = EditorView.theme({
@@ -61,6 +66,13 @@ const LOOK = EditorView.theme({
   '.cm-tooltip-autocomplete > ul > li[aria-selected]': { color: 'var(--on-accent)', backgroundColor: 'var(--accent)' },
   '.cm-completionDetail': { color: 'inherit', fontStyle: 'normal' },
   '.cm-diagnostic-error': { borderLeftColor: 'var(--bad)' },
+  '.cm-changedLine': { backgroundColor: 'var(--accent-soft)' },
+  '.cm-deletedChunk': { backgroundColor: 'var(--ground)', color: 'var(--muted)' },
+  '.cm-deletedChunk .cm-deletedLine': { textDecoration: 'line-through' },
+  '.cm-changedText, .cm-deletedChunk .cm-deletedText': { background: 'none', fontWeight: '600' },
+  '.cm-changedLineGutter': { backgroundColor: 'var(--accent)' },
+  '.cm-deletedLineGutter': { backgroundColor: 'var(--bad)' },
+  '.cm-collapsedLines': { color: 'var(--muted)', background: 'var(--ground)' },
   // Its own marks are pictures by data:, which the policy of the page refuses.
   '.cm-lint-marker-error': { content: '""', borderRadius: '50%', backgroundColor: 'var(--bad)' },
   '.cm-lintRange-error': { backgroundImage: 'none', textDecoration: 'underline wavy var(--bad)' }
@@ -79,7 +91,9 @@ export function createEditor({ host, label, text, onChange, check, schema }: Edi
   const lint = linter(async ({ state }) => (await check(state.doc.toString())).map((one) => marked(state, one)), {
     delay: CHECK_DELAY_MS
   })
+  const differences = new Compartment()
   const extensions = [
+    differences.of([]),
     ...[
       lineNumbers(),
       history(),
@@ -105,6 +119,10 @@ export function createEditor({ host, label, text, onChange, check, schema }: Edi
       view.focus()
     },
     replace: (next) => view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: next } }),
+    compare: (original) => {
+      const drawn = original === null ? [] : unifiedMergeView({ original, ...DIFFERENCES })
+      view.dispatch({ effects: differences.reconfigure(drawn) })
+    },
     destroy: () => view.destroy()
   }
 }

@@ -10,9 +10,34 @@ const open = (page: Page, text: string) =>
 export const configurationFlows: readonly Flow[] = [
   {
     page: 'configuration',
+    does: 'writes the file, shows what differs, and brings the text before back',
+    run: async (page, stage) => {
+      const read = async () => {
+        const answer = await fetch(`${stage.admin}/api/v1/configuration/text`)
+        return ((await answer.json()) as { text: string }).text
+      }
+      const before = await read()
+      await page.getByText('this is what runs').waitFor()
+      const apply = page.getByRole('button', { name: 'Apply' })
+      equal(await apply.isDisabled(), true)
+      await open(page, `# written in the browser\n${before}`)
+      await page.getByRole('button', { name: 'Differences' }).click()
+      await page.locator('.cm-changedLine').first().waitFor()
+      await page.locator('button.primary:not([disabled])', { hasText: 'Apply' }).click()
+      await page.getByText('not written').waitFor({ state: 'detached' })
+      equal(await read(), `# written in the browser\n${before}`)
+      await page.getByRole('button', { name: 'Restore' }).first().click()
+      await page.getByRole('dialog').getByRole('button', { name: 'Restore' }).click()
+      await page.getByRole('dialog').waitFor({ state: 'detached' })
+      equal(await read(), before)
+      await page.getByText('this is what runs').waitFor()
+    }
+  },
+  {
+    page: 'configuration',
     does: 'checks a text as it is written, and goes to a mistake',
     run: async (page) => {
-      await page.getByText('it could run').waitFor()
+      await page.getByText('this is what runs').waitFor()
       const editor = page.getByRole('textbox', { name: 'Configuration' })
       const findings = page.getByRole('list', { name: 'Mistakes and warnings' })
       await open(page, 'binds:\n  - port: "eighty"\n    listeners: []\n')
