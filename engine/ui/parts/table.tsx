@@ -38,7 +38,7 @@ export function Table<T>({ caption, columns, rows, keyOf, chosen = null }: Table
             <tr key={keyOf(row)} role="row" class={keyOf(row) === chosen ? 'chosen' : undefined}>
               {columns.map(({ title, cell, isNumber }) => (
                 <td key={title} role="cell" data-label={title} class={isNumber === true ? 'number' : undefined}>
-                  {cell(row)}
+                  <div>{cell(row)}</div>
                 </td>
               ))}
             </tr>
