@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import pg from 'pg'
+import { readBudget, readKeys, readWhole } from '#engine/accounts/server/answers.ts'
 import type { Applied, BudgetState, Connection, ObjectTable } from '#engine/accounts/server/operations.ts'
 import type { StateServerSpec } from '#engine/contract/accounts.ts'
 import { OBJECT_KEPT_MS, type OwnedObjects } from '#engine/contract/object-owners.ts'
@@ -126,7 +127,7 @@ class PostgresConnection implements Connection {
 
   async last(writer: string): Promise<number> {
     const rows = await this.#query('last', `select last from ${this.#schema}.writer where name = $1`, [writer])
-    return Number(rows[0]?.last ?? 0)
+    return readWhole(rows[0]?.last ?? 0, 'last')
   }
 
   async apply(writer: string, behind: number, operations: readonly unknown[]): Promise<Applied> {
@@ -136,27 +137,25 @@ class PostgresConnection implements Connection {
   }
 
   async reap(deadMs: number): Promise<number> {
-    return Number((await this.#query('reap', `select ${this.#schema}.reap($1) as calls`, [deadMs]))[0]?.calls)
+    const rows = await this.#query('reap', `select ${this.#schema}.reap($1) as calls`, [deadMs])
+    return readWhole(rows[0]?.calls, 'reap')
   }
 
   async budgets(ids: readonly string[]): Promise<readonly (BudgetState | null)[]> {
     const text = `select id, used, spent, ends from ${this.#schema}.budget where id = any($1)`
     const rows = await this.#query('budgets', text, [ids])
-    const known = new Map(rows.map(({ id, used, spent, ends }) => [id, { used, spent, ends }]))
-    return ids.map((id) => {
-      const row = known.get(id)
-      if (row === undefined) return null
-      return { used: BigInt(String(row.used)), spent: BigInt(String(row.spent)), end: Number(row.ends) }
-    })
+    const known = new Map(rows.map(({ id, used, spent, ends }) => [id, readBudget(used, spent, ends)]))
+    return ids.map((id) => known.get(id) ?? null)
   }
 
   async keysVersion(): Promise<string> {
-    return String((await this.#query('version', `select count from ${this.#schema}.changes`, []))[0]?.count)
+    const rows = await this.#query('version', `select count from ${this.#schema}.changes`, [])
+    return String(readWhole(rows[0]?.count, 'keys'))
   }
 
   async keys(): Promise<ReadonlyMap<string, string>> {
     const rows = await this.#query('keys', `select name, value from ${this.#schema}.key`, [])
-    return new Map(rows.map(({ name, value }) => [String(name), String(value)]))
+    return readKeys(rows.map(({ name, value }) => [name, value]))
   }
 
   async changeKey(name: string, before: string | null, after: string | null): Promise<boolean> {

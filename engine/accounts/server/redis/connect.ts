@@ -1,5 +1,6 @@
 /** Books in Redis or Valkey. */
 import { createHash } from 'node:crypto'
+import { readBudget, readKeys, readWhole, unreadable } from '#engine/accounts/server/answers.ts'
 import type { Applied, BudgetState, Connection, ObjectTable } from '#engine/accounts/server/operations.ts'
 import type { StateServerSpec } from '#engine/contract/accounts.ts'
 import { OBJECT_KEPT_MS, OBJECTS_MAX, type OwnedObjects } from '#engine/contract/object-owners.ts'
@@ -68,7 +69,7 @@ class RedisConnection implements Connection {
   }
 
   async last(writer: string): Promise<number> {
-    return Number((await this.#redis.hget(`${this.#base}w:${writer}`, 'last')) ?? 0)
+    return readWhole((await this.#redis.hget(`${this.#base}w:${writer}`, 'last')) ?? 0, 'last')
   }
 
   async apply(writer: string, behind: number, operations: readonly unknown[]): Promise<Applied> {
@@ -79,23 +80,27 @@ class RedisConnection implements Connection {
   }
 
   async reap(deadMs: number): Promise<number> {
-    return (await this.#run('reap', String(deadMs))) as number
+    return readWhole(await this.#run('reap', String(deadMs)), 'reap')
   }
 
   async budgets(ids: readonly string[]): Promise<readonly (BudgetState | null)[]> {
     const reading = ids.map((id) => this.#redis.hmget(`${this.#base}b:${id}`, 'used', 'spent', 'end'))
     const rows = await Promise.all(reading)
-    return rows.map(([used, spent, end]) =>
-      used == null || spent == null ? null : { used: BigInt(used), spent: BigInt(spent), end: Number(end) }
-    )
+    return rows.map((row: unknown) => {
+      if (!Array.isArray(row) || row.length !== 3) throw unreadable('budgets')
+      const [used, spent, end] = row as readonly unknown[]
+      return used === null && spent === null && end === null ? null : readBudget(used, spent, end)
+    })
   }
 
   async keysVersion(): Promise<string> {
-    return (await this.#redis.get(`${this.#base}version`)) ?? ''
+    return String(readWhole((await this.#redis.get(`${this.#base}version`)) ?? 0, 'keys'))
   }
 
   async keys(): Promise<ReadonlyMap<string, string>> {
-    return new Map(Object.entries(await this.#redis.hgetall(`${this.#base}keys`)))
+    const keys: unknown = await this.#redis.hgetall(`${this.#base}keys`)
+    if (typeof keys !== 'object' || keys === null) throw unreadable('keys')
+    return readKeys(Object.entries(keys))
   }
 
   async changeKey(name: string, before: string | null, after: string | null): Promise<boolean> {
