@@ -57,6 +57,7 @@ test('JSON, several documents, aliases, and an empty text', () => {
     'sk-t0p0123456789abcdef: 1',
     'a: 1\n---\nsecret: b\n',
     'secret: &x abcdefg\nb: *x\n',
+    'b: &x abcdefg\nsecret: *x\n',
     ''
   ]) {
     const shown = masks.masked(text)!
