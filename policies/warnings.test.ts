@@ -14,9 +14,11 @@ interface Parts {
   readonly listener?: string
   readonly route?: string
   readonly other?: string
+  /** More of the file, at its top. */
+  readonly file?: string
 }
 
-function warnings({ top = '{}', listener = '{}', route = '{}', other = '{}' }: Parts): string[] {
+function warnings({ top = '{}', listener = '{}', route = '{}', other = '{}', file = '' }: Parts): string[] {
   const text = `policies: ${top}
 binds:
 - port: 3000
@@ -28,6 +30,7 @@ binds:
     - policies: ${other}
       backends: [{ host: "a:1" }]
       matches: [{ path: { exact: /other } }]
+${file}
 `
   const options = { file: 'f.yaml', folder: '.', env: {}, policies, backends, processors: 2 }
   const result = loadConfig(text, options)
@@ -91,4 +94,20 @@ test('backends that are never asked, and an attempt that may last longer than al
   ])
   const fine = ['1s, backendRequestTimeout: 1s', '0s, backendRequestTimeout: 2s', '1s']
   for (const text of fine) assert.deepEqual(warnings({ route: `{ timeout: { requestTimeout: ${text} } }` }), [], text)
+})
+
+test('keys that are asked for where there are none', () => {
+  const why = 'knows no key: keys at the top of the file has none, and without config.state the API cannot make any'
+  const place = 'binds[0].listeners[0].routes[0].policies.virtualKeys'
+  const route = '{ virtualKeys: {} }'
+  assert.deepEqual(warnings({ route }), [`f.yaml:7:19: ${place}: ${why}`])
+  assert.deepEqual(warnings({ top: '[{ virtualKeys: { mode: Optional } }]' }), [
+    `f.yaml:1:14: policies[0].virtualKeys: ${why}`
+  ])
+  const quiet: Parts[] = [
+    { route, file: 'keys: [{ name: alice, key: sk-alice-0001 }]' },
+    { route, file: 'config: { state: { path: ./state } }' },
+    { route: '{ virtualKeys: { keys: [{ name: alice, key: sk-alice-0001 }] } }' }
+  ]
+  for (const parts of quiet) assert.deepEqual(warnings(parts), [], JSON.stringify(parts))
 })
