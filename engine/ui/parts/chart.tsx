@@ -130,7 +130,8 @@ function optionsOf(
     return { label: name, stroke, points: { show: false }, ...look }
   })
   return {
-    ...{ width, height, legend: { show: false }, padding: [10, 8, 0, 0] },
+    // At the right is room for half of the longest label, "15:04:05", whose tick may be the last pixel.
+    ...{ width, height, legend: { show: false }, padding: [10, 28, 0, 0] },
     // Times are UTC, as they are everywhere else.
     tzDate: (seconds) => UPlot.tzDate(new Date(seconds * 1000), 'UTC'),
     cursor: { y: false, drag: { x: false, y: false }, points: { show: kind === 'line' } },
