@@ -7,8 +7,11 @@ export interface CopyProps {
   readonly text: string
 }
 
+/** In lines where the text has some: a field of one line would leave their ends out. */
 export function Copy({ label, text }: CopyProps) {
-  const field = useRef<HTMLInputElement>(null)
+  const field = useRef<HTMLInputElement & HTMLTextAreaElement>(null)
+  const lines = text.split('\n').length
+  const Field = lines > 1 ? 'textarea' : 'input'
   const copy = async () => {
     try {
       // Missing where the page has come by plain HTTP from another machine.
@@ -21,9 +24,10 @@ export function Copy({ label, text }: CopyProps) {
   }
   return (
     <span class="copy">
-      <input
+      <Field
         ref={field}
         class="mono"
+        {...(lines > 1 ? { rows: lines } : {})}
         aria-label={label}
         readOnly
         value={text}

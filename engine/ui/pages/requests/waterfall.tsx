@@ -2,7 +2,9 @@
 import type { Story } from '#engine/story/story.ts'
 import { duration, money } from '#engine/ui/format/numbers.ts'
 import { Badge } from '#engine/ui/parts/badge.tsx'
+import { Copy } from '#engine/ui/parts/copy.tsx'
 import { Figure } from '#engine/ui/parts/panel.tsx'
+import { againAsCommand, againAsTest } from './again.ts'
 import { rowsOf } from './story.ts'
 
 export function Waterfall({ of }: { readonly of: Story }) {
@@ -53,6 +55,14 @@ export function Waterfall({ of }: { readonly of: Story }) {
           {note}
         </p>
       ))}
+      <details class="body">
+        <summary>Do it again: as a command, as a test</summary>
+        <div class="stack">
+          <p>Stories have no headers and no bodies. What was secret or is not known stands between &lt; and &gt;.</p>
+          <Copy label="This request as a command" text={againAsCommand(of)} />
+          <Copy label="This request as a test" text={againAsTest(of)} />
+        </div>
+      </details>
     </div>
   )
 }
