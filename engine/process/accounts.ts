@@ -42,6 +42,8 @@ export class ProcessAccounts {
 
   readonly api: KeyApi
   #store: KeyStorage | null = null
+  /** Null: what is spent is not kept in one. */
+  #folder: StateFolder | null = null
   #wasComplete = true
   /** Null: nothing is shared with other processes. */
   #control: ServerControl | null = null
@@ -66,7 +68,10 @@ export class ProcessAccounts {
   async open(): Promise<void> {
     const { log, process } = this.#options
     const { path = null, server = null } = process.state ?? {}
-    await this.ledger.open(async (folder) => await StateFolder.open(folder, log))
+    await this.ledger.open(async (path) => {
+      this.#folder = await StateFolder.open(path, log)
+      return this.#folder
+    })
     if (server !== null) this.#share(server, path)
     else if (path !== null) {
       log('info', `what is spent of budgets is kept in ${path}`)
@@ -129,8 +134,11 @@ export class ProcessAccounts {
   offer(snapshot: Configured & Pick<Snapshot, 'gateway'>): string | null {
     const { policies, log } = this.#options
     const currency = currencyOf(snapshot)
-    if (this.#currency !== null && currency !== this.#currency && this.ledger.hasBudgets)
-      return `config.prices.currency: what is spent of the budgets (keys, teams, organisations) is in ${this.#currency}; ${currency} needs a restart of the process with another config.state`
+    const kept = this.#currency !== null && this.ledger.hasBudgets ? this.#currency : currency
+    // Of a process before this one.
+    const other = kept === currency ? (this.#folder?.countIn(currency) ?? null) : kept
+    if (other !== null)
+      return `config.prices.currency: what is spent of the budgets (keys, teams, organisations) is in ${other}; ${currency} needs a restart of the process with another config.state`
     this.#currency = currency
     this.#offered = accountsIn(snapshot, policies)
     for (const name of this.#offered.doubles) log('warn', `two keys are called ${name}: that of a policy is not known`)

@@ -30,6 +30,8 @@ interface Checkpoint extends TotalsText {
   readonly format: typeof FORMAT
   /** By writer: the last segment that is in the totals. */
   readonly folded: Readonly<Record<string, number>>
+  /** Of all amounts. Absent: nobody has said it. */
+  readonly currency?: string
 }
 
 interface Segment {
@@ -46,6 +48,7 @@ export class StateFolder {
   readonly #folded: Map<string, number>
   readonly #lock: Server
   readonly #log: Log
+  #currency: string | null
 
   private constructor(path: string, lock: Server, checkpoint: Checkpoint | null, log: Log) {
     this.path = path
@@ -53,6 +56,7 @@ export class StateFolder {
     this.#log = log
     this.totals = checkpoint === null ? new Totals() : Totals.from(checkpoint)
     this.#folded = new Map(Object.entries(checkpoint?.folded ?? {}))
+    this.#currency = checkpoint?.currency ?? null
   }
 
   /** Throws an Error in words: the folder cannot be used, is in use, or what is in it cannot be read. */
@@ -72,6 +76,19 @@ export class StateFolder {
       lock.close()
       throw error
     }
+  }
+
+  /**
+   * Amounts are in `currency` from now on. Returns the one that they are in, where that is another: nothing has changed
+   * then.
+   */
+  countIn(currency: string): string | null {
+    const kept = this.#currency
+    if (kept !== null && kept !== currency && this.totals.budgets.size > 0) return kept
+    if (kept === currency) return null
+    this.#currency = currency
+    this.save(Date.now())
+    return null
   }
 
   /** Everything that was written is of processes that are gone. */
@@ -108,7 +125,10 @@ export class StateFolder {
   /** Where the state is written whole: the file is there, complete, before it takes the place of the one before. */
   save(now: number): void {
     this.totals.age(now)
-    const checkpoint: Checkpoint = { format: FORMAT, ...this.totals.text, folded: Object.fromEntries(this.#folded) }
+    const checkpoint: Checkpoint = {
+      ...{ format: FORMAT, ...this.totals.text, folded: Object.fromEntries(this.#folded) },
+      ...(this.#currency === null ? {} : { currency: this.#currency })
+    }
     writeWhole(this.path, FRESH, CHECKPOINT, JSON.stringify(checkpoint))
   }
 
