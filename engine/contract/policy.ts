@@ -131,6 +131,12 @@ export class FieldError extends Error {
   }
 }
 
+/** What a policy cannot see of its own configuration, and warns by. */
+export interface WarningContext {
+  /** Clients may have keys: the configuration has some, or they are made elsewhere. */
+  readonly mayHaveKeys: boolean
+}
+
 export interface Policy {
   /** Canonical name: the field of the resource (camelCase). Also the file's name. */
   readonly name: string
@@ -173,7 +179,7 @@ export interface Policy {
   /** Policies of several levels add up: compile gets the list of their configurations, least precise first. */
   readonly accumulates?: true
   /** What a valid configuration allows and its author probably did not mean: shown when it is loaded. */
-  readonly warnings?: (config: never) => readonly string[]
+  readonly warnings?: (config: never, around: WarningContext) => readonly string[]
   /**
    * It is in force with no more than `{}` on the port of a shortcut that asks for keys, where a configuration has
    * any.

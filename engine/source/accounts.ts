@@ -6,9 +6,9 @@ import { keysSchema, organisationsSchema, teamsSchema } from '#engine/accounts/s
 import type { AccountSpec, AccountsSpec, KeySpec, TeamSpec } from '#engine/contract/accounts.ts'
 import { nearestWord } from '#engine/kit/nearest.ts'
 import { reveal } from '#engine/kit/secret.ts'
-import { entriesOf, type Placed, policySetsOf, type Raw, text } from '#engine/schema/placed.ts'
+import { entriesOf, type Placed, type Raw, text } from '#engine/schema/placed.ts'
 import { deferred } from '#engine/schema/schema.ts'
-import { type ConfigTree, type Finding, listenersOf } from './tree.ts'
+import type { ConfigTree, Finding } from './tree.ts'
 
 export const accountKeys = {
   keys: deferred(keysSchema)
@@ -97,20 +97,8 @@ export function accountWarnings({ top: { raw } }: ConfigTree): Finding[] {
   return [{ path: [kind], message, at: 'key' }]
 }
 
-/** Policies that ask for a key where none can be: not in the file, and none can be made by the API. */
-export function keylessWarnings(tree: ConfigTree): Finding[] {
-  const { raw } = tree.top
+/** Whether clients may have a key: the file has some, or the API can make them. */
+export function mayHaveKeys({ top: { raw } }: ConfigTree): boolean {
   const { state } = (raw.config ?? {}) as Raw
-  if (state !== undefined || entriesOf(raw.keys, ['keys']).length > 0) return []
-  const places = [tree.top, ...listenersOf(tree).flatMap((listener) => [listener, ...listener.routes])]
-  return places.flatMap(policySetsOf).flatMap((set): Finding[] => {
-    const policy = set.raw.virtualKeys as Raw | undefined
-    if (policy === undefined || KEY_SOURCES.some((field) => policy[field] !== undefined)) return []
-    const message =
-      'knows no key: keys at the top of the file has none, and without config.state the API cannot make any'
-    return [{ path: [...set.path, 'virtualKeys'], message, at: 'key' }]
-  })
+  return state !== undefined || entriesOf(raw.keys, ['keys']).length > 0
 }
-
-/** Of virtualKeys: whose keys are its own. */
-const KEY_SOURCES = ['keys', 'secretRef', 'secretSelector'] as const

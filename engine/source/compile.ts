@@ -7,7 +7,7 @@ import type { BackendKind } from '#engine/contract/backend.ts'
 import type { Documents, Policy } from '#engine/contract/policy.ts'
 import { share } from '#engine/ir/share.ts'
 import { objectOf, parsePath, pathText, valueAt } from '#engine/schema/placed.ts'
-import { accountWarnings, checkAccounts, checkValues, keylessWarnings } from './accounts.ts'
+import { accountWarnings, checkAccounts, checkValues, mayHaveKeys } from './accounts.ts'
 import { checkBackends } from './backend-policies.ts'
 import { checkNames, checkPolicies } from './check-policies.ts'
 import { checkTogether } from './checks.ts'
@@ -133,9 +133,8 @@ export function compileConfig(
     ...warningsOf(tree, kinds, policies),
     ...tlsWarnings(tree, sources),
     ...accountWarnings(tree),
-    ...(isPart || isTranslated ? [] : keylessWarnings(tree)),
     ...(isPart ? [] : shadowed(snapshot.binds, outcome.value.binds?.length ?? 0)),
-    ...policyWarnings(tree, policies, schema.policies),
+    ...policyWarnings(tree, policies, schema.policies, { mayHaveKeys: isPart || isTranslated || mayHaveKeys(tree) }),
     ...prepareWarnings.map(at)
   ]
   const parts = () => snapshotOrigins(tree, policyKeys(policies), described)

@@ -2,7 +2,7 @@
 
 import { LOG_ROOTS } from '#engine/cel/exchange.ts'
 import { compileExpression } from '#engine/cel/expression.ts'
-import type { Policy } from '#engine/contract/policy.ts'
+import type { Policy, WarningContext } from '#engine/contract/policy.ts'
 import { objectOf, type Placed, policySetsOf } from '#engine/schema/placed.ts'
 import type { ZodType } from '#engine/schema/schema.ts'
 import { attachedTo } from './check-policies.ts'
@@ -14,9 +14,10 @@ import { type ConfigTree, type Finding, listenersOf } from './tree.ts'
 export function policyWarnings(
   tree: ConfigTree,
   policies: readonly Policy[],
-  schema: ConfigSchema['policies']
+  schema: ConfigSchema['policies'],
+  around: WarningContext
 ): Finding[] {
-  return new Doubts(tree, policies, schema).run()
+  return new Doubts(tree, policies, schema, around).run()
 }
 
 const ADDRESS = 'destination.address'
@@ -37,9 +38,11 @@ class Doubts {
   readonly #policies: readonly Policy[]
   readonly #keys: readonly PolicyKey[]
   readonly #schema: ConfigSchema['policies']
+  readonly #around: WarningContext
 
-  constructor(tree: ConfigTree, policies: readonly Policy[], schema: ConfigSchema['policies']) {
+  constructor(tree: ConfigTree, policies: readonly Policy[], schema: ConfigSchema['policies'], around: WarningContext) {
     this.#tree = tree
+    this.#around = around
     this.#schema = schema
     this.#policies = policies.filter(({ warnings, identifies, expressions }) => warnings ?? identifies ?? expressions)
     this.#keys = policyKeys(this.#policies)
@@ -90,8 +93,9 @@ class Doubts {
   #doubt(place: readonly PolicyEntry[], others: readonly PolicyEntry[]): void {
     for (const entry of place) {
       const { policy } = entry
-      const config = policy.warnings === undefined ? undefined : this.#configOf(entry)
-      if (config !== undefined) for (const message of policy.warnings!(config)) this.#report(entry, message)
+      const { warnings } = policy
+      const config = warnings === undefined ? undefined : this.#configOf(entry)
+      if (config !== undefined) for (const message of warnings!(config, this.#around)) this.#report(entry, message)
       if (policy.expressions !== undefined) this.#doubtIdentities(entry, [...place, ...others])
     }
   }

@@ -102,9 +102,15 @@ test('with credentials no "*" is ever sent', () => {
     'x-total: 6'
   ])
   for (const line of preflight(withCredentials, asking('https://a.test'))!) assert.doesNotMatch(line, /\*/)
-  assert.match(cors.warnings!(cors.schema.parse(withCredentials) as never)[0]!, /every site on the web/)
-  assert.deepEqual(cors.warnings!(cors.schema.parse(config) as never), [])
-  assert.deepEqual(cors.warnings!(cors.schema.parse({ ...EXACT, allowCredentials: true }) as never), [])
+  assert.match(
+    cors.warnings!(cors.schema.parse(withCredentials) as never, { mayHaveKeys: true })[0]!,
+    /every site on the web/
+  )
+  assert.deepEqual(cors.warnings!(cors.schema.parse(config) as never, { mayHaveKeys: true }), [])
+  assert.deepEqual(
+    cors.warnings!(cors.schema.parse({ ...EXACT, allowCredentials: true }) as never, { mayHaveKeys: true }),
+    []
+  )
 })
 
 test('CORS fields of the upstream are replaced', () => {

@@ -15,7 +15,14 @@ import {
 import { placeOf } from '#engine/contract/detail.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import { CONTINUE, type Hook, type Verdict } from '#engine/contract/filter.ts'
-import { type CompileContext, type Compiled, FieldError, type Policy, type Sources } from '#engine/contract/policy.ts'
+import {
+  type CompileContext,
+  type Compiled,
+  FieldError,
+  type Policy,
+  type Sources,
+  type WarningContext
+} from '#engine/contract/policy.ts'
 import { refuse, setRefusalMessage } from '#engine/contract/refuse.ts'
 import type { NamedSecret } from '#engine/contract/secrets.ts'
 import { Slot } from '#engine/contract/slot.ts'
@@ -235,6 +242,11 @@ function writeLimits(ex: Exchange): Verdict {
   return CONTINUE
 }
 
+function warnings({ keys }: Config<KeySource>, { mayHaveKeys }: WarningContext): string[] {
+  if (keys !== null || mayHaveKeys) return []
+  return ['knows no key: keys at the top of the file has none, and without config.state the API cannot make any']
+}
+
 export const virtualKeys: Policy = {
   name: 'virtualKeys',
   section: 'traffic',
@@ -245,6 +257,7 @@ export const virtualKeys: Policy = {
   keysOf: ({ keys }: Config) => keys ?? [],
   // No key is known here.
   closed: { keys: [{ name: 'none', keyHash: `sha256:${'0'.repeat(64)}` }] },
+  warnings,
   resolve,
   compile
 }
