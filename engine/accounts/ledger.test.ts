@@ -7,6 +7,7 @@ import { type TestContext, test } from 'node:test'
 import type { AccountsSpec, BudgetSpec, KeySpec } from '#engine/contract/accounts.ts'
 import { secret } from '#engine/kit/secret.ts'
 import { Books } from './books.ts'
+import { rollingMsOf } from './budget-id.ts'
 import { StateFolder } from './journal/store.ts'
 import { JournalWriter } from './journal/writer.ts'
 import { Ledger } from './ledger.ts'
@@ -150,4 +151,20 @@ test('what is spent outlives the process, also when the clock is behind by then'
   equal(await run(today - 3 * DAY_MS, 0n), 7n, 'days that were before begin nothing anew')
   equal(await run(today + DAY_MS, 2n), 0n)
   equal(await run(today, 0n), 2n, 'nor does the day before')
+})
+
+test('a budget in another currency is another one', () => {
+  const idsIn = (currency?: string) => {
+    const currencies = currency === undefined ? {} : { currency: () => currency }
+    const ledger = new Ledger({ workers: 1, place: null, now: () => 0, log: () => {}, ...currencies })
+    const spec = accounts(key({ budgets: [daily(1), daily(1, 'Total'), daily(1, 3_600_000)] }))
+    return ledger.configure(spec, new Set()).accounts[0]!.budgets.map(({ id }) => id)
+  }
+  const inDollars = ['key/alice Day UTC -', 'key/alice Total', 'key/alice 3600000ms']
+  deepEqual(idsIn(), inDollars)
+  deepEqual(
+    idsIn('EUR'),
+    inDollars.map((id) => `${id} EUR`)
+  )
+  deepEqual(idsIn('EUR').map(rollingMsOf), [null, null, 3_600_000])
 })

@@ -5,6 +5,7 @@
  */
 import { resolve } from 'node:path'
 import type { AccountsSpec, BudgetSpec, Fsync, KeySpec, StateServerSpec, TeamSpec } from '#engine/contract/accounts.ts'
+import { CATALOGUE_CURRENCY } from '#engine/contract/price-list.ts'
 import { accountNumbers, Books, type BooksMemory, createBooks, placeNumbers, rowNumbers } from './books.ts'
 import { budgetId } from './budget-id.ts'
 import { type BudgetReport, budgetText, reportOf } from './budget-report.ts'
@@ -33,7 +34,7 @@ export interface LedgerOptions {
   /** Milliseconds since 1970. Of a clock that never goes back and does not jump: the system's may. */
   readonly now: () => number
   readonly log: Log
-  /** ISO 4217, of all amounts. Of the prices in force; default USD. */
+  /** ISO 4217, of all amounts. Of the prices in force; default that of the catalogue. */
   readonly currency?: () => string
   /** Of `place`, open already. */
   readonly folder?: StateFolder
@@ -253,7 +254,7 @@ export class Ledger {
       return {
         id: name,
         place,
-        text: budgetText(own, this.#options.currency?.() ?? 'USD'),
+        text: budgetText(own, this.#currency),
         partMs: typeof period === 'number' ? partMs(period) : null,
         spec: own
       }
@@ -265,6 +266,10 @@ export class Ledger {
       concurrency: max === null ? null : { max, number },
       models: spec.models
     }
+  }
+
+  get #currency(): string {
+    return this.#options.currency?.() ?? CATALOGUE_CURRENCY
   }
 
   #numberFor(id: string): number {
@@ -279,7 +284,7 @@ export class Ledger {
   }
 
   #book(account: string, spec: BudgetSpec): Booked {
-    const id = budgetId(account, spec)
+    const id = budgetId(account, spec, this.#currency)
     const known = this.#budgets.get(id)
     if (known !== undefined) {
       known.isGone = false

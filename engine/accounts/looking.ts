@@ -201,8 +201,8 @@ class LookedUse implements KeyUse {
   settle(): void {}
 }
 
-function stateOf({ budgets, now }: Judge, account: string, budget: BudgetSpec) {
-  const state = budgets.get(budgetId(account, budget))
+function stateOf({ budgets, now, currency }: Judge, account: string, budget: BudgetSpec) {
+  const state = budgets.get(budgetId(account, budget, currency))
   const limit = BigInt(budget.amount)
   const { used, spent, end } = state ?? { used: 0n, spent: 0n, end: periodAt(budget, now).end }
   return { limit, spent, end, left: limit - used }

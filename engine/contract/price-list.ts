@@ -1,6 +1,9 @@
 /** Rows of prices, as configurations and the catalogue have them. Plain data. */
 import type { Picos } from '#engine/kit/money.ts'
 
+/** ISO 4217, of the catalogue, and of prices that say no other one. */
+export const CATALOGUE_CURRENCY = 'USD'
+
 /** Kinds of tokens that have prices of their own. Parts of input and output, which share none. */
 export const TOKEN_KINDS = [
   ...(['input', 'cacheRead', 'cacheReadAudio', 'cacheReadImage', 'cacheWrite5m', 'cacheWrite1h'] as const),

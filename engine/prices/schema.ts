@@ -1,6 +1,6 @@
 /** Price lists as configurations and files spell them, and their form in a Snapshot. */
 import type { ImageRate, PriceRow, PriceSettings, RateKind, RateSet, Rates } from '#engine/contract/price-list.ts'
-import { TOKEN_KINDS } from '#engine/contract/price-list.ts'
+import { CATALOGUE_CURRENCY, TOKEN_KINDS } from '#engine/contract/price-list.ts'
 import { moneyOf, PICO_PLACES, PICOS_MAX } from '#engine/kit/money.ts'
 import { cel, ONLY_GATEWAY } from '#engine/schema/rule.ts'
 import { deferred, list, once, says, shortString, tinyString, whole, z } from '#engine/schema/schema.ts'
@@ -222,9 +222,6 @@ interface FileSettings {
   readonly catalogue?: boolean | undefined
   readonly responseHeader?: boolean | undefined
 }
-
-/** The currency of the catalogue. */
-export const CATALOGUE_CURRENCY = 'USD'
 
 /** Later rows for a model hold. */
 export function settingsOf(file: FileSettings, rows: readonly FileRow[]): PriceSettings {

@@ -12,9 +12,8 @@ import { ServerKeys } from '#engine/accounts/server/keys.ts'
 import { accountsIn, type Configured, type FoundAccounts, NO_ACCOUNT_SPECS } from '#engine/build/accounts.ts'
 import type { StateServerSpec } from '#engine/contract/accounts.ts'
 import type { Policy } from '#engine/contract/policy.ts'
-import type { PriceSettings } from '#engine/contract/price-list.ts'
+import { CATALOGUE_CURRENCY, type PriceSettings } from '#engine/contract/price-list.ts'
 import type { Snapshot } from '#engine/ir/snapshot.ts'
-import { CATALOGUE_CURRENCY } from '#engine/prices/schema.ts'
 import type { WorkerAccounts } from '#engine/workers/messages.ts'
 
 /** In one line of the log. */
@@ -61,7 +60,14 @@ export class ProcessAccounts {
     const { state, workerThreads: workers } = options.process
     const { path = null, fsync = 'everysec', server = null } = state ?? {}
     const place = path === null ? null : { path, fsync }
-    this.ledger = new Ledger({ workers, place, server, now, log: options.log, currency: () => this.#currency ?? 'USD' })
+    this.ledger = new Ledger({
+      workers,
+      place,
+      server,
+      now,
+      log: options.log,
+      currency: () => this.#currency ?? CATALOGUE_CURRENCY
+    })
   }
 
   /** Before the first configuration. Rejects with what is wrong with config.state. */

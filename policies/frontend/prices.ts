@@ -3,8 +3,8 @@
  */
 
 import { type CompileContext, type Compiled, FieldError, type Policy, type Sources } from '#engine/contract/policy.ts'
-import type { PriceSettings } from '#engine/contract/price-list.ts'
-import { CATALOGUE_CURRENCY, currency, priceRows, settingsOf } from '#engine/prices/schema.ts'
+import { CATALOGUE_CURRENCY, type PriceSettings } from '#engine/contract/price-list.ts'
+import { currency, priceRows, settingsOf } from '#engine/prices/schema.ts'
 import { deferred, shortString, z } from '#engine/schema/schema.ts'
 import { onlyInFiles } from '#engine/schema/spelling.ts'
 
