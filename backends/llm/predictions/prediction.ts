@@ -16,7 +16,7 @@ import type { Answer } from '#engine/contract/in-process.ts'
 import type { PendingAttempt } from '#engine/contract/transport.ts'
 import { HeaderBlock } from '#engine/http/headers.ts'
 import { type State, shown, stateIn } from './state.ts'
-import { callWhole, type WholeAnswer } from './whole-call.ts'
+import { callWhole, type WholeAnswer, type WholeCall } from './whole-call.ts'
 
 /** In all, unless the route allows less; the provider ends it then, too ("Set deadlines for predictions"). */
 const TOTAL_MS = 600_000
@@ -35,9 +35,16 @@ const PAUSE_STREAMED_MS = 1000
 /** Questions in a row that may fail: the prediction goes on without them. */
 const MISSES_MAX = 4
 
-/** Of the client's header or about the body: what is asked later has none of them. */
-const OF_BODY = ['content-type', 'content-length', 'content-encoding']
-const OF_CLIENT = ['expect', 'transfer-encoding', 'prefer', 'cancel-after']
+/** About the body: what is asked later has none. */
+const OF_BODY = ['content-type', 'content-length', 'content-encoding', 'content-language', 'content-range']
+/**
+ * Of the client's header: the gateway says these itself, or they would change what a GET gives (RFC 9110, sections 13
+ * and 14): a part of a state, or none because it is as it was.
+ */
+const OF_CLIENT = [
+  ...['expect', 'transfer-encoding', 'prefer', 'cancel-after', 'range', 'if-range'],
+  ...['if-match', 'if-none-match', 'if-modified-since', 'if-unmodified-since']
+]
 
 /** Asks `endpoint` for what `ex` has been made, at the path that begins a prediction. */
 export function predict(ex: Exchange, endpoint: Endpoint, isStreamed: boolean, context: BackendContext): void {
@@ -55,6 +62,8 @@ class Prediction implements PendingAttempt {
   readonly #base: string
   readonly #until = performance.now() + TOTAL_MS
   #call: { abort(): void } | null = null
+  /** The call that begins it. */
+  #first: WholeCall | null = null
   #timer: NodeJS.Timeout | null = null
   /** Null: it has not been told yet. */
   #id: string | null = null
@@ -86,16 +95,18 @@ class Prediction implements PendingAttempt {
     this.#ex.pending = this
     this.#ex.attempts++
     const request = { method, path, query, headers, body, timeoutMs: WAIT_S * 1000 + CALL_MS }
-    callWhole(this.#endpoint, request, this.#context, (answer) => this.#begun(answer))
+    this.#first = callWhole(this.#endpoint, request, this.#context, (answer) => this.#begun(answer))
   }
 
   /**
    * The engine gives it up. Until its id is here, the call that will tell it goes on: a prediction runs, and costs,
-   * whether or not anybody waits for it.
+   * whether or not anybody waits for it. What it has sent is then on its own account, since the client's is closed:
+   * where there is no room, nobody waits for the id.
    */
   abort(): void {
     if (this.#isOver) return
     this.#isOver = true
+    if (this.#id === null && !this.#first!.keepsRequest()) this.#first!.abort()
     this.#call?.abort()
     if (this.#timer !== null) clearTimeout(this.#timer)
     this.#cancel()
@@ -112,16 +123,19 @@ class Prediction implements PendingAttempt {
   }
 
   #begun(answer: WholeAnswer | ErrorCode): void {
+    // Its exchange has been recorded.
+    if (this.#isOver && (typeof answer === 'string' || answer.status >= 300)) return
     if (typeof answer === 'string') this.#fault(answer)
     else if (answer.status >= 300) this.#refused(answer)
     else this.#look(stateIn(answer.bytes))
   }
 
   #look(state: State | null): void {
-    this.#id = state?.id ?? this.#id
-    if (state === null) {
+    const isOther = this.#id !== null && state !== null && state.id !== this.#id
+    this.#id ??= state?.id ?? null
+    if (state === null || isOther) {
       this.#cancel()
-      this.#failed(502, 'the answer is no prediction')
+      this.#failed(502, isOther ? 'the answer is about another prediction' : 'the answer is no prediction')
     } else if (state.status === 'starting' || state.status === 'processing') this.#underWay(state)
     else this.#ended(state)
   }

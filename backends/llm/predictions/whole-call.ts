@@ -11,6 +11,12 @@ export interface WholeAnswer {
   readonly bytes: Buffer
 }
 
+export interface WholeCall {
+  abort(): void
+  /** The body of the request is on the call's own account from now on. False: there is no room. */
+  keepsRequest(): boolean
+}
+
 /**
  * Calls `done` once, at the earliest in the next round: with the answer, or the code of why there is none
  * (RESPONSE_NOT_BUFFERED: it is longer than bodies are that are kept).
@@ -20,9 +26,10 @@ export function callWhole(
   request: CallRequest,
   { inProcess, maxBufferBytes }: Pick<BackendContext, 'inProcess' | 'maxBufferBytes'>,
   done: (answer: WholeAnswer | ErrorCode) => void
-): Pick<Call, 'abort'> {
+): WholeCall {
   const pieces: Buffer[] = []
   let length = 0
+  let requestBytes = 0
   let head: Pick<WholeAnswer, 'status' | 'headers'> | null = null
   let isOver = false
   const over = (answer: WholeAnswer | ErrorCode): void => {
@@ -37,7 +44,8 @@ export function callWhole(
     body: (chunk, start, end) => {
       length += end - start
       if (isOver) return true
-      if (length <= maxBufferBytes && call.keeps(length)) pieces.push(Buffer.from(chunk.subarray(start, end)))
+      if (length <= maxBufferBytes && call.keeps(requestBytes + length))
+        pieces.push(Buffer.from(chunk.subarray(start, end)))
       else {
         over('RESPONSE_NOT_BUFFERED')
         setImmediate(() => call.abort())
@@ -51,6 +59,10 @@ export function callWhole(
     abort() {
       isOver = true
       call.abort()
+    },
+    keepsRequest() {
+      requestBytes = request.body instanceof Buffer ? request.body.length : 0
+      return isOver || call.keeps(requestBytes + length)
     }
   }
 }

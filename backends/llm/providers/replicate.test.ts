@@ -4,6 +4,7 @@ import { request as httpRequest, type ServerResponse } from 'node:http'
 import { type TestContext, test } from 'node:test'
 import type { JsonObject } from '#backends/llm/conversation.ts'
 import { gatewayOf, jsonOf, provider } from '#backends/llm/testing/llm-gateway.ts'
+import { accountOf } from '#engine/testing/account.ts'
 import { parseEvents } from '#engine/testing/sse.ts'
 
 const MODEL = 'meta/meta-llama-3-70b-instruct'
@@ -143,7 +144,7 @@ const TOOLS: Readonly<Record<string, JsonObject>> = {
 const [, CHAT, BODY] = REQUESTS[0]!
 
 /** A client that leaves when `leaves` has settled. */
-async function leaving(base: string, leaves: Promise<void>, more: object = {}): Promise<void> {
+async function leaving(base: string, leaves: Promise<unknown>, more: object = {}): Promise<void> {
   const request = httpRequest(`${base}${CHAT}`, { method: 'POST', headers: { 'content-type': 'application/json' } })
   const closed = new Promise<void>((resolve) => request.once('close', resolve))
   request.on('error', () => {})
@@ -181,6 +182,45 @@ test('a client that leaves before the id is known: it is cancelled when it is', 
   gone.resolve()
   await cancelled
   equal(models.requests.filter(({ path }) => path.endsWith('/cancel')).length, 1)
+})
+
+test('a client that leaves before the id is known: what is sent of it stays on the account until it is', async (t) => {
+  const gone = Promise.withResolvers<void>()
+  const { models, arrival, base } = await replicate(t, (path) =>
+    path === FIRST ? null : [200, prediction('canceled')]
+  )
+  const account = accountOf(t, 10_000_000)
+  const { instead } = models
+  models.instead = (request, response) => {
+    if (request.path === FIRST)
+      void gone.promise.then(() => response.writeHead(201).end(JSON.stringify(prediction('starting'))))
+    return instead!(request, response)
+  }
+  const cancelled = arrival('/cancel')
+  const heldThen = arrival('/predictions').then(() => account.bytes)
+  await leaving(base, heldThen, { messages: [{ role: 'user', content: 'x'.repeat(100_000) }] })
+  const before = await heldThen
+  ok(before > 100_000)
+  while (account.bytes === before) await new Promise((resolve) => setImmediate(resolve))
+  equal(account.bytes, JSON.stringify(models.requests[0]!.body).length)
+  gone.resolve()
+  await cancelled
+  while (account.bytes > 0) await new Promise((resolve) => setImmediate(resolve))
+})
+
+test('a question about a prediction is answered whole, and about no other one', async (t) => {
+  const { models, ask } = await replicate(t, (path) => {
+    return [201, path === FIRST ? prediction('starting') : { ...DONE, id: 'other' }]
+  })
+  const conditions = { range: 'bytes=0-9', 'if-none-match': '*', 'if-modified-since': 'Tue, 24 Nov 2026 12:00:00 GMT' }
+  const answer = await ask(CHAT, BODY, conditions)
+  deepEqual([answer.status, /about another prediction/.test(await answer.text())], [502, true])
+  deepEqual(
+    models.requests
+      .slice(0, 2)
+      .map(({ path, headers }) => [path, ...Object.keys(conditions).map((name) => headers[name])]),
+    [FIRST, `/v1/predictions/${ID}`].map((path) => [path, undefined, undefined, undefined])
+  )
 })
 
 /** What a client of completions reads, event by event. */
