@@ -30,8 +30,12 @@ binds:
     - policies: ${other}
       backends: [{ host: "a:1" }]
       matches: [{ path: { exact: /other } }]
-${file}
-`
+${file}`
+  return warningsOf([text])
+}
+
+function warningsOf(lines: readonly string[]): string[] {
+  const text = lines.join('\n')
   const options = { file: 'f.yaml', folder: '.', env: {}, policies, backends, processors: 2 }
   const result = loadConfig(text, options)
   assert.ok(result.ok, JSON.stringify(result))
@@ -110,4 +114,29 @@ test('keys that are asked for where there are none', () => {
     { route: '{ virtualKeys: { keys: [{ name: alice, key: sk-alice-0001 }] } }' }
   ]
   for (const parts of quiet) assert.deepEqual(warnings(parts), [], JSON.stringify(parts))
+})
+
+test('models of keys that nobody serves', () => {
+  const model = (name: string) => `{ name: ${name}, provider: openai, params: { apiKey: sk-canary-000000 } }`
+  const llm = `llm: { models: [${model('gpt-5.1')}, ${model("'claude-*'")}], modelAliases: { fast: gpt-5.1 } }`
+  const keys = (names: string) => `keys: [{ name: alice, key: sk-alice-0001, models: [${names}] }]`
+  const noneIs = (name: string) => `no model of llm is called "${name}"`
+  assert.deepEqual(warningsOf([llm, keys('gpt-5.1, gpt-51, other'), 'teams: [{ name: t, models: [claud-x] }]']), [
+    `f.yaml:2:61: keys[0].models[1]: ${noneIs('gpt-51')}: did you mean "gpt-5.1"?`,
+    `f.yaml:2:69: keys[0].models[2]: ${noneIs('other')}`,
+    `f.yaml:3:29: teams[0].models[0]: ${noneIs('claud-x')}: did you mean "claude-*"?`
+  ])
+  const elsewhere =
+    'binds: [{ port: 3000, listeners: [{ routes: [{ backends: [{ ai: { provider: { openai: {} } } }] }] }] }]'
+  const quiet = [
+    [llm, keys("fast, claude-x, 'o*'")],
+    [llm, keys('other'), elsewhere],
+    [elsewhere, keys('other')]
+  ]
+  for (const lines of quiet)
+    assert.deepEqual(
+      warningsOf(lines).filter((line) => line.includes('no model')),
+      [],
+      lines[0]
+    )
 })

@@ -186,6 +186,8 @@ export interface BackendParts {
 export interface WarnContext {
   /** A policy somewhere says that backends are asked with TLS. */
   readonly hasTls: boolean
+  /** Keys, teams and organisations, as they are written. */
+  readonly accounts: readonly Placed[]
 }
 
 export interface BackendConfig {

@@ -14,7 +14,7 @@ const inCurrency = (currency?: string) =>
     gateway: { frontend: currency === undefined ? {} : { prices: { currency } }, backendPolicies: {} }
   }) as unknown as Offered
 
-async function offered(t: TestContext, path: string, currency?: string): Promise<string | null> {
+async function offered(path: string, currency?: string): Promise<string | null> {
   const accounts = new ProcessAccounts({
     ...{ policies: [], broadcast: () => {}, log: () => {} },
     process: { state: { path, fsync: 'everysec', server: null }, workerThreads: 1 } as never
@@ -28,13 +28,13 @@ async function offered(t: TestContext, path: string, currency?: string): Promise
 test('what another process has spent is in the currency that it was spent in', async (t) => {
   const path = mkdtempSync(join(tmpdir(), 'weir-accounts-'))
   t.after(() => rmSync(path, { recursive: true }))
-  equal(await offered(t, path, 'EUR'), null)
+  equal(await offered(path, 'EUR'), null)
   // Nothing has been spent yet.
-  equal(await offered(t, path), null)
+  equal(await offered(path), null)
   const folder = await StateFolder.open(path, () => {})
   folder.totals.add('key a Total', 0, Date.now(), 5n)
   folder.save(Date.now())
   await folder.close()
-  match((await offered(t, path, 'EUR'))!, /^config\.prices\.currency: what is spent .* is in USD; EUR needs /)
-  equal(await offered(t, path, 'USD'), null)
+  match((await offered(path, 'EUR'))!, /^config\.prices\.currency: what is spent .* is in USD; EUR needs /)
+  equal(await offered(path, 'USD'), null)
 })

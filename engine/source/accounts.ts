@@ -97,6 +97,11 @@ export function accountWarnings({ top: { raw } }: ConfigTree): Finding[] {
   return [{ path: [kind], message, at: 'key' }]
 }
 
+/** All of them, as they are written. */
+export function writtenAccounts({ top: { raw } }: ConfigTree): Placed[] {
+  return LISTS.flatMap((kind) => entriesOf(raw[kind], [kind]))
+}
+
 /** Whether clients may have a key: the file has some, or the API can make them. */
 export function mayHaveKeys({ top: { raw } }: ConfigTree): boolean {
   const { state } = (raw.config ?? {}) as Raw

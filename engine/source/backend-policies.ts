@@ -11,6 +11,7 @@ import {
 } from '#engine/contract/backend-config.ts'
 import type { DocumentSources } from '#engine/contract/policy.ts'
 import { type Placed, policySetsOf } from '#engine/schema/placed.ts'
+import { writtenAccounts } from './accounts.ts'
 import type { Kinds } from './kinds.ts'
 import {
   backendsOf,
@@ -53,8 +54,9 @@ export function backendDoubts(tree: ConfigTree, kinds: Kinds): Doubt[] {
   }))
   const around = kinds.policies.flatMap((policies) => places.flatMap((place) => placedPolicies(place, policies)))
   const hasTls = around.some(({ field }) => field === 'tls')
+  const context = { hasTls, accounts: writtenAccounts(tree) }
   const ofKinds = [...configs].flatMap((config) =>
-    (config.warnings ?? []).flatMap((find) => find(valuesOf(tree, config), { hasTls }))
+    (config.warnings ?? []).flatMap((find) => find(valuesOf(tree, config), context))
   )
   return [...ofKinds, ...groups.flatMap(({ policies, all }) => all.flatMap((one) => policies.warnings?.(one) ?? []))]
 }

@@ -11,7 +11,14 @@ import { checkServices } from './guards.ts'
 import { modelPolicies, saysMore } from './policies.ts'
 import { llmSchema } from './shortcut/schema.ts'
 import { llmBackend } from './shortcut/translate.ts'
-import { clearTextHosts, namedProviders, providersOf, uselessCaching, uselessCachingOfModels } from './warnings.ts'
+import {
+  clearTextHosts,
+  namedProviders,
+  providersOf,
+  unservedNames,
+  uselessCaching,
+  uselessCachingOfModels
+} from './warnings.ts'
 
 const modelsOf = ({ raw, path }: Placed): Placed[] => entriesOf(raw.models, [...path, 'models'])
 
@@ -41,7 +48,8 @@ export const aiConfig: BackendConfig = {
   warnings: [
     (values) => [...uselessCaching(values), ...uselessCachingOfModels(values.flatMap(modelsOf))],
     (values) => uselessActions(values.flatMap((value) => [value, ...modelsOf(value)])),
-    clearTextHosts
+    clearTextHosts,
+    unservedNames
   ],
   shortcut: {
     key: 'llm',

@@ -1,9 +1,11 @@
 /** Settings of models that are probably not meant: without effect, or without TLS. */
 import { PROVIDERS } from '#backends/llm/providers/index.ts'
 import type { Doubt, WarnContext } from '#engine/contract/backend-config.ts'
+import { nearestWord } from '#engine/kit/nearest.ts'
 import { realKeys } from '#engine/schema/names.ts'
 import { entriesOf, objectOf, type Path, type Placed, type Raw, text } from '#engine/schema/placed.ts'
 import { KINDS } from './shortcut/presets.ts'
+import { serving } from './shortcut/serving.ts'
 
 /** Of `ai` backends. */
 export function uselessCaching(values: readonly Placed[]): Doubt[] {
@@ -32,6 +34,27 @@ export function clearTextHosts(values: readonly Placed[], { hasTls }: WarnContex
     if (host === undefined || objectOf(raw.policies).tls !== undefined) return []
     return raw.port === 443 || PUBLIC.test(host) ? [{ path: [...path, 'host'], message: CLEAR }] : []
   })
+}
+
+/**
+ * Names in `models` of accounts that no model has: such a key lists nothing and is refused everything, and the name is
+ * most likely misspelt. Where other routes have models, names are as their providers have them, and nobody knows them.
+ */
+export function unservedNames(values: readonly Placed[], { accounts }: WarnContext): Doubt[] {
+  const [llm, ...others] = values
+  if (llm === undefined || others.length > 0 || llm.path[0] !== 'llm') return []
+  const { models, virtualModels, modelAliases } = llm.raw
+  const written = [...entriesOf(models, []), ...entriesOf(virtualModels, [])]
+  const names = [...written.flatMap(({ raw }) => text(raw.name) ?? []), ...Object.keys(objectOf(modelAliases))]
+  const served = names.map((name) => ({ name }))
+  return accounts.flatMap(({ raw, path }) =>
+    (Array.isArray(raw.models) ? raw.models : []).flatMap((name: unknown, i): Doubt[] => {
+      if (typeof name !== 'string' || name.includes('*') || serving(served, name) !== undefined) return []
+      const near = nearestWord(name, names)
+      const message = `no model of llm is called "${name}"${near === null ? '' : `: did you mean "${near}"?`}`
+      return [{ path: [...path, 'models', i], message }]
+    })
+  )
 }
 
 /** Of groups: they have names. */
