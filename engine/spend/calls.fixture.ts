@@ -8,7 +8,8 @@ import { type Models, startModels } from '#engine/testing/models.ts'
 
 export type SpendRecord = Readonly<Record<string, unknown>>
 
-async function receiver(t: TestContext) {
+/** Keeps what the webhook of a gateway sends. */
+export async function receiver(t: Pick<TestContext, 'after'>) {
   const records: SpendRecord[] = []
   const server = createServer((request, response) => {
     let body = ''

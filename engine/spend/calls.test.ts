@@ -18,10 +18,10 @@ test('an answer that was kept costs nothing, and says why; misses are told from 
   const { ask, ended } = await stand(t, (port) => ({ ...one()(port), cache: { ttl: '60s' } }))
   for (const headers of [{}, {}, { 'cache-control': 'no-store' }]) equal(await ask(chat(), headers), 200)
   const { records } = await ended()
-  deepEqual(pick(records, 'cache', 'cost', 'costBasis', 'model'), [
-    ['miss', '0.00011', 'usage', 'm-2'],
-    ['hit', '0', 'cache', 'm-2'],
-    ['bypass', '0.00011', 'usage', 'm-2']
+  deepEqual(pick(records, 'cache', 'cost', 'costBasis', 'clientModel', 'model'), [
+    ['miss', '0.00011', 'usage', 'm', 'm-2'],
+    ['hit', '0', 'cache', 'm', 'm-2'],
+    ['bypass', '0.00011', 'usage', 'm', 'm-2']
   ])
 })
 

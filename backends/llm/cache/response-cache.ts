@@ -11,6 +11,7 @@ import type { CostTap } from '#backends/llm/stream/cost-tap.ts'
 import { framingOf } from '#backends/llm/stream/framing.ts'
 import { wantsList } from '#backends/llm/stream/list-tap.ts'
 import { modelRefusal, noteRefusal } from '#backends/llm/usage/spending.ts'
+import { tokensOf } from '#backends/llm/usage/usage-record.ts'
 import { whenSettled } from '#backends/shared/when-settled.ts'
 import { REQUEST_ROOTS } from '#engine/cel/exchange.ts'
 import type { BackendContext } from '#engine/contract/backend.ts'
@@ -152,9 +153,9 @@ export class ResponseCache {
     const { usage, provider, requestModel, responseModel, similarity } = kept
     const cache: CacheStatus = similarity === undefined ? 'hit' : 'semantic'
     ex.llm = {
-      ...{ provider, requestModel, responseModel, operation: 'chat', streaming: chat.isStreamed, cache },
-      ...(usage === null ? {} : { inputTokens: usage.input, outputTokens: usage.output }),
-      ...(usage === null ? {} : { totalTokens: usage.input + usage.output }),
+      ...{ provider, clientModel: chat.model || undefined, requestModel, responseModel },
+      ...{ operation: 'chat', streaming: chat.isStreamed, cache },
+      ...(usage === null ? {} : tokensOf(usage)),
       cost: 0
     }
     const ageS = Math.floor((performance.now() - kept.at) / 1_000)

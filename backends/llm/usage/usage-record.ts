@@ -6,7 +6,7 @@ import type { ChatRequest } from '#backends/llm/request/chat-request.ts'
 import type { Operation, SentOperation } from '#backends/llm/routes/operation.ts'
 import { charge } from '#engine/contract/buckets.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
-import { costlyAttempt, type RequestSettings } from '#engine/contract/model-use.ts'
+import { costlyAttempt, type ModelUse, type RequestSettings } from '#engine/contract/model-use.ts'
 import { TRACE } from '#engine/contract/tracing.ts'
 import type { Units } from '#engine/prices/cost.ts'
 import { AnswerCapture } from './answer-capture.ts'
@@ -152,6 +152,18 @@ export function recordUsage(ex: Exchange, cost: Cost): void {
     settings: llm?.settings,
     responseId: isTraced && cost.id ? cut(cost.id) : undefined,
     finishReasons: isTraced ? finishReasonsOf(cost) : undefined
+  }
+}
+
+/** Tokens of an answer that has been kept: as recordUsage has them, of a provider that was not asked. */
+export function tokensOf(usage: Usage): ModelUse {
+  return {
+    inputTokens: usage.input,
+    outputTokens: usage.output,
+    totalTokens: usage.input + usage.output,
+    cachedInputTokens: usage.cacheRead,
+    cacheCreationInputTokens: usage.cacheWrite5m + usage.cacheWrite1h,
+    reasoningTokens: usage.reasoning
   }
 }
 
