@@ -7,6 +7,7 @@ import { VERSION } from '#engine/contract/version.ts'
 import type { Snapshot } from '#engine/ir/snapshot.ts'
 import { type ControlMetrics, createControlMetrics } from '#engine/telemetry/control.ts'
 import { Figures, SAMPLE_MS } from '#engine/telemetry/figures/figures.ts'
+import { RouteCounts } from '#engine/telemetry/figures/routes.ts'
 import { createLogger, type Logger } from '#engine/telemetry/log.ts'
 import { REGION_BYTES, type SeriesAnnouncement } from '#engine/telemetry/metrics.ts'
 import { otelEnvironment } from '#engine/telemetry/otlp/environment.ts'
@@ -54,6 +55,7 @@ export class Gateway {
   readonly #logger: Logger
   readonly #metrics: ControlMetrics
   readonly #figures: Figures
+  readonly #routeCounts: RouteCounts
   readonly #supervisor: Supervisor
   readonly #children: ChildHub
   readonly #inForce: InForce
@@ -77,6 +79,7 @@ export class Gateway {
     this.#logger = createLogger(logging)
     this.#metrics = createControlMetrics(VERSION)
     this.#figures = new Figures(this.#metrics.table)
+    this.#routeCounts = new RouteCounts(this.#metrics.table)
     this.#accounts = new ProcessAccounts({
       process: settings.process,
       policies: parts.policies,
@@ -222,6 +225,7 @@ export class Gateway {
       explain: this.#explanations.answer,
       traces: this.#traces,
       figures: this.#figures,
+      traffic: () => this.#routeCounts.traffic(),
       ...(this.#source.check === undefined ? {} : { check: (text: string) => this.#check(text) }),
       ...(this.#source.texts === undefined ? {} : { texts: this.#source.texts }),
       ...(this.#settings.process.admin === undefined ? {} : { admin: this.#settings.process.admin }),
@@ -272,6 +276,7 @@ export class Gateway {
   #sample(): void {
     this.#countWorkers()
     this.#figures.sample()
+    this.#routeCounts.sample()
   }
 
   #countWorkers(): void {

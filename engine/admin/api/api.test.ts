@@ -71,6 +71,10 @@ const parts: ApiParts = {
     names: ['requests'],
     past: (_, __, step) => ({ step, firstAt: Date.parse(AT), series: new Map([['requests', [1, Number.NaN]]]) })
   },
+  traffic: () => ({
+    ...{ seconds: 300, leftOut: 0 },
+    routes: [{ port: 8080, listener: 'a', route: 'b', requests: 3, refused: 1, failed: 0, total: 9 }]
+  }),
   keys: { keys, budgets: async () => [BUDGET] },
   spend: {
     query: async ({ kind }) => {

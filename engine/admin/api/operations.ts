@@ -2,6 +2,7 @@
 
 import { jsonReply } from '#engine/admin/server.ts'
 import { z } from '#engine/schema/schema.ts'
+import type { Traffic } from '#engine/telemetry/figures/routes.ts'
 import { type AdminChecks, checkOperation } from './check.ts'
 import { type AdminGateway, gatewayOperations } from './gateway.ts'
 import { type AdminKeys, keyOperations } from './keys.ts'
@@ -13,6 +14,7 @@ import { type AdminFigures, seriesOperation } from './series.ts'
 import { type AdminSessions, sessionOperation } from './session.ts'
 import { type AdminSpend, spendOperations } from './spend.ts'
 import { type AdminTexts, textOperations } from './text.ts'
+import { trafficOperation } from './traffic.ts'
 import { tryOperations } from './try.ts'
 
 export interface ApiParts extends AdminGateway, AdminRequests, AdminSessions, AdminChecks, AdminTexts {
@@ -20,6 +22,8 @@ export interface ApiParts extends AdminGateway, AdminRequests, AdminSessions, Ad
   readonly keys?: AdminKeys
   /** What is drawn over time. Absent: none are kept. */
   readonly figures?: AdminFigures
+  /** What routes have got. Absent: nothing is counted. */
+  readonly traffic?: () => Traffic
   /** Records of model calls. Absent: none are kept. */
   readonly spend?: AdminSpend
 }
@@ -28,6 +32,7 @@ export function operationsOf(parts: ApiParts): readonly Operation[] {
   const operations = [
     ...gatewayOperations(parts),
     seriesOperation(parts.figures),
+    trafficOperation(parts.traffic),
     sessionOperation(parts.session),
     checkOperation(parts),
     ...textOperations(parts),

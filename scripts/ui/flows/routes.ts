@@ -4,6 +4,22 @@ import type { Flow } from './flow.ts'
 export const routesFlows: readonly Flow[] = [
   {
     page: 'routes',
+    does: 'shows what each route got, how much of it was refused, and which got nothing',
+    run: async (page, stage) => {
+      await fetch(`${stage.gateway}/nowhere`).then((response) => response.text())
+      await page.reload()
+      const route = (name: string) => page.locator('.route').filter({ has: page.getByText(name, { exact: true }) })
+      await route('cart')
+        .getByText(/ in all/)
+        .waitFor()
+      match((await route('cart').textContent()) ?? '', /50 % refused, \d+ of \d+/)
+      match((await route('health').textContent()) ?? '', /\d+ in [\d.]+ (s|min), \d+ in all/)
+      match((await route('site').textContent()) ?? '', /nothing since the start/)
+      await page.getByText(/\d+ without a route/).waitFor()
+    }
+  },
+  {
+    page: 'routes',
     does: 'explains a request on the graph: refused without a header, served with it',
     run: async (page, stage) => {
       await page.getByLabel('URL').fill(`${stage.gateway}/cart/1`)

@@ -68,6 +68,20 @@ series: {
 }
 }
 
+export interface GetTrafficAnswer {
+seconds: number
+routes: {
+port: number
+listener: string
+route: string
+requests: number
+refused: number
+failed: number
+total: number
+}[]
+leftOut: number
+}
+
 export interface GetSessionAnswer {
 name: string
 role: ("see" | "test" | "change")
@@ -452,6 +466,7 @@ export interface Operations {
   getLogging: { names: Record<string, never>; query: Record<string, never>; body: undefined; answer: GetLoggingAnswer }
   setLogging: { names: Record<string, never>; query: Record<string, never>; body: SetLoggingBody; answer: SetLoggingAnswer }
   getSeries: { names: Record<string, never>; query: { names?: string; range?: string; step?: string }; body: undefined; answer: GetSeriesAnswer }
+  getTraffic: { names: Record<string, never>; query: Record<string, never>; body: undefined; answer: GetTrafficAnswer }
   getSession: { names: Record<string, never>; query: Record<string, never>; body: undefined; answer: GetSessionAnswer }
   checkConfiguration: { names: Record<string, never>; query: Record<string, never>; body: CheckConfigurationBody; answer: CheckConfigurationAnswer }
   getConfigurationText: { names: Record<string, never>; query: Record<string, never>; body: undefined; answer: GetConfigurationTextAnswer }
@@ -485,6 +500,7 @@ export const OPERATIONS = {
   getLogging: { method: 'GET', path: '/logging', role: 'see' },
   setLogging: { method: 'PUT', path: '/logging', role: 'change' },
   getSeries: { method: 'GET', path: '/series', role: 'see' },
+  getTraffic: { method: 'GET', path: '/traffic', role: 'see' },
   getSession: { method: 'GET', path: '/session', role: 'see' },
   checkConfiguration: { method: 'POST', path: '/configuration/check', role: 'change' },
   getConfigurationText: { method: 'GET', path: '/configuration/text', role: 'change' },

@@ -31,7 +31,10 @@ export interface BackendNode {
 }
 
 export interface RouteNode {
+  /** With that of its rule. */
   readonly name: string
+  /** Without: what it got is counted for all rules of a route together. */
+  readonly route: string
   readonly hostnames: readonly string[]
   /** Empty for connections that are passed on. */
   readonly matches: readonly string[]
@@ -59,14 +62,14 @@ export function listenersOf(answer: Answer<'getConfiguration'>): readonly Listen
         const { hostnames, matches } = route
         const levels = { gateway: gateway.policies, listener: policies, route: route.policies }
         return {
-          ...{ name: ownName(route), hostnames, matches: matches.map(matchText) },
+          ...{ name: ownName(route), route: route.name, hostnames, matches: matches.map(matchText) },
           policies: effective(levels, 'PostRouting'),
           backends: backendsOf(route.backends, backends)
         }
       })
       const tcp = listener.tcpRoutes.map(
         (route): RouteNode => ({
-          ...{ name: route.name, hostnames: route.hostnames, matches: [], policies: [] },
+          ...{ name: route.name, route: route.name, hostnames: route.hostnames, matches: [], policies: [] },
           backends: backendsOf(route.backends, backends)
         })
       )

@@ -2,7 +2,7 @@
 import { useState } from 'preact/hooks'
 import type { Explanation } from '#engine/explain/explanation.ts'
 import type { Answer } from '#engine/ui/api/client.ts'
-import { percent } from '#engine/ui/format/numbers.ts'
+import { count, percent } from '#engine/ui/format/numbers.ts'
 import { Badge } from '#engine/ui/parts/badge.tsx'
 import { Panel } from '#engine/ui/parts/panel.tsx'
 import { Empty } from '#engine/ui/parts/state.tsx'
@@ -15,6 +15,7 @@ import {
   type PolicyNode,
   type RouteNode
 } from './graph.ts'
+import { type Hits, hitsOf, strayOf } from './traffic.ts'
 import { shortPlace, VERDICTS } from './verdict.tsx'
 
 type Destinations = Answer<'listBackends'>['backends']
@@ -23,11 +24,14 @@ export interface ListenerProps {
   readonly listener: ListenerNode
   readonly explanation: Explanation | null
   readonly backends: Destinations
+  /** Null: not known yet. */
+  readonly traffic: Answer<'getTraffic'> | null
 }
 
-export function Listener({ listener, explanation, backends }: ListenerProps) {
+export function Listener({ listener, explanation, backends, traffic }: ListenerProps) {
   const { port, name, hostname, protocol, before, routes } = listener
   const mark = markOfListener(explanation, listener)
+  const stray = strayOf(traffic, listener)
   return (
     <div class={classOf('listener', mark)}>
       <Panel
@@ -37,6 +41,7 @@ export function Listener({ listener, explanation, backends }: ListenerProps) {
             <span class="muted">
               {protocol}, host {hostname}
             </span>
+            {stray > 0 && <Badge tone="warn">{count(stray)} without a route</Badge>}
             <Marked mark={mark} />
           </>
         }
@@ -56,6 +61,7 @@ export function Listener({ listener, explanation, backends }: ListenerProps) {
               mark={markOfRoute(explanation, listener, route)}
               explanation={explanation}
               backends={backends}
+              hits={hitsOf(traffic, listener, route)}
             />
           ))}
         </ul>
@@ -77,13 +83,15 @@ interface RouteProps {
   readonly mark: Mark
   readonly explanation: Explanation | null
   readonly backends: Destinations
+  readonly hits: Hits | null
 }
 
 function Route({
   route: { name, hostnames, matches, policies, backends: own },
   mark,
   explanation,
-  backends
+  backends,
+  hits
 }: RouteProps) {
   const hit = mark?.kind === 'hit' ? explanation : null
   return (
@@ -96,6 +104,7 @@ function Route({
             <code>{match}</code>
           </div>
         ))}
+        {hits !== null && <HitsLine of={hits} />}
       </div>
       <Policies of={policies} explanation={hit} />
       <ul class="backends">
@@ -111,6 +120,16 @@ function Route({
         ))}
       </ul>
     </li>
+  )
+}
+
+function HitsLine({ of: { requests, text, failed, refused } }: { readonly of: Hits }) {
+  return (
+    <div class={requests === 0 ? 'hits muted' : 'hits'}>
+      {text}
+      {failed !== null && <Badge tone="bad">{failed}</Badge>}
+      {refused !== null && <Badge tone="warn">{refused}</Badge>}
+    </div>
   )
 }
 

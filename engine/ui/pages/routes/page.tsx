@@ -16,6 +16,7 @@ const ROUTES_MAX = 300
 export default function Routes() {
   const configuration = usePoll('getConfiguration', {}, EVERY_MS)
   const backends = usePoll('listBackends', {}, EVERY_MS)
+  const { data: traffic } = usePoll('getTraffic', {}, EVERY_MS)
   const [explanation, setExplanation] = useState<Explanation | null>(null)
   const { data } = configuration
   // Every answer is a new object; what it says changes with its version.
@@ -55,9 +56,13 @@ export default function Routes() {
           listener={listener}
           explanation={explanation}
           backends={backends.data?.backends ?? []}
+          traffic={traffic}
         />
       ))}
       {count > ROUTES_MAX && <p class="muted">{count - ROUTES_MAX} more: search for them.</p>}
+      {traffic !== null && traffic.leftOut > 0 && (
+        <p class="muted">What {traffic.leftOut} more routes got is not counted here: there are too many.</p>
+      )}
     </>
   )
 }
