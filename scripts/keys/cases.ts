@@ -6,47 +6,10 @@ import { histories, run as runHistory } from '#engine/accounts/server/books.fixt
 import { connectTo } from '#engine/accounts/server/connect.ts'
 import { OBJECT_KEPT_MS, OBJECTS_MAX } from '#engine/contract/object-owners.ts'
 import { stateSchema, translateState } from '#engine/source/state.ts'
-import { becomes, completion, Fleet, NANOS_PER_TOKEN, type Provider, usageOf } from './fleet.ts'
-import { fakeTime, type Server } from './servers.ts'
-
-export interface CaseParts {
-  readonly server: Server
-  readonly provider: Provider
-  /** Of its keys: no other case has it. */
-  readonly prefix: string
-}
-
-export interface Case {
-  readonly name: string
-  readonly run: (parts: CaseParts) => Promise<string>
-}
-
-const KEY = 'sk-alice-0001'
-const TEAM = 'team/ml'
-
-/** `amount`: decimal text. */
-const team = (amount: string, more: object = {}) => ({
-  teams: [{ name: 'ml', budgets: [{ amount, period: 'Total' }], ...more }],
-  keys: [{ name: 'alice', key: KEY, team: 'ml' }]
-})
-
-const count = (all: readonly { readonly status: number }[], status: number): number =>
-  all.filter((one) => one.status === status).length
-
-const many = <T>(length: number, act: (i: number) => Promise<T>): Promise<T[]> =>
-  Promise.all(Array.from({ length }, (_, i) => act(i)))
-
-async function withFleet(
-  options: Parameters<typeof Fleet.start>[0],
-  act: (fleet: Fleet) => Promise<string>
-): Promise<string> {
-  const fleet = await Fleet.start(options)
-  try {
-    return await act(fleet)
-  } finally {
-    await fleet.close()
-  }
-}
+import { type Case, count, KEY, many, TEAM, team, withFleet } from './case.ts'
+import { becomes, completion, type Fleet, NANOS_PER_TOKEN, usageOf } from './fleet.ts'
+import { fakeTime } from './servers.ts'
+import { STREAM_CASES } from './streams.ts'
 
 const lastCent = (replicas: number): Case => ({
   name: `200 calls at once against the last cent, ${replicas} replicas of 2 workers: one is answered`,
@@ -324,7 +287,8 @@ const CASES: readonly Case[] = [
           provider.answer = usual
         }
       })
-  }
+  },
+  ...STREAM_CASES
 ]
 
 const hasReaped = (fleet: Fleet): boolean =>

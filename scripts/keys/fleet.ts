@@ -14,13 +14,20 @@ const WAIT_MS_MAX = 40_000
 /** At a dollar for a million tokens. */
 export const NANOS_PER_TOKEN = 1_000
 
+export interface ProviderBody {
+  /** By the provider's name. */
+  readonly model: string
+  readonly max_tokens: number
+  readonly stream?: boolean
+}
+
 /** What it has billed for, in tokens, by the name of the call. */
 export interface Provider {
   readonly port: number
   billed: number
   calls: number
-  /** Writes the answer of a request; the body is that of the client. */
-  answer: (body: { readonly max_tokens: number; readonly stream?: boolean }, response: ServerResponse) => void
+  /** Writes the answer of a request. */
+  answer: (body: ProviderBody, response: ServerResponse) => void
   close(): void
 }
 
@@ -66,9 +73,15 @@ export interface FleetOptions {
   readonly accounts: object
   readonly prefix: string
   readonly state?: object
+  /** `llm` of the configuration, but for its port, of models at `params`. Default: one model, m. */
+  readonly llm?: (params: object) => object
   /** Of replicas by number. */
   readonly env?: readonly NodeJS.ProcessEnv[]
 }
+
+/** A dollar for a million tokens. */
+export const PRICES = [{ input: 1, output: 1 }]
+const ONE_MODEL = (params: object) => ({ models: [{ name: 'm', provider: 'openai', params, prices: PRICES }] })
 
 interface Replica {
   readonly port: number
@@ -93,7 +106,7 @@ export class Fleet {
   }
 
   static async start(options: FleetOptions): Promise<Fleet> {
-    const { url, provider, accounts, prefix, state = {}, env = [] } = options
+    const { url, provider, accounts, prefix, state = {}, env = [], llm = ONE_MODEL } = options
     const params = { baseUrl: `http://127.0.0.1:${provider.port}/v1`, apiKey: 'of-provider' }
     const replicas = Array.from({ length: options.replicas }, async (_, i): Promise<Replica> => {
       const [port, admin] = [await freePort(), await freePort()]
@@ -102,7 +115,7 @@ export class Fleet {
       const kept = { path: folder, url, prefix, timeout: '5s', ...state }
       const file = JSON.stringify({
         config: { ...quiet, adminAddr: `127.0.0.1:${admin}`, workerThreads: 2, state: kept },
-        llm: { port, models: [{ name: 'm', provider: 'openai', params, prices: [{ input: 1, output: 1 }] }] },
+        llm: { port, ...llm(params) },
         ...accounts
       })
       return { port, admin, file, folder, env: env[i] ?? {}, program: await started(file, env[i] ?? {}) }
