@@ -38,7 +38,9 @@ export async function runUi(log: (line: string) => void, only: string, shots: st
     const pages = (await pagesOf(browser, stage, report)).filter((name) => name.includes(only))
     for (const name of pages) {
       const before = wrong.length
-      await lookAt(browser, stage, name, shots, report)
+      // A picture of a gateway is that of one with traffic.
+      const trickle = stage.trickle()
+      await lookAt(browser, stage, name, shots, report).finally(() => trickle.stop())
       for (const flow of FLOWS.filter(({ page }) => page === name)) await follow(browser, stage, flow, shots, report)
       if (!FLOWS.some(({ page }) => page === name)) report(name, 'it has no flow in scripts/ui/flows')
       log(`${name}: ${wrong.length === before ? 'ok' : `${wrong.length - before} wrong`}`)

@@ -15,6 +15,9 @@ const EVERYTHING = createRequire(import.meta.url).resolve('@modelcontextprotocol
 export const CANARY = 'canary-of-the-ui'
 export const CLIENT_KEY = `sk-${CANARY}-alice`
 
+/** Between rounds: charts have something to draw, and the browser its processor. */
+const TRICKLE_MS = 200
+
 export interface Stage {
   /** Of the admin port: "http://127.0.0.1:1234". */
   readonly admin: string
@@ -24,6 +27,8 @@ export interface Stage {
   readonly models: string
   /** Sends that many rounds of requests, and waits for the answers. */
   traffic(rounds: number): Promise<void>
+  /** Sends requests to routes, and no chats, whose budgets flows need, until `stop`; that waits for the answers. */
+  trickle(): { stop(): Promise<void> }
   stop(): Promise<void>
 }
 
@@ -49,6 +54,7 @@ export async function startStage(): Promise<Stage> {
     traffic: async (rounds) => {
       for (let round = 0; round < rounds; round++) await sendRound(at(ports.gateway), at(ports.models), round)
     },
+    trickle: () => trickle(at(ports.gateway)),
     stop: async () => {
       await program.stop()
       models.close()
@@ -144,8 +150,6 @@ binds:
 
 /** Requests that pass, are refused, and fail; chats of two keys in two formats. */
 async function sendRound(gateway: string, models: string, round: number): Promise<void> {
-  const get = (path: string, headers: Record<string, string> = {}) =>
-    fetch(gateway + path, { headers }).then((response) => response.text())
   const chat = (model: string, key: string, path: string, more: object = {}) =>
     fetch(models + path, {
       method: 'POST',
@@ -153,12 +157,37 @@ async function sendRound(gateway: string, models: string, round: number): Promis
       body: JSON.stringify({ model, max_tokens: 40, messages: [{ role: 'user', content: 'What is a weir?' }], ...more })
     }).then((response) => response.text())
   await Promise.all([
+    sendPlain(gateway, round),
+    chat('gpt-5-mini', CLIENT_KEY, '/v1/chat/completions'),
+    chat('claude-sonnet-4-5', `sk-${CANARY}-bob`, '/v1/messages', { stream: round % 2 === 0 })
+  ])
+}
+
+async function sendPlain(gateway: string, round: number): Promise<void> {
+  const get = (path: string, headers: Record<string, string> = {}) =>
+    fetch(gateway + path, { headers }).then((response) => response.text())
+  await Promise.all([
     get('/cart/1', { 'x-team': 'red' }),
     get('/cart/2'),
     get(`/catalogue/${round}`),
     get('/catalogue/missing'),
-    get('/health'),
-    chat('gpt-5-mini', CLIENT_KEY, '/v1/chat/completions'),
-    chat('claude-sonnet-4-5', `sk-${CANARY}-bob`, '/v1/messages', { stream: round % 2 === 0 })
+    get('/health')
   ])
+}
+
+function trickle(gateway: string): { stop(): Promise<void> } {
+  let isOver = false
+  const all = async () => {
+    for (let round = 0; !isOver; round++) {
+      await sendPlain(gateway, round)
+      await new Promise((resolve) => setTimeout(resolve, TRICKLE_MS))
+    }
+  }
+  const running = all()
+  return {
+    stop: async () => {
+      isOver = true
+      await running
+    }
+  }
 }
