@@ -1,4 +1,5 @@
 /** Calls of the admin API, by the names of its operations; their types are made from the table of them. */
+import { signal } from '@preact/signals'
 import { OPERATIONS, type Operations } from './generated/operations.ts'
 
 const API_PATH = '/api/v1'
@@ -38,31 +39,57 @@ export async function call<Id extends OperationId>(
   const { method } = OPERATIONS[id]
   const hasBody = method !== 'GET' && method !== 'DELETE'
   const init: RequestInit = { method, signal, cache: 'no-store', credentials: 'same-origin' }
-  if (method !== 'GET') init.headers = await changeHeaders()
   if (hasBody) init.body = JSON.stringify(input.body ?? {})
-  const response = await fetch(urlOf(id, input), init).catch((problem: unknown) => {
+  const ask = method === 'GET' ? fetch : fetchMarked
+  const response = await ask(urlOf(id, input), init).catch((problem: unknown) => {
+    if (problem instanceof ApiFailure) throw problem
     if (signal?.aborted === true) throw problem
     throw new ApiFailure(0, 'UNREACHABLE', 'the admin port does not answer; is the gateway running?')
   })
   const text = await response.text()
-  if (!response.ok) {
-    // The gateway has started again since the page was opened: the next call asks anew.
-    if (response.status === 403) mark = null
-    throw failureOf(response.status, text)
-  }
+  if (!response.ok) throw failureOf(response.status, text)
   return (text === '' ? undefined : JSON.parse(text)) as Answer<Id>
 }
 
+/** Who looks at the page, and what they may do. Null: the gateway has not said so yet. */
+export const session = signal<Answer<'getSession'> | null>(null)
+
 let mark: Promise<string> | null = null
 
-/** Of every call but GET: its value is in an answer that pages of other sites cannot read. */
-export async function changeHeaders(): Promise<Record<string, string>> {
-  mark ??= call('getSession').then(({ csrf }) => csrf)
-  const csrf = await mark.catch((problem: unknown) => {
+/** Asks who looks at the page. */
+export async function readSession(): Promise<string> {
+  session.value = await call('getSession')
+  return session.value.csrf
+}
+
+/** A value that pages of other sites cannot read: every call but GET has it. */
+async function markOf(): Promise<string> {
+  mark ??= readSession()
+  return await mark.catch((problem: unknown) => {
     mark = null
     throw problem
   })
-  return { 'content-type': 'application/json', 'x-weir-csrf': csrf }
+}
+
+/** As fetch, of what is no GET. A gateway that has started again since the page was opened has another mark. */
+export async function fetchMarked(url: string, init: RequestInit): Promise<Response> {
+  for (let isAgain = false; ; isAgain = true) {
+    const headers = { 'content-type': 'application/json', 'x-weir-csrf': await markOf() }
+    const response = await fetch(url, { ...init, headers })
+    if (response.status !== 403 || isAgain) return response
+    const { code } = failureOf(403, await response.clone().text())
+    if (code !== 'CSRF') return response
+    mark = null
+  }
+}
+
+const ROLES = ['see', 'test', 'change'] as const
+
+/** Why the operation is refused to who looks at the page; null: it is not. */
+export function whyNot(id: OperationId): string | null {
+  const { role } = OPERATIONS[id]
+  const own = session.value?.role ?? role
+  return ROLES.indexOf(own) >= ROLES.indexOf(role) ? null : `This needs the role ${role}; yours is ${own}.`
 }
 
 /** Where an operation is, for calls and for links. */

@@ -2,6 +2,7 @@
 import { signal } from '@preact/signals'
 import type { ComponentType } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
+import { session } from '#engine/ui/api/client.ts'
 import { isPaused, usePoll } from '#engine/ui/api/poll.ts'
 import { HOME, PAGES, type Page } from '#engine/ui/pages/index.ts'
 import { Badge } from '#engine/ui/parts/badge.tsx'
@@ -63,6 +64,11 @@ function Side({ current }: { readonly current: Page | null }) {
           </li>
         ))}
       </ul>
+      {session.value !== null && session.value.role !== 'change' && (
+        <p class="who muted">
+          {session.value.name}: role {session.value.role}
+        </p>
+      )}
       <p class="foot">
         <a href="/api/v1/openapi.json" target="_blank" rel="noopener">
           API

@@ -54,6 +54,20 @@ export const keysFlows: readonly Flow[] = [
   },
   {
     page: 'keys',
+    does: 'has nothing to press for who may only look, and says why',
+    run: async (page) => {
+      await page.route('**/api/v1/session', (route) =>
+        route.fulfill({ json: { name: 'dashboards', role: 'see', csrf: 'x' } })
+      )
+      await page.reload()
+      await page.getByText('dashboards: role see').waitFor()
+      const button = page.getByRole('button', { name: 'New key' })
+      equal(await button.isDisabled(), true)
+      equal(await button.getAttribute('title'), 'This needs the role change; yours is see.')
+    }
+  },
+  {
+    page: 'keys',
     does: 'searches by key, and keeps the search in the address',
     run: async (page) => {
       await page.keyboard.press('/')

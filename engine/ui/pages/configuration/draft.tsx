@@ -1,5 +1,7 @@
 /** A configuration that is written here: checked as loading it would, compared with the file, and put in its place. */
+
 import { useEffect, useRef, useState } from 'preact/hooks'
+import { Act } from '#engine/ui/parts/act.tsx'
 import { Badge } from '#engine/ui/parts/badge.tsx'
 import { Editor } from '#engine/ui/parts/editor.tsx'
 import type { Editor as View } from '#engine/ui/parts/editor-view.ts'
@@ -103,9 +105,9 @@ function Actions({ file, draft, onOpen }: ActionsProps) {
         />
       </label>
       {file.isWritable && (
-        <button type="button" class="primary" disabled={!canApply} onClick={() => void draft.apply()}>
+        <Act of="setConfigurationText" class="primary" disabled={!canApply} onClick={() => void draft.apply()}>
           Apply
-        </button>
+        </Act>
       )}
     </>
   )

@@ -1,8 +1,10 @@
 /** What is logged, until the next configuration. */
+
 import { useState } from 'preact/hooks'
 import { type ApiFailure, call } from '#engine/ui/api/client.ts'
 import { usePoll } from '#engine/ui/api/poll.ts'
 import { announce } from '#engine/ui/app/announce.ts'
+import { Act } from '#engine/ui/parts/act.tsx'
 import { TextField, wrongWith } from '#engine/ui/parts/form.tsx'
 import { Panel } from '#engine/ui/parts/panel.tsx'
 import { Answered } from '#engine/ui/parts/state.tsx'
@@ -38,9 +40,9 @@ export function Logging() {
               wrong={failure === null ? null : (wrongWith(failure, 'level') ?? failure.message)}
               hint="Also by module: info,upstream=trace. Until the next configuration."
             />
-            <button type="submit" disabled={level === null || level === data.level}>
+            <Act of="setLogging" type="submit" disabled={level === null || level === data.level}>
               Change
-            </button>
+            </Act>
           </form>
         )}
       </Answered>

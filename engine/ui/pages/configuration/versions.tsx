@@ -1,9 +1,11 @@
 /** What the file said before it was changed by the admin port. */
+
 import { useState } from 'preact/hooks'
 import { type Answer, call } from '#engine/ui/api/client.ts'
 import { usePoll } from '#engine/ui/api/poll.ts'
 import { announce } from '#engine/ui/app/announce.ts'
 import { ago } from '#engine/ui/format/numbers.ts'
+import { Act } from '#engine/ui/parts/act.tsx'
 import { Confirm } from '#engine/ui/parts/confirm.tsx'
 import { useNow } from '#engine/ui/parts/now.ts'
 import { Panel } from '#engine/ui/parts/panel.tsx'
@@ -60,9 +62,9 @@ export function Versions({ file, onOpen, onRestored }: VersionsProps) {
                       >
                         Compare
                       </button>
-                      <button type="button" disabled={!file.isWritable} onClick={() => setRestored(id)}>
+                      <Act of="restoreConfigurationVersion" disabled={!file.isWritable} onClick={() => setRestored(id)}>
                         Restore
-                      </button>
+                      </Act>
                     </span>
                   )
                 }

@@ -1,8 +1,10 @@
 /** One key: what it may do, what it has left, what it has spent. */
+
 import { useState } from 'preact/hooks'
 import { usePoll } from '#engine/ui/api/poll.ts'
 import { hrefOf, navigate } from '#engine/ui/app/router.ts'
 import { ago } from '#engine/ui/format/numbers.ts'
+import { Act } from '#engine/ui/parts/act.tsx'
 import { useNow } from '#engine/ui/parts/now.ts'
 import { Figure, Panel } from '#engine/ui/parts/panel.tsx'
 import { Answered, Empty } from '#engine/ui/parts/state.tsx'
@@ -58,19 +60,19 @@ function Actions({
   if (source === 'configuration') return <span class="muted">of the configuration: it is changed there</span>
   return (
     <>
-      <button type="button" onClick={() => onChoose('rotate')}>
+      <Act of="rotateKey" onClick={() => onChoose('rotate')}>
         Rotate
-      </button>
-      <button
-        type="button"
+      </Act>
+      <Act
+        of="changeKey"
         class={revoked === true ? undefined : 'danger'}
         onClick={() => onChoose(revoked === true ? 'restore' : 'revoke')}
       >
         {revoked === true ? 'Restore' : 'Revoke'}
-      </button>
-      <button type="button" class="danger" onClick={() => onChoose('remove')}>
+      </Act>
+      <Act of="removeKey" class="danger" onClick={() => onChoose('remove')}>
         Remove
-      </button>
+      </Act>
     </>
   )
 }

@@ -1,7 +1,9 @@
 /** All keys and all budgets. */
+
 import { useState } from 'preact/hooks'
 import { usePoll } from '#engine/ui/api/poll.ts'
 import { hrefOf, place, setQuery } from '#engine/ui/app/router.ts'
+import { Act } from '#engine/ui/parts/act.tsx'
 import { Meter } from '#engine/ui/parts/meter.tsx'
 import { useNow } from '#engine/ui/parts/now.ts'
 import { Panel } from '#engine/ui/parts/panel.tsx'
@@ -34,9 +36,9 @@ export function KeyList() {
               value={search}
               onInput={({ currentTarget }) => setQuery({ q: currentTarget.value })}
             />
-            <button type="button" class="primary" onClick={() => setMaking(true)}>
+            <Act of="createKey" class="primary" onClick={() => setMaking(true)}>
               New key
-            </button>
+            </Act>
           </>
         }
       >

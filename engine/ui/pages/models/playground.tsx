@@ -1,7 +1,9 @@
 /** A chat through the gateway, in any client format, with one model or with two beside each other. */
+
 import { signal } from '@preact/signals'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { place, setQuery } from '#engine/ui/app/router.ts'
+import { Act } from '#engine/ui/parts/act.tsx'
 import { Choice, Field, TextField } from '#engine/ui/parts/form.tsx'
 import { Panel } from '#engine/ui/parts/panel.tsx'
 import { type Answer, NONE } from './answer.ts'
@@ -67,9 +69,9 @@ export function Playground({ doors, models }: PlaygroundProps) {
         <Where doors={doors} door={door} formatId={format.id} models={models} names={names} />
         <Draft draft={draft} wrong={wrong} onChange={setDraft} />
         <p class="actions">
-          <button type="submit" class="primary" disabled={isBusy || names.length === 0}>
+          <Act of="sendRequest" type="submit" class="primary" disabled={isBusy || names.length === 0}>
             Send
-          </button>
+          </Act>
           <button type="button" disabled={!isBusy} onClick={() => running.current?.abort()}>
             Stop
           </button>

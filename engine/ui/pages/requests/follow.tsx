@@ -1,10 +1,12 @@
 /** Follows requests of others: they get a token as a header, and their stories come here. */
+
 import { useEffect, useState } from 'preact/hooks'
 import type { Story } from '#engine/story/story.ts'
 import { type Answer, type ApiFailure, call } from '#engine/ui/api/client.ts'
 import { isPaused } from '#engine/ui/api/poll.ts'
 import { place, setQuery } from '#engine/ui/app/router.ts'
 import { ago, duration } from '#engine/ui/format/numbers.ts'
+import { Act } from '#engine/ui/parts/act.tsx'
 import { Badge } from '#engine/ui/parts/badge.tsx'
 import { Copy } from '#engine/ui/parts/copy.tsx'
 import { Choice } from '#engine/ui/parts/form.tsx'
@@ -46,9 +48,9 @@ export function Follow() {
         <div class="toolbar">
           <Choice label="How many" value={uses} onChange={setUses} options={USES} />
           <Choice label="For" value={lifetime} onChange={setLifetime} options={LIFETIMES} />
-          <button type="button" onClick={() => void arm()}>
+          <Act of="armTrace" onClick={() => void arm()}>
             Get a token
-          </button>
+          </Act>
         </div>
         {failure !== null && <Failure message={failure.message} />}
         {trace !== null && (
