@@ -7,6 +7,7 @@ import { VERSION } from '#engine/contract/version.ts'
 import type { Snapshot } from '#engine/ir/snapshot.ts'
 import { type ControlMetrics, createControlMetrics } from '#engine/telemetry/control.ts'
 import { Figures, SAMPLE_MS } from '#engine/telemetry/figures/figures.ts'
+import { ModelCounts } from '#engine/telemetry/figures/models.ts'
 import { RouteCounts } from '#engine/telemetry/figures/routes.ts'
 import { createLogger, type Logger } from '#engine/telemetry/log.ts'
 import { REGION_BYTES, type SeriesAnnouncement } from '#engine/telemetry/metrics.ts'
@@ -56,6 +57,7 @@ export class Gateway {
   readonly #metrics: ControlMetrics
   readonly #figures: Figures
   readonly #routeCounts: RouteCounts
+  readonly #modelCounts: ModelCounts
   readonly #supervisor: Supervisor
   readonly #children: ChildHub
   readonly #inForce: InForce
@@ -80,6 +82,7 @@ export class Gateway {
     this.#metrics = createControlMetrics(VERSION)
     this.#figures = new Figures(this.#metrics.table)
     this.#routeCounts = new RouteCounts(this.#metrics.table)
+    this.#modelCounts = new ModelCounts(this.#metrics.table)
     this.#accounts = new ProcessAccounts({
       process: settings.process,
       policies: parts.policies,
@@ -226,6 +229,7 @@ export class Gateway {
       traces: this.#traces,
       figures: this.#figures,
       traffic: () => this.#routeCounts.traffic(),
+      models: () => this.#modelCounts.use(),
       ...(this.#source.check === undefined ? {} : { check: (text: string) => this.#check(text) }),
       ...(this.#source.texts === undefined ? {} : { texts: this.#source.texts }),
       ...(this.#settings.process.admin === undefined ? {} : { admin: this.#settings.process.admin }),
@@ -277,6 +281,7 @@ export class Gateway {
     this.#countWorkers()
     this.#figures.sample()
     this.#routeCounts.sample()
+    this.#modelCounts.sample()
   }
 
   #countWorkers(): void {

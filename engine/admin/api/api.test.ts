@@ -75,6 +75,15 @@ const parts: ApiParts = {
     ...{ seconds: 300, leftOut: 0 },
     routes: [{ port: 8080, listener: 'a', route: 'b', requests: 3, refused: 1, failed: 0, total: 9 }]
   }),
+  models: () => ({
+    ...{ seconds: 300, leftOut: 0 },
+    models: [
+      {
+        ...{ provider: 'openai', model: 'gpt', calls: 2, failed: 1, errors: [{ type: '429', calls: 1 }] },
+        ...{ firstTokenMs: { p50: 200, p99: 400 }, perTokenMs: null }
+      }
+    ]
+  }),
   keys: { keys, budgets: async () => [BUDGET] },
   spend: {
     query: async ({ kind }) => {

@@ -2,10 +2,12 @@
 
 import { jsonReply } from '#engine/admin/server.ts'
 import { z } from '#engine/schema/schema.ts'
+import type { ModelsNow } from '#engine/telemetry/figures/models.ts'
 import type { Traffic } from '#engine/telemetry/figures/routes.ts'
 import { type AdminChecks, checkOperation } from './check.ts'
 import { type AdminGateway, gatewayOperations } from './gateway.ts'
 import { type AdminKeys, keyOperations } from './keys.ts'
+import { modelsOperation } from './models.ts'
 import { openApi } from './openapi.ts'
 import type { Operation } from './operation.ts'
 import { type AdminRequests, requestOperations } from './requests.ts'
@@ -24,6 +26,8 @@ export interface ApiParts extends AdminGateway, AdminRequests, AdminSessions, Ad
   readonly figures?: AdminFigures
   /** What routes have got. Absent: nothing is counted. */
   readonly traffic?: () => Traffic
+  /** How models have fared. Absent: nothing is counted. */
+  readonly models?: () => ModelsNow
   /** Records of model calls. Absent: none are kept. */
   readonly spend?: AdminSpend
 }
@@ -33,6 +37,7 @@ export function operationsOf(parts: ApiParts): readonly Operation[] {
     ...gatewayOperations(parts),
     seriesOperation(parts.figures),
     trafficOperation(parts.traffic),
+    modelsOperation(parts.models),
     sessionOperation(parts.session),
     checkOperation(parts),
     ...textOperations(parts),

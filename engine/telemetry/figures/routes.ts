@@ -1,10 +1,8 @@
 /** What each route has got in the last minutes, read out of the metrics of all workers. Runs in the main thread. */
 import type { MetricsTable } from '#engine/telemetry/metrics-table.ts'
 import type { Labels } from './table.ts'
+import { Window } from './window.ts'
 
-/** Snapshots are as far apart; as many are kept: five minutes in all. */
-const STEP_SECONDS = 30
-const STEPS_KEPT = 10
 /** About 150 bytes each in every snapshot: 3 MB at most, whatever is configured. */
 export const ROUTES_MAX = 2048
 
@@ -38,8 +36,7 @@ interface Counts {
   failed: number
 }
 
-interface Snapshot {
-  readonly second: number
+interface Read {
   /** By place: JSON of port, listener and route. */
   readonly counts: ReadonlyMap<string, Counts>
   readonly leftOut: number
@@ -47,46 +44,36 @@ interface Snapshot {
 
 export class RouteCounts {
   readonly #table: Pick<MetricsTable, 'each'>
-  readonly #clock: () => number
-  /** The oldest first. */
-  readonly #past: Snapshot[]
+  readonly #window: Window<Read>
 
   /** `clock`: milliseconds that only rise. */
   constructor(table: Pick<MetricsTable, 'each'>, clock = () => performance.now()) {
     this.#table = table
-    this.#clock = clock
-    this.#past = [this.#read()]
+    this.#window = new Window(() => this.#read(), clock)
   }
 
   /** To be called every second or so. */
   sample(): void {
-    if (this.#second() < this.#past.at(-1)!.second + STEP_SECONDS) return
-    this.#past.push(this.#read())
-    if (this.#past.length > STEPS_KEPT) this.#past.shift()
+    this.#window.sample()
   }
 
   traffic(): Traffic {
-    const before = this.#past[0]!
-    const { second, counts, leftOut } = this.#read()
-    const routes = [...counts].map(([place, now]): RouteTraffic => {
+    const { seconds, before, now } = this.#window.look()
+    const routes = [...now.counts].map(([place, counts]): RouteTraffic => {
       const [port, listener, route] = JSON.parse(place) as [string, string, string]
       const then = before.counts.get(place) ?? { requests: 0, refused: 0, failed: 0 }
       return {
-        ...{ port: Number(port), listener, route, total: now.requests },
-        requests: now.requests - then.requests,
-        refused: now.refused - then.refused,
-        failed: now.failed - then.failed
+        ...{ port: Number(port), listener, route, total: counts.requests },
+        requests: counts.requests - then.requests,
+        refused: counts.refused - then.refused,
+        failed: counts.failed - then.failed
       }
     })
     const busiest = routes.toSorted((a, b) => b.requests - a.requests || b.total - a.total)
-    return { seconds: second - before.second, routes: busiest, leftOut }
+    return { seconds, routes: busiest, leftOut: now.leftOut }
   }
 
-  #second(): number {
-    return Math.floor(this.#clock() / 1000)
-  }
-
-  #read(): Snapshot {
+  #read(): Read {
     const counts = new Map<string, Counts>()
     const leftOut = new Set<string>()
     const countsOf = ({ port, listener, route }: Labels): Counts | null => {
@@ -111,6 +98,6 @@ export class RouteCounts {
       const isFailed = name === 'weir_requests_total' ? status.startsWith('5') : reason !== ''
       if (isFailed) of.failed += values[slot]!
     })
-    return { second: this.#second(), counts, leftOut: leftOut.size }
+    return { counts, leftOut: leftOut.size }
   }
 }

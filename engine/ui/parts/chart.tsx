@@ -22,6 +22,10 @@ export interface ChartProps {
 }
 
 const COLOURS = 6
+/** Steps of the axis of time, in seconds: half of one would show each label twice. */
+const TIME_STEPS = [1, 5, 10, 15, 30, 60, 300, 600, 900, 1800, 3600, 7200, 10_800, 21_600, 43_200, 86_400].concat(
+  [2, 3, 7, 14, 30, 90, 180, 365].map((days) => days * 86_400)
+)
 
 export function Chart({ title, times, series, kind, format, height = 200 }: ChartProps) {
   const host = useRef<HTMLDivElement>(null)
@@ -139,6 +143,7 @@ function optionsOf(
     axes: [
       {
         ...axis,
+        incrs: TIME_STEPS,
         grid: { show: false },
         ticks: lines,
         values: (_plot, times, _axis, _space, step) => ticks(times, step)

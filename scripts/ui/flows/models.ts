@@ -5,6 +5,22 @@ import type { Flow } from './flow.ts'
 export const modelsFlows: readonly Flow[] = [
   {
     page: 'models',
+    does: 'shows what each model was asked, what failed, and the time to its first token',
+    run: async (page, stage) => {
+      await stage.traffic(2)
+      await page.reload()
+      const row = page
+        .getByRole('row')
+        .filter({ hasText: 'anthropic' })
+        .filter({ hasText: /\d ms|\d s/ })
+      await row.waitFor()
+      const text = (await row.textContent()) ?? ''
+      match(text, /claude-sonnet-4-5/)
+      match(text, /\d %/)
+    }
+  },
+  {
+    page: 'models',
     does: 'asks two models beside each other in each of the four formats, streamed',
     run: async (page) => {
       await page.getByLabel('Key of a client').fill(CLIENT_KEY)

@@ -82,6 +82,29 @@ total: number
 leftOut: number
 }
 
+export interface GetModelsAnswer {
+seconds: number
+models: {
+provider: string
+model: string
+calls: number
+failed: number
+errors: {
+type: string
+calls: number
+}[]
+firstTokenMs: ({
+p50: number
+p99: number
+} | null)
+perTokenMs: ({
+p50: number
+p99: number
+} | null)
+}[]
+leftOut: number
+}
+
 export interface GetSessionAnswer {
 name: string
 role: ("see" | "test" | "change")
@@ -467,6 +490,7 @@ export interface Operations {
   setLogging: { names: Record<string, never>; query: Record<string, never>; body: SetLoggingBody; answer: SetLoggingAnswer }
   getSeries: { names: Record<string, never>; query: { names?: string; range?: string; step?: string }; body: undefined; answer: GetSeriesAnswer }
   getTraffic: { names: Record<string, never>; query: Record<string, never>; body: undefined; answer: GetTrafficAnswer }
+  getModels: { names: Record<string, never>; query: Record<string, never>; body: undefined; answer: GetModelsAnswer }
   getSession: { names: Record<string, never>; query: Record<string, never>; body: undefined; answer: GetSessionAnswer }
   checkConfiguration: { names: Record<string, never>; query: Record<string, never>; body: CheckConfigurationBody; answer: CheckConfigurationAnswer }
   getConfigurationText: { names: Record<string, never>; query: Record<string, never>; body: undefined; answer: GetConfigurationTextAnswer }
@@ -501,6 +525,7 @@ export const OPERATIONS = {
   setLogging: { method: 'PUT', path: '/logging', role: 'change' },
   getSeries: { method: 'GET', path: '/series', role: 'see' },
   getTraffic: { method: 'GET', path: '/traffic', role: 'see' },
+  getModels: { method: 'GET', path: '/models', role: 'see' },
   getSession: { method: 'GET', path: '/session', role: 'see' },
   checkConfiguration: { method: 'POST', path: '/configuration/check', role: 'change' },
   getConfigurationText: { method: 'GET', path: '/configuration/text', role: 'change' },

@@ -8,6 +8,7 @@ import { Panel } from '#engine/ui/parts/panel.tsx'
 import { Answered, Empty } from '#engine/ui/parts/state.tsx'
 import { Table } from '#engine/ui/parts/table.tsx'
 import { doorsOf, healthOf, type Model, modelsOf, namesOf } from './models.ts'
+import { Now } from './now.tsx'
 import { Playground } from './playground.tsx'
 
 const EVERY_MS = 5000
@@ -37,6 +38,7 @@ export default function Models() {
           }
         </Answered>
       </Panel>
+      {models.length > 0 && <Now />}
       {doors.length > 0 && <Playground doors={doors} models={namesOf(models)} />}
     </>
   )
