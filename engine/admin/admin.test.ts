@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
 import * as fs from 'node:fs'
 import * as http from 'node:http'
 import * as net from 'node:net'
@@ -219,6 +220,26 @@ test('bound to every address, any literal is answered, but no name', async (t) =
   const at = `127.0.0.1:${addresses.admin[0]!.split(':')[1]}`
   assert.equal((await ask(at, '/healthz', { headers: { host: '10.0.0.1:15000' } })).status, 200)
   assert.equal((await ask(at, '/healthz', { headers: { host: 'evil.example' } })).status, 403)
+})
+
+test('a name of config.admin.hosts is answered, with an origin of its own, and no other one', async (t) => {
+  const token = 'of-the-proxy-0000'
+  const hash = secret(createHash('sha256').update(token).digest('hex'))
+  const admin = { hosts: ['weir.example'], tokens: [{ name: 'ann', hash, role: 'change' as const }] }
+  const { addresses } = await start(t, { admin })
+  const at = addresses.admin[0]!
+  const own = { authorization: `Bearer ${token}` }
+  const status = async (host: string, more: Record<string, string> = {}) =>
+    (await ask(at, '/logging?level=debug', { method: 'POST', headers: { ...own, host, ...more } })).status
+  for (const host of ['weir.example', 'WEIR.example:8443']) assert.equal(await status(host), 200, host)
+  for (const host of ['a.weir.example', 'weir.example.evil', 'weir.example:x', 'weir.example@evil'])
+    assert.equal(await status(host), 403, host)
+  const { csrf } = JSON.parse((await ask(at, '/api/v1/session', { headers: { ...own, host: 'weir.example' } })).body)
+  const page = { 'x-weir-csrf': String(csrf), 'sec-fetch-site': 'same-origin' }
+  for (const origin of ['https://weir.example', 'http://weir.example'])
+    assert.equal(await status('weir.example', { ...page, origin }), 200, origin)
+  for (const origin of ['https://evil.example', 'https://weir.example:1', 'null'])
+    assert.equal(await status('weir.example', { ...page, origin }), 403, origin)
 })
 
 test('a request without Host, with an absolute target or with a long body is refused', async (t) => {

@@ -109,7 +109,7 @@ function adminHandler(options: AdminOptions, address: Address, api: Api, gate: G
   const ui = new UiFiles(options.uiFolder)
   const audit = new AuditLog(options.audit)
   return async (request) => {
-    const foreign = refuse(request, address)
+    const foreign = refuse(request, address, options.admin?.hosts ?? [])
     if (foreign !== null) return foreign
     // Probes of machines have no token, and it says nothing.
     if (request.path === '/healthz') return await dispatch(endpoints, request)

@@ -7,15 +7,22 @@ import { isIP } from 'node:net'
 import type { Address } from './address.ts'
 import type { Reply, Request } from './server.ts'
 
-/** Null: the request may pass. */
-export function refuse(request: Request, address: Address): Reply | null {
+/**
+ * Null: the request may pass. `names`: in lower case, by which a proxy of the configuration's author passes people on;
+ * no foreign page has one of them.
+ */
+export function refuse(request: Request, address: Address, names: readonly string[]): Reply | null {
   // A browser cannot be pointed at a unix socket, and what Host a client sends over one means nothing.
   if (address.kind === 'unix') return null
   const host = request.headers.host
-  if (host === undefined || !hostAllowed(host, address)) {
-    return { status: 403, body: 'this port answers to localhost and to its configured address only\n' }
+  const isNamed = host !== undefined && names.includes(host.replace(/:\d{1,5}$/, '').toLowerCase())
+  if (host === undefined || !(isNamed || hostAllowed(host, address))) {
+    return {
+      status: 403,
+      body: 'this port answers to localhost, to its configured address, and to config.admin.hosts only\n'
+    }
   }
-  if (request.method !== 'GET' && request.method !== 'HEAD' && isForeign(request, host)) {
+  if (request.method !== 'GET' && request.method !== 'HEAD' && isForeign(request, host, isNamed)) {
     return { status: 403, body: 'requests from other origins are refused\n' }
   }
   return null
@@ -34,9 +41,11 @@ function hostAllowed(header: string, address: Address): boolean {
   return address.hosts.some((bound) => bound === host || (family !== 0 && (bound === '::' || bound === '0.0.0.0')))
 }
 
-function isForeign(request: Request, host: string): boolean {
-  const { origin } = request.headers
-  if (origin !== undefined && origin.toLowerCase() !== `http://${host.toLowerCase()}`) return true
+/** `isNamed`: a proxy may speak TLS with the browser. */
+function isForeign(request: Request, host: string, isNamed: boolean): boolean {
+  const origin = request.headers.origin?.toLowerCase()
+  const own = isNamed ? ['http', 'https'] : ['http']
+  if (origin !== undefined && !own.some((scheme) => origin === `${scheme}://${host.toLowerCase()}`)) return true
   const site = request.headers['sec-fetch-site']
   return site !== undefined && site !== 'same-origin' && site !== 'none'
 }

@@ -12,6 +12,7 @@ import { Gate } from './who.ts'
 
 const TOKENS = { see: 'token-of-see', test: 'token-of-test', change: 'token-of-change' }
 const SPEC: AdminSpec = {
+  hosts: [],
   tokens: ROLES.map((role) => ({
     name: `who-${role}`,
     hash: secret(createHash('sha256').update(TOKENS[role]).digest('hex')),

@@ -6,6 +6,8 @@ import type { Secret } from '#engine/kit/secret.ts'
 
 /** Who may use the admin port. */
 export interface AdminSpec {
+  /** Names by which the port is reached beside its own address, in lower case. */
+  readonly hosts: readonly string[]
   readonly tokens: readonly {
     readonly name: string
     /** SHA-256 of the token, in hexadecimal digits. */

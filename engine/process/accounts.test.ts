@@ -2,7 +2,7 @@ import { equal, match } from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type TestContext, test } from 'node:test'
+import { test } from 'node:test'
 import { StateFolder } from '#engine/accounts/journal/store.ts'
 import { ProcessAccounts } from './accounts.ts'
 

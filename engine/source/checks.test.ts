@@ -38,6 +38,10 @@ test('an admin port that other machines reach needs tokens, wherever its address
   assert.match(mistakes('config: {}', { ADMIN_ADDR: '0.0.0.0:1' })[0]!, /0\.0\.0\.0:1 is reached from other machines/)
   const admin = `{ tokens: [{ name: a, hash: "sha256:${'a'.repeat(64)}", role: see }] }`
   assert.equal(load(`config: { adminAddr: "0.0.0.0:1", admin: ${admin} }`, {}).ok, true)
+  const withHosts = (hosts: string) => `config: { admin: ${admin.replace('{', `{ hosts: ${hosts},`)} }`
+  assert.equal(load(withHosts('[weir.example]'), {}).ok, true)
+  assert.match(mistakes(withHosts('["*.example"]'))[0]!, /hosts\[0\]: must be one name, without a star/)
+  assert.match(mistakes(withHosts('["https://a.example"]'))[0]!, /hosts\[0\]: must be a host name without a port/)
 })
 
 test('listeners of a bind differ in name and host, routes of a listener in name', () => {

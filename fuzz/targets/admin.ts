@@ -30,7 +30,7 @@ export const dictionary = [
 
 const hash = secret(createHash('sha256').update(TOKEN).digest('hex'))
 const address = { kind: 'tcp', hosts: ['0.0.0.0'], port: 1 } as const
-const gate = new Gate({ tokens: [{ name: 'a', hash, role: 'test' }] }, address)
+const gate = new Gate({ hosts: [], tokens: [{ name: 'a', hash, role: 'test' }] }, address)
 
 const operation = (method: Operation['method'], path: string): Operation => ({
   ...{ id: `${method} ${path}`, method, path, tag: 'T', role: 'see', summary: '', replies: {} },
